@@ -1,0 +1,80 @@
+"""What the example trainings share: seeding, the training loop, the ONNX export and the sample files."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import torch
+from torch import nn
+
+FloatArray = npt.NDArray[np.float32]
+
+
+def seed_everything(seed: int) -> None:
+    """Same numbers on every run. One thread, because the order of float sums depends on their count."""
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True)
+    torch.set_num_threads(1)
+
+
+def fit(
+    net: nn.Module, loss: nn.Module, x: torch.Tensor, target: torch.Tensor, *, epochs: int, rate: float
+) -> None:
+    """One-cycle training with Adam on the arrays given; leaves the network in evaluation mode."""
+    batch = 64
+    optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=1e-2)
+    steps = epochs * -(-len(x) // batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=steps)
+    net.train()
+    for _ in range(epochs):
+        for chosen in torch.split(torch.randperm(len(x)), batch):
+            optimizer.zero_grad()
+            loss(net(x[chosen]), target[chosen]).backward()
+            optimizer.step()
+            schedule.step()
+    net.eval()
+
+
+def predict(net: nn.Module, x: FloatArray) -> FloatArray:
+    """The network's answers to a whole data set."""
+    with torch.no_grad():
+        answers: FloatArray = net(torch.from_numpy(x)).numpy()
+    return answers
+
+
+def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path) -> None:
+    """Write the network as torch traced it: batch normalization and shape arithmetic are left for EdgeKit.
+
+    The exporter notes the Python stack of every node; that is dropped, as it names folders of this machine.
+    """
+    program = torch.onnx.export(
+        net.eval(),
+        (torch.zeros(shape),),
+        dynamo=True,
+        optimize=False,
+        opset_version=18,
+        input_names=["x"],
+        output_names=["y"],
+        verbose=False,
+    )
+    assert program is not None, "the dynamo exporter returns a program"
+    model = program.model_proto
+    for noted in (model, model.graph, *model.graph.node, *model.graph.value_info, *model.graph.initializer):
+        del noted.metadata_props[:]
+        noted.ClearField("doc_string")
+    onnx.save(model, path)
+
+
+def c_array(name: str, ctype: str, values: npt.NDArray[np.generic]) -> str:
+    """A constant C array with one sample per row of braces; integers only, so that no digit is lost."""
+    assert np.issubdtype(values.dtype, np.integer)
+    dims = "".join(f"[{size}]" for size in values.shape)
+    if values.ndim == 1:
+        return f"static const {ctype} {name}{dims} = {{{_row(values)}}};\n"
+    rows = ",\n".join(f"    {{{_row(sample.ravel())}}}" for sample in values)
+    return f"static const {ctype} {name}[{len(values)}][{values[0].size}] = {{\n{rows}\n}};\n"
+
+
+def _row(values: npt.NDArray[np.generic]) -> str:
+    return ", ".join(str(value) for value in values.tolist())
