@@ -1,0 +1,1 @@
+"""Portable graphs become smaller ones: pruning and number formats of fewer bits."""

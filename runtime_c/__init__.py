@@ -1,0 +1,1 @@
+"""The C kernels and their contract headers, as package data."""

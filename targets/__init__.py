@@ -1,0 +1,1 @@
+"""One TOML file for each machine that code is generated for, as package data."""
