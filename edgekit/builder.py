@@ -1,0 +1,111 @@
+"""Builds graphs: adds nodes and constants, infers their types, and folds what depends on constants alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph, Node, Source, Type, Value, type_of
+from edgekit.ops import Op
+
+# A folded constant larger than this many elements is an attack or a mistake, not a model.
+MAX_ELEMENTS = 1 << 28
+
+
+class Builder:
+    """A graph in the making. Names that are taken get a number behind them."""
+
+    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+        self.values: dict[str, Value] = dict(values or {})
+        self.nodes: list[Node] = []
+        self.origin = ""  # the source layer that the next nodes come from
+        self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has yet."""
+        name = hint
+        while not name or name in self.values:
+            self._counts[hint] = self._counts.get(hint, 0) + 1
+            name = f"{hint}_{self._counts[hint]}"
+        return name
+
+    def input(self, name: str, type: Type) -> str:
+        name = self.fresh(name)
+        self.values[name] = Value(type)
+        return name
+
+    def const(self, data: object, like: Array | np.dtype | None = None, hint: str = "c") -> str:  # type: ignore[type-arg]
+        """A constant; scalars take the dtype `like`. Small equal constants share one name."""
+        dtype = like.dtype if isinstance(like, np.ndarray) else like
+        array = np.ascontiguousarray(data, dtype)
+        array = array.reshape(np.shape(data))  # type: ignore[arg-type]  # ascontiguousarray makes scalars 1-d
+        key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= 64 else None
+        if key is not None and key in self._constants:
+            return self._constants[key]
+        name = self.fresh(hint)
+        array.flags.writeable = False
+        self.values[name] = Value(type_of(array), array)
+        if key is not None:
+            self._constants[key] = name
+        return name
+
+    def type(self, name: str) -> Type:
+        return self.values[name].type
+
+    def data(self, name: str) -> Array | None:
+        return self.values[name].data
+
+    def add(self, op: Op, *inputs: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+        """Apply an operator and return the names of its results, `names` where they are free. What depends on
+        constants alone becomes a constant at once."""
+        types = [self.type(name) for name in inputs]
+        try:
+            results = op.infer(*types)
+        except TypeError as error:
+            raise EdgeKitError("E0401", f"{type(op).__name__}: {error}", self.where(inputs)) from None
+        for result in results:
+            if result.size > MAX_ELEMENTS:
+                raise EdgeKitError("E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs))
+        outputs = tuple(
+            self.fresh(names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}")
+            for i in range(len(results))
+        )
+        data = [self.data(name) for name in inputs]
+        if inputs and all(x is not None for x in data):
+            arrays = op.eval(*(x for x in data if x is not None))
+            for name, result, array in zip(outputs, results, arrays, strict=True):
+                check_result(op, result, array)
+                array = np.asarray(array).copy()  # never a view: the argument may be huge
+                array.flags.writeable = False
+                self.values[name] = Value(result, array)
+            return outputs
+        for name, result in zip(outputs, results, strict=True):
+            self.values[name] = Value(result)
+        self.nodes.append(Node(op, inputs, outputs, self.origin))
+        return outputs
+
+    def one(self, op: Op, *inputs: str, name: str = "") -> str:
+        """Apply an operator with a single result."""
+        (result,) = self.add(op, *inputs, names=(name,) if name else ())
+        return result
+
+    def where(self, inputs: Sequence[str]) -> str:
+        """The place of an error: the layer and the types that it reads."""
+        types = ",".join(str(self.type(name)) for name in inputs)
+        return f"node {self.origin or '?'}   in {types}"
+
+    def graph(self, name: str, inputs: Sequence[str], outputs: Sequence[str], source: Source | None = None) -> Graph:
+        """The finished graph, without values that nothing uses."""
+        used = {*inputs, *outputs, *(n for node in self.nodes for n in (*node.inputs, *node.outputs))}
+        values = {n: v for n, v in self.values.items() if n in used}
+        return Graph(name, tuple(inputs), tuple(outputs), tuple(self.nodes), values, source or Source())
+
+
+def check_result(op: Op, expected: Type, array: Array) -> None:
+    """`eval` must keep the promise of `infer`: a slip here would be a wrong model, not a crash."""
+    found = type_of(np.asarray(array))
+    assert found == replace(expected, quant=None), f"{op} inferred {expected}, computed {found}"

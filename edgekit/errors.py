@@ -1,0 +1,65 @@
+"""The one exception that users see: a code, what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of the command line; a script may rely on them."""
+
+    OK = 0
+    GATE = 1  # accuracy, budget or verification missed
+    USAGE = 2
+    UNSUPPORTED = 3
+    MALFORMED = 4
+    TOOLCHAIN = 5
+    BUG = 70
+
+
+# The hundreds digit of a code is its kind, and the kind decides the exit code.
+_EXIT_OF_KIND = {
+    "E01": Exit.USAGE,
+    "E02": Exit.UNSUPPORTED,
+    "E03": Exit.UNSUPPORTED,
+    "E04": Exit.MALFORMED,
+    "E05": Exit.TOOLCHAIN,
+    "E06": Exit.GATE,
+}
+
+
+@dataclass
+class EdgeKitError(Exception):
+    """A fault that the user can do something about. `E01xx` usage, `E02xx` unsupported, `E03xx` needs a
+    constant or a shape, `E04xx` malformed or unsafe input, `E05xx` toolchain, `E06xx` a gate was missed."""
+
+    code: str
+    message: str
+    where: str = ""
+    hint: str = ""
+    # The graph inputs that would have to be constant for this model to convert (E03xx only).
+    inputs: tuple[str, ...] = ()
+    also: list[EdgeKitError] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> Exit:
+        return _EXIT_OF_KIND.get(self.code[:3], Exit.BUG)
+
+    def lines(self) -> list[str]:
+        """The error as it is printed: one line, then the hint, then its fellows."""
+        first = f"{self.code} {self.message}" + (f"   {self.where}" if self.where else "")
+        own = [first] + ([f"      hint: {self.hint}"] if self.hint else [])
+        return own + [line for other in self.also for line in other.lines()]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def raise_all(errors: Sequence[EdgeKitError]) -> None:
+    """Raise the first error with the others attached, so that a user sees all of them at once."""
+    if errors:
+        first, *rest = errors
+        first.also.extend(rest)
+        raise first

@@ -1,0 +1,111 @@
+"""Operators: each is a frozen dataclass that says its types (infer), its meaning (eval) and its C (lower).
+
+An operator registers itself by existing: every module of this package is imported on first use, and a
+concrete subclass of Op is known by its class name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from edgekit.ir import Array, DType, Type
+
+if TYPE_CHECKING:
+    from edgekit.ir import Value
+
+Param = int | float | Sequence[int] | Sequence[float]
+
+
+@dataclass(frozen=True)
+class Arg:
+    """An operand as `lower` sees it: the edge's name and type, and the data of a constant."""
+
+    name: str
+    value: Value
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call. `kernel` names the source file in runtime_c/kernels/<isa>; `types` says what its
+    generic type letters stand for; `params` fills its parameter struct by field name."""
+
+    kernel: str
+    types: Mapping[str, DType]
+    args: tuple[Arg, ...]  # in the order of the C signature, results last
+    params: Mapping[str, Param] = field(default_factory=dict)
+    # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
+    label: str = ""
+    expr: str = ""
+    scratch: int = 0  # bytes of working memory, passed after the last result where not 0
+    inplace: tuple[int, ...] = ()  # indices of args whose memory the (single) result may take over
+    macs: int = 0
+
+
+@dataclass(frozen=True)
+class View:
+    """The result is the argument's own memory, from a byte offset on: no code."""
+
+    result: Arg
+    arg: Arg
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Join:
+    """The result is the arguments one behind the other: they can be computed in place, or are copied."""
+
+    result: Arg
+    args: tuple[Arg, ...]
+
+
+Step = Call | View | Join
+
+
+class Op:
+    """An operator. Subclasses are frozen dataclasses whose fields are the attributes."""
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        """Types of the results; raises TypeError with a sentence that a user understands."""
+        raise NotImplementedError
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        """The meaning, in numpy: the oracle of every test."""
+        raise NotImplementedError
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        """The kernel calls that compute `outs`. Branches on dtype and shape, never on the target."""
+        raise NotImplementedError
+
+    def macs(self, *ins: Type) -> int:
+        """Multiply-accumulates of one evaluation; 0 for everything that is not a contraction."""
+        return 0
+
+
+@cache
+def registry() -> Mapping[str, type[Op]]:
+    """Every operator by class name."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    found: dict[str, type[Op]] = {}
+    queue = [Op]
+    while queue:
+        cls = queue.pop()
+        queue.extend(cls.__subclasses__())
+        if "__dataclass_params__" in vars(cls):
+            found[cls.__name__] = cls
+    return dict(sorted(found.items()))
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse operands in `infer` with a sentence that a user understands."""
+    if not condition:
+        raise TypeError(message)

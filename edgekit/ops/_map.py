@@ -1,0 +1,128 @@
+"""Elementwise operators: one formula in numpy and the same in C, side by side; broadcasting is done here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._strided import broadcast, loops
+
+# The type in which C computes a formula: small floats in float, small integers in 32 bits.
+_COMPUTE = (
+    {d: DType.F32 for d in DType if d.is_float}
+    | {d: DType.S32 for d in DType if d.is_signed}
+    | {d: DType.U32 for d in DType if d.is_integer and not d.is_signed}
+    | {d: d for d in (DType.F64, DType.S64, DType.U64)}
+    | {DType.BOOL: DType.U32}
+)
+
+
+def compute_type(dtype: DType) -> DType:
+    """The type in which C computes on values stored as `dtype`."""
+    return _COMPUTE[dtype]
+
+
+class Map(Op):
+    """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `compute` in numpy and
+    `c`, the formula in C over a, b and c. In the formula {d} is the suffix of the compute type (f32, s64),
+    {T} its C name, {U} the C name of the unsigned type of that width. `c_int` and `c_bool` replace it for
+    integers and bools. Parameters such as a slope are operands: constants of shape [], mostly."""
+
+    arity: ClassVar[int] = 2
+    c: ClassVar[str] = ""
+    c_int: ClassVar[str] = ""
+    c_bool: ClassVar[str] = ""
+
+    def compute(self, *ins: Array) -> Array:
+        raise NotImplementedError
+
+    def result(self, *ins: DType) -> DType:
+        """Type of the result; operands must agree unless a subclass says otherwise."""
+        require(len(set(ins)) == 1, f"operands differ in type: {', '.join(d.value for d in ins)}")
+        return ins[0]
+
+    def formula(self, *ins: DType) -> str:
+        main = ins[-1]  # Where's condition comes first
+        c = self.c
+        if main is DType.BOOL and self.c_bool:
+            c = self.c_bool
+        elif not main.is_float and self.c_int:
+            c = self.c_int
+        require(bool(c), f"{type(self).__name__} is not defined on {main.value}")
+        compute = compute_type(main)
+        unsigned = f"uint{compute.bits}_t" if compute.is_integer else compute.c
+        return c.format(d=compute.value, T=compute.c, U=unsigned)
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        require(len(ins) == self.arity, f"takes {self.arity} operands, got {len(ins)}")
+        try:
+            shape = np.broadcast_shapes(*(t.shape for t in ins))
+        except ValueError:
+            raise TypeError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
+        dtypes = [t.dtype for t in ins]
+        self.formula(*dtypes)
+        return (Type(self.result(*dtypes), shape),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        """Floats narrower than float32 are computed in float32, as in C."""
+        dtype = self.result(*(DType.of(x.dtype) for x in ins))
+        wide = [x.astype(np.float32) if _narrow(x) else x for x in ins]
+        with np.errstate(all="ignore"):
+            return (np.asarray(self.compute(*wide)).astype(dtype.numpy, copy=False),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (y,) = outs
+        shape = y.type.shape
+        strides = [broadcast(x.type.shape, shape) for x in ins] + [broadcast(shape, shape)]
+        calls = []
+        letters = "abc"[: len(ins)]
+        types = dict(zip(letters.upper(), (x.type.dtype for x in ins), strict=True)) | {"Y": y.type.dtype}
+        inplace = tuple(
+            i
+            for i, x in enumerate(ins)
+            if x.type.bytes == y.type.bytes and x.type.dtype.bytes == y.type.dtype.bytes
+        )
+        for sizes, steps, starts in loops(shape, *strides):
+            flat = all(n == 1 for n in sizes[:-1])
+            params: dict[str, int | Sequence[int]] = {"n": sizes[-1] if flat else sizes}
+            for letter, step in zip(letters, steps, strict=False):
+                params[f"s{letter}"] = step[-1] if flat else step
+            for letter, start in zip([*letters, "y"], starts, strict=True):
+                params[f"{letter}0"] = start
+            calls.append(
+                Call(
+                    kernel=f"map{self.arity}" if flat else f"map{self.arity}_nd",
+                    types=types,
+                    args=(*ins, y),
+                    params=params,
+                    label=self.label,
+                    expr=self.formula(*(x.type.dtype for x in ins)),
+                    inplace=inplace,
+                )
+            )
+        return calls
+
+    @property
+    def label(self) -> str:
+        """Name of the kernel instance."""
+        return type(self).__name__.lower()
+
+
+class Unary(Map):
+    arity = 1
+
+
+class Compare(Map):
+    """A test: the result is bool."""
+
+    def result(self, *ins: DType) -> DType:
+        super().result(*ins)
+        return DType.BOOL
+
+
+def _narrow(x: Array) -> bool:
+    return DType.of(x.dtype).is_float and x.dtype.itemsize < 4

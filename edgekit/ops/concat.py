@@ -1,0 +1,47 @@
+"""y = the operands one behind the other along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Arg, Join, Op, Step, require
+from edgekit.ops._copy import copy
+from edgekit.ops._strided import contiguous
+
+
+@dataclass(frozen=True)
+class Concat(Op):
+    axis: int  # 0 <= axis < rank
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        first = ins[0]
+        for x in ins:
+            require(x.dtype == first.dtype, f"operands differ in type: {first} and {x}")
+            require(
+                x.rank == first.rank
+                and all(a == b for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=True)) if i != self.axis),
+                f"{first} and {x} differ outside axis {self.axis}",
+            )
+        shape = list(first.shape)
+        shape[self.axis] = sum(x.shape[self.axis] for x in ins)
+        return (replace(first, shape=tuple(shape)),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        return (np.concatenate(ins, self.axis),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (y,) = outs
+        if prod(y.type.shape[: self.axis]) == 1:
+            return [Join(y, tuple(ins))]
+        strides = contiguous(y.type.shape)
+        steps: list[Step] = []
+        start = 0
+        for x in ins:
+            steps += copy(x, y, x.type.shape, contiguous(x.type.shape), strides, y_start=start)
+            start += x.type.shape[self.axis] * strides[self.axis]
+        return steps

@@ -1,0 +1,123 @@
+"""y[n,h,w,o] = clamp(b[o] + sum over i,j,c of x[n, h sh + i dh - top, w sw + j dw - left, c] w[o,i,j,c], lo, hi)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a kernel of `size` (h, w) slides over an image; `pads` are top, left, bottom, right."""
+
+    size: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+
+    def out(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width of the result."""
+        result = []
+        for axis, n in enumerate((height, width)):
+            reach = (self.size[axis] - 1) * self.dilations[axis] + 1
+            padded = n + self.pads[axis] + self.pads[axis + 2]
+            require(padded >= reach, f"a window of {reach} does not fit into {padded} padded cells")
+            result.append((padded - reach) // self.strides[axis] + 1)
+        return result[0], result[1]
+
+    def patches(self, x: Array, fill: float) -> Array:
+        """x[n,h,w,c] as windows [n, oh, ow, kh, kw, c], padded with `fill`."""
+        top, left, bottom, right = self.pads
+        x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
+        reach = [(k - 1) * d + 1 for k, d in zip(self.size, self.dilations, strict=True)]
+        view = np.lib.stride_tricks.sliding_window_view(x, tuple(reach), axis=(1, 2))
+        (sh, sw), (dh, dw) = self.strides, self.dilations
+        return view[:, ::sh, ::sw, :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
+
+    def params(self) -> dict[str, int]:
+        """The fields by which kernels know a window."""
+        return {
+            "k_h": self.size[0],
+            "k_w": self.size[1],
+            "stride_h": self.strides[0],
+            "stride_w": self.strides[1],
+            "pad_top": self.pads[0],
+            "pad_left": self.pads[1],
+            "dilation_h": self.dilations[0],
+            "dilation_w": self.dilations[1],
+        }
+
+
+@dataclass(frozen=True)
+class Conv2d(Op):
+    """Operands: x [N, H, W, C], w [O, kh, kw, C / groups], b [O]. Depthwise is groups = C."""
+
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+    groups: int = 1
+    lo: float = -inf
+    hi: float = inf
+
+    def window(self, w: Type) -> Window:
+        return Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        x, w, b = ins
+        require(x.rank == 4 and w.rank == 4 and b.rank == 1, f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}")
+        outputs = w.shape[0]
+        require(x.dtype == w.dtype, f"input {x} and weights {w} differ in type")
+        require(
+            self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
+            f"input {x} and weights {w} do not match with {self.groups} groups",
+        )
+        require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
+        height, width = self.window(w).out(x.shape[1], x.shape[2])
+        return (replace(x, shape=(x.shape[0], height, width, outputs)),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        x, w, b = ins
+        wide = np.float64 if x.dtype == np.float64 else np.float32
+        window = Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
+        patches = window.patches(x.astype(wide), 0.0)
+        n, oh, ow = patches.shape[:3]
+        outputs, _, _, depth = w.shape
+        per_group = outputs // self.groups
+        parts = []
+        for g in range(self.groups):
+            cells = patches[..., g * depth : (g + 1) * depth].reshape(n * oh * ow, -1)
+            weights = w[g * per_group : (g + 1) * per_group].reshape(per_group, -1).astype(wide)
+            parts.append(cells @ weights.T)
+        y = np.concatenate(parts, axis=1) + b.astype(wide)
+        return (np.clip(y, self.lo, self.hi).astype(x.dtype).reshape(n, oh, ow, outputs),)
+
+    def macs(self, *ins: Type) -> int:
+        (y,) = self.infer(*ins)
+        return y.size * ins[1].size // max(ins[1].shape[0], 1)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        x, w, b = ins
+        n, in_h, in_w, in_c = x.type.shape
+        _, out_h, out_w, out_c = outs[0].type.shape
+        depthwise = self.groups == in_c and w.type.shape[3] == 1
+        params: dict[str, int | float] = {"batch": n, "in_h": in_h, "in_w": in_w, "in_c": in_c}
+        params |= {"out_h": out_h, "out_w": out_w, "out_c": out_c}
+        params |= self.window(w.type).params()
+        params |= {"lo": self.lo, "hi": self.hi}
+        if not depthwise:
+            params["groups"] = self.groups
+        return [
+            Call(
+                kernel="depthwise2d" if depthwise else "conv2d",
+                types={"T": x.type.dtype},
+                args=(x, w, b, outs[0]),
+                params=params,
+                macs=self.macs(x.type, w.type, b.type),
+            )
+        ]

@@ -1,0 +1,51 @@
+"""y = clamp(x w' + b, lo, hi): a fully connected layer over the last dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+
+
+@dataclass(frozen=True)
+class Dense(Op):
+    """Operands: x [..., I], w [O, I], b [O]."""
+
+    lo: float = -inf
+    hi: float = inf
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        x, w, b = ins
+        require(x.rank >= 1 and w.rank == 2 and b.rank == 1, f"takes x[..., I], w[O, I], b[O], got {x}, {w}, {b}")
+        require(x.shape[-1] == w.shape[1], f"input {x} has {x.shape[-1]} features, weights {w} expect {w.shape[1]}")
+        require(b.shape[0] == w.shape[0], f"weights {w} and bias {b} differ in outputs")
+        return (replace(x, shape=(*x.shape[:-1], w.shape[0])),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        x, w, b = ins
+        wide = np.float64 if x.dtype == np.float64 else np.float32
+        y = x.astype(wide) @ w.astype(wide).T + b.astype(wide)
+        return (np.clip(y, self.lo, self.hi).astype(x.dtype),)
+
+    def macs(self, *ins: Type) -> int:
+        x, w, _ = ins
+        return x.size * w.shape[0]
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        x, w, b = ins
+        outputs, inputs = w.type.shape
+        rows = x.type.size // inputs if inputs else outs[0].type.size // max(outputs, 1)
+        return [
+            Call(
+                kernel="dense",
+                types={"T": x.type.dtype},
+                args=(x, w, b, outs[0]),
+                params={"rows": rows, "inputs": inputs, "outputs": outputs, "lo": self.lo, "hi": self.hi},
+                macs=self.macs(x.type, w.type, b.type),
+            )
+        ]

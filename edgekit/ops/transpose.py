@@ -1,0 +1,43 @@
+"""y = x with its dimensions in another order: dimension i of y is dimension perm[i] of x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Arg, Op, Step, View, require
+from edgekit.ops._copy import copy
+from edgekit.ops._strided import contiguous
+
+
+@dataclass(frozen=True)
+class Transpose(Op):
+    perm: tuple[int, ...]
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(
+            sorted(self.perm) == list(range(x.rank)),
+            f"perm {list(self.perm)} is no order of {x.rank} dimensions",
+        )
+        return (replace(x, shape=tuple(x.shape[p] for p in self.perm)),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        return (np.ascontiguousarray(ins[0].transpose(self.perm)),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        if moves_nothing(x.type.shape, self.perm):
+            return [View(y, x)]
+        strides = contiguous(x.type.shape)
+        shape = y.type.shape
+        return copy(x, y, shape, tuple(strides[p] for p in self.perm), contiguous(shape))
+
+
+def moves_nothing(shape: Sequence[int], perm: Sequence[int]) -> bool:
+    """Does the order of the dimensions larger than 1 stay, so that the transpose is a reshape?"""
+    kept = [p for p in perm if shape[p] != 1]
+    return kept == sorted(kept)

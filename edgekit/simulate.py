@@ -1,0 +1,58 @@
+"""The simulator: evaluates a graph in numpy, node by node. What it computes is what the C code must compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from edgekit.builder import check_result
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph, Type
+
+
+def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs for these inputs."""
+    values = run_all(graph, inputs)
+    return {name: values[name] for name in graph.outputs}
+
+
+def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Every value of the graph for these inputs."""
+    values = {name: data for name, data in graph.constants()}
+    for name in graph.inputs:
+        values[name] = check_input(name, graph.type(name), inputs)
+    for node in graph.nodes:
+        results = node.op.eval(*(values[name] for name in node.inputs))
+        for name, result in zip(node.outputs, results, strict=True):
+            check_result(node.op, graph.type(name), result)
+            values[name] = result
+    return values
+
+
+def check_input(name: str, type: Type, inputs: Mapping[str, Array]) -> Array:
+    """The input `name`, or an error that says what was expected."""
+    if name not in inputs:
+        given = ", ".join(inputs) or "nothing"
+        raise EdgeKitError("E0101", f"input {name} is missing", f"given: {given}", f"{name} is {type}")
+    array = np.asarray(inputs[name])
+    if array.shape != type.shape or array.dtype != type.dtype.numpy:
+        found = f"{array.dtype}[{','.join(map(str, array.shape))}]"
+        raise EdgeKitError("E0102", f"input {name} is {found}, the model takes {type}")
+    return array
+
+
+def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
+    """Seeded inputs of the right types: normal floats, integers over a small range, coin tosses."""
+    rng = np.random.default_rng(seed)
+    result: dict[str, Array] = {}
+    for name in graph.inputs:
+        t = graph.type(name)
+        if t.dtype.is_float:
+            result[name] = rng.standard_normal(t.shape).astype(t.dtype.numpy)
+        elif t.dtype.is_integer:
+            low = -(2 ** min(t.dtype.bits - 1, 7)) if t.dtype.is_signed else 0
+            result[name] = rng.integers(low, 2 ** min(t.dtype.bits - t.dtype.is_signed, 7), t.shape).astype(t.dtype.numpy)
+        else:
+            result[name] = rng.integers(0, 2, t.shape).astype(np.bool_)
+    return result
