@@ -1,0 +1,36 @@
+"""Options and fixtures of all tests."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.tools import require_shared
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write golden files anew instead of comparing with them; read the diff as a user would",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with the file of this name in the folder `golden` beside the test."""
+
+    def check(name: str, text: str) -> None:
+        path = request.path.parent / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path} is missing: run pytest --update-golden, and read it"
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs: see pytest --update-golden"
+
+    return check
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder ../shared with reference models."""
+    return require_shared()
