@@ -1,0 +1,80 @@
+/* The logarithms of f32 and their inverses-of-hyperbolics: log, log2, log1p, asinh, acosh, atanh. */
+#ifndef EDGEKIT_MATH_LOG_F32_H
+#define EDGEKIT_MATH_LOG_F32_H
+
+#include <edgekit/bits.h>
+#include <edgekit/math_exp_f32.h>
+#include <edgekit/math_poly_f32.h>
+#include <edgekit/math_round_f32.h>
+
+/* x = 2^k * (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), for a positive normal x. */
+static inline void ek_log_split_f32(float x, int32_t *k, float *f)
+{
+    const uint32_t u = ek_bits_f32(x) + (0x3F800000u - 0x3F3504F3u);
+    *k = (int32_t)(u >> 23) - 127;
+    *f = ek_from_bits_f32((u & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
+}
+
+/* k ln 2 + log(1 + f) + tail. */
+static inline float ek_log_join_f32(int32_t k, float f, float tail)
+{
+    const float whole = (float)k * EK_LN2_HIGH_F32; /* exact */
+    const float square = f * f;
+    const float high = whole + f;
+    const float low = f - (high - whole);
+    const float rest = square * f * ek_log_poly_f32(f) - 0.5f * square;
+    return high + (low + (rest + ((float)k * EK_LN2_LOW_F32 + tail)));
+}
+
+/* The value of a logarithm at the ends of its domain, y elsewhere; u is x, or 1 + x. */
+static inline float ek_log_ends_f32(float u, float y)
+{
+    y = u < 0.0f ? ek_nan_f32() : y;
+    y = u == 0.0f ? -ek_inf_f32() : y;
+    return u < ek_inf_f32() ? y : u + u;
+}
+
+static inline float ek_log_f32(float x)
+{
+    const int tiny = x < 1.17549435e-38f;
+    int32_t k;
+    float f;
+    ek_log_split_f32(tiny ? x * 8388608.0f : x, &k, &f);
+    return ek_log_ends_f32(x, ek_log_join_f32(tiny ? k - 23 : k, f, 0.0f));
+}
+
+static inline float ek_log2_f32(float x)
+{
+    const int tiny = x < 1.17549435e-38f;
+    int32_t k;
+    float f, square, high, low;
+    ek_log_split_f32(tiny ? x * 8388608.0f : x, &k, &f);
+    k = tiny ? k - 23 : k;
+    square = f * f;
+    high = (float)k + f;
+    low = f - (high - (float)k);
+    /* log2(1 + f) = f + (log2(e) - 1) f + ..., so that the leading term is exact. */
+    low += (square * f * ek_log_poly_f32(f) - 0.5f * square) * EK_LOG2_E_F32;
+    return ek_log_ends_f32(x, high + (low + f * 0.442695041f));
+}
+
+/* log(1 + high + low), |low| <= ULP(high), 1 + high > 0 and normal. */
+static inline float ek_log1p_parts_f32(float high, float low)
+{
+    const float u = 1.0f + high;
+    const float lost = (high > 1.0f ? (high - u) + 1.0f : (1.0f - u) + high) + low;
+    int32_t k;
+    float f;
+    ek_log_split_f32(u, &k, &f);
+    return ek_log_join_f32(k, f, lost / u);
+}
+
+/* log(1 + x) without cancellation. */
+static inline float ek_log1p_f32(float x)
+{
+    const int inside = (x > -1.0f) & (x < ek_inf_f32());
+    const float y = ek_log_ends_f32(1.0f + x, ek_log1p_parts_f32(inside ? x : 0.0f, 0.0f));
+    return ek_fabs_f32(x) < 5.9604645e-08f ? x : y;
+}
+
+#endif
