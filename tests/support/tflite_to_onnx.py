@@ -1,14 +1,15 @@
 """Translate the float MLPerf Tiny networks from TFLite to ONNX, so that the ONNX path can be tried on them.
 
 It knows the seven operators those files use and shares no code with EdgeKit's own TFLite converter.
-Activations stay NHWC; each spatial operator sits between two Transposes, as other translators leave it.
+Activations stay NHWC, and each spatial operator sits between two Transposes, as other translators leave it;
+or all is NCHW without a Transpose, the form that suits other ONNX compilers best.
 Needs ai-edge-litert, for its copy of the TFLite schema.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +18,17 @@ from ai_edge_litert import schema_py_generated as schema
 from onnx import helper, numpy_helper
 
 Array = npt.NDArray[Any]
+Layout = Literal["NHWC", "NCHW"]
 
 NHWC_TO_NCHW, NCHW_TO_NHWC = [0, 3, 1, 2], [0, 2, 3, 1]
 OHWI_TO_OIHW, ONE_HWC_TO_C1HW = [0, 3, 1, 2], [3, 0, 1, 2]
 
 
-def translate(path: Path) -> onnx.ModelProto:
-    """The ONNX model of a float TFLite file; inputs and outputs keep their names and layout."""
+def translate(path: Path, layout: Layout = "NHWC") -> onnx.ModelProto:
+    """The ONNX model of a float TFLite file; its input and output keep their names."""
     model = _float_model(path)
     graph = model.subgraphs[0]
-    net = _Net(model, graph)
+    net = _Net(model, graph, layout)
     for operator in graph.operators:
         name = _operator_name(model, operator)
         if name not in _EMIT:
@@ -59,6 +61,7 @@ class _Net:
 
     model: Any
     graph: Any
+    layout: Layout
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     initializers: list[onnx.TensorProto] = field(default_factory=list)
 
@@ -72,10 +75,13 @@ class _Net:
         return _data(self.model, self.graph.tensors[index])
 
     def values(self, indices: list[int]) -> list[onnx.ValueInfoProto]:
-        return [
-            helper.make_tensor_value_info(self.name(index), onnx.TensorProto.FLOAT, self.shape(index))
-            for index in indices
-        ]
+        infos = []
+        for index in indices:
+            shape = self.shape(index)
+            if self.layout == "NCHW" and len(shape) == 4:
+                shape = [shape[axis] for axis in NHWC_TO_NCHW]
+            infos.append(helper.make_tensor_value_info(self.name(index), onnx.TensorProto.FLOAT, shape))
+        return infos
 
     def constant(self, name: str, data: Array) -> str:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(data), name))
@@ -97,7 +103,9 @@ class _Net:
         raise ValueError(f"this test tool does not know fused activation {kind}")
 
     def spatial(self, op: str, operands: list[str], output: str, **attributes: Any) -> str:
-        """An NCHW operator on NHWC activations."""
+        """An operator that ONNX defines for NCHW only."""
+        if self.layout == "NCHW":
+            return self.add(op, operands, output, **attributes)
         x = self.add("Transpose", operands[:1], f"{output}/nchw_in", perm=NHWC_TO_NCHW)
         y = self.add(op, [x, *operands[1:]], f"{output}/nchw_out", **attributes)
         return self.add("Transpose", [y], output, perm=NCHW_TO_NHWC)
@@ -166,6 +174,7 @@ def _add(net: _Net, operator: Any, options: Any) -> None:
 
 def _reshape(net: _Net, operator: Any, options: Any) -> None:
     x, shape = operator.inputs
+    assert net.layout == "NHWC" or net.shape(x)[1:3] == [1, 1], "else the order of elements changes"
     new_shape = net.constant(net.name(shape), net.data(shape).astype(np.int64))
     net.add("Reshape", [net.name(x), new_shape], net.name(operator.outputs[0]))
 
