@@ -1,0 +1,134 @@
+"""A wheel, an sdist and an editable checkout each give a working installation in a clean environment.
+
+Only EdgeKit is installed: a folder of links lends the dependencies of the running environment, without
+EdgeKit itself, so that nothing is downloaded and nothing of the checkout is in reach.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.tools import ROOT, require_module
+
+pytestmark = pytest.mark.xdist_group("install")
+
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+FOLDERS = SETUPTOOLS["package-dir"].values()
+
+# Runs inside an installation: the origin of each package, and the files that importlib.resources finds there.
+LOOK = """
+import importlib, importlib.resources, json, sys
+
+def files(folder, prefix=""):
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from files(entry, prefix + entry.name + "/")
+        elif not entry.name.endswith(".pyc"):
+            yield prefix + entry.name
+
+json.dump({name: [importlib.import_module(name).__file__, sorted(files(importlib.resources.files(name)))]
+           for name in sys.argv[1:]}, sys.stdout)
+"""
+
+
+@dataclass(frozen=True)
+class Installation:
+    bin: Path
+    origin: Path  # the modules lie below this folder
+
+    def run(self, *command: str) -> str:
+        program = [str(self.bin / command[0]), *command[1:]]
+        done = subprocess.run(program, cwd=self.bin, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what git would give, because building leaves files behind."""
+    folder = tmp_path_factory.mktemp("source")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    for name in FOLDERS:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archives(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist."""
+    require_module("build")
+    folder = tmp_path_factory.mktemp("archives")
+    python("-m", "build", "--no-isolation", "--wheel", "--sdist", "--outdir", str(folder), str(source))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dependencies")
+    for site in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for entry in Path(site).iterdir():
+            if "edgekit" not in entry.name and entry.suffix != ".pth":
+                (folder / entry.name).symlink_to(entry)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["wheel", "sdist", "editable"])
+def installation(
+    request: pytest.FixtureRequest,
+    source: Path,
+    archives: Path,
+    dependencies: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Installation:
+    folder = tmp_path_factory.mktemp(request.param)
+    python("-m", "venv", "--without-pip", str(folder))
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(f"{dependencies}\n")
+    what = {
+        "wheel": [str(path) for path in archives.glob("*.whl")],
+        "sdist": [str(path) for path in archives.glob("*.tar.gz")],
+        "editable": ["--editable", str(source)],
+    }[request.param]
+    inside = str(folder / "bin" / "python")
+    python(
+        "-m", "pip", "--python", inside, "install", "--no-index", "--no-deps", "--no-build-isolation", *what
+    )
+    return Installation(folder / "bin", source if request.param == "editable" else site)
+
+
+def test_command_answers(installation: Installation) -> None:
+    assert "Usage: edgekit" in installation.run("edgekit", "--help")
+
+
+def test_each_stage_imports_and_finds_its_files(installation: Installation) -> None:
+    seen = json.loads(installation.run("python", "-I", "-c", LOOK, *SETUPTOOLS["packages"]))
+    for package, (origin, files) in seen.items():
+        assert Path(origin).is_relative_to(installation.origin), f"{package} comes from {origin}"
+        assert files_of(package) <= set(files), f"{package}: is package-data in pyproject.toml complete?"
+
+
+def test_expectations_are_not_empty() -> None:
+    assert "host.toml" in files_of("edgekit.targets")
+    assert any(name.endswith(".j2") for name in files_of("edgekit.codegen"))
+    assert any(name.startswith("kernels/ref/") for name in files_of("edgekit.runtime_c"))
+    assert any(name.startswith("include/edgekit/") for name in files_of("edgekit.runtime_c"))
+
+
+def files_of(package: str) -> set[str]:
+    """Every file below the package's folder in the checkout, not through the links of the stages."""
+    folder = ROOT.joinpath("edgekit", *package.split(".")[1:]).resolve()
+    below = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in {".pyc", ".md"})
+    return {path.relative_to(folder).as_posix() for path in below}
+
+
+def python(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

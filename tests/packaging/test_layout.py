@@ -1,0 +1,108 @@
+"""The stages are reachable as edgekit.<stage>, are listed for installation, and depend in one direction."""
+
+import ast
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from support.tools import ROOT
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = SETTINGS["tool"]["setuptools"]
+STAGES = sorted(set(SETUPTOOLS["package-dir"]) - {"edgekit"})
+
+
+def test_every_package_is_listed() -> None:
+    """`packages` cannot be derived by setuptools where folders are mapped, so this test reminds you."""
+    found = {
+        ".".join(("edgekit", *folder.relative_to(ROOT / "edgekit").parts))
+        for folder in walk(ROOT / "edgekit")
+        if (folder / "__init__.py").exists()
+    }
+    assert found == set(SETUPTOOLS["packages"])
+
+
+def test_every_folder_of_python_files_is_a_package() -> None:
+    for folder in walk(ROOT / "edgekit"):
+        if any(folder.glob("*.py")):
+            assert (folder / "__init__.py").exists(), f"{folder} has Python files and no __init__.py"
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_link_leads_to_the_stage(stage: str) -> None:
+    folder = SETUPTOOLS["package-dir"][stage]
+    link = ROOT / "edgekit" / folder
+    assert stage == f"edgekit.{folder}"
+    assert link.is_symlink(), f"{link} should be a link to ../{folder}"
+    assert link.readlink() == Path("..", folder)
+    assert link.samefile(ROOT / folder)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_bare_import_of_a_stage_is_banned(stage: str) -> None:
+    banned = SETTINGS["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
+    assert banned[stage.removeprefix("edgekit.")]["msg"] == f"import {stage}"
+
+
+def test_vocabulary_imports_no_stage() -> None:
+    shared = [name for name in modules() if layer(name) in {"edgekit.ir", "edgekit.ops", "edgekit.passes"}]
+    assert shared
+    for name in shared:
+        assert not {layer(used) for used in reaches(name)} & set(STAGES), f"{name} reaches a stage"
+
+
+def test_stage_imports_no_other_stage() -> None:
+    for name in modules():
+        if layer(name) in STAGES:
+            others = {layer(used) for used in reaches(name)} & set(STAGES) - {layer(name)}
+            assert not others, f"{name} reaches {sorted(others)}"
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """The folder and those below it, through the links of the stages."""
+    yield folder
+    for child in sorted(folder.iterdir()):
+        if child.is_dir() and child.name != "__pycache__":
+            yield from walk(child)
+
+
+def modules() -> Mapping[str, Path]:
+    """Every module of the package by its name."""
+    found = {}
+    for folder in walk(ROOT / "edgekit"):
+        for path in folder.glob("*.py"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def layer(module: str) -> str:
+    """edgekit.codegen for everything in codegen, edgekit.ops for every operator."""
+    return ".".join(module.split(".")[:2])
+
+
+def imports(path: Path) -> Iterator[str]:
+    """What a file imports, on top or inside a function, as names of modules that exist."""
+    known = modules()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                named = [name.name for name in names]
+            case ast.ImportFrom(module=str(module), names=names):
+                named = [module, *(f"{module}.{name.name}" for name in names)]
+            case _:
+                continue
+        yield from (name for name in named if name in known)
+
+
+def reaches(module: str) -> set[str]:
+    """The modules that this one imports, directly or through others; edgekit/__init__.py does not count,
+    because every import passes through it."""
+    found: set[str] = set()
+    queue = [module]
+    while queue:
+        new = set(imports(modules()[queue.pop()])) - found - {"edgekit"}
+        found |= new
+        queue.extend(new)
+    return found
