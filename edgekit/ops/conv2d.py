@@ -111,7 +111,7 @@ class Conv2d(Op):
         params |= self.window(w.type).params()
         params |= {"lo": self.lo, "hi": self.hi}
         if not depthwise:
-            params["groups"] = self.groups
+            params |= {"groups": self.groups, "step_h": in_w * in_c, "step_w": in_c, "step_c": 1}
         return [
             Call(
                 kernel="depthwise2d" if depthwise else "conv2d",

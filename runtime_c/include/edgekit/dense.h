@@ -1,0 +1,18 @@
+/* y[r][o] = clamp(b[o] + sum over i of x[r][i] w[o][i], lo, hi) */
+#ifndef EDGEKIT_DENSE_H
+#define EDGEKIT_DENSE_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t rows;
+    int32_t inputs;
+    int32_t outputs;
+    EK_T_ACC lo;
+    EK_T_ACC hi;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+                     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif

@@ -1,0 +1,35 @@
+/* Stand-ins for the tokens of generic kernels, so that an editor or a linter can read the files as plain C.
+ * The code generator replaces the tokens by text and drops the include of this file:
+ *   EK_FN               the function          EK_STRUCT          its parameter struct
+ *   EK_T                storage type of T     EK_T_ACC           the type that C computes in
+ *   EK_LOAD_T(x)        stored -> computed    EK_STORE_T(x)      computed -> stored
+ *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
+ */
+#ifndef EDGEKIT_GENERIC_H
+#define EDGEKIT_GENERIC_H
+
+#include "edgekit/types.h"
+
+#define EK_FN ek_generic
+#define EK_STRUCT ek_generic_params
+#define EK_EXPR a
+#define EK_MATH_T(name) ek_##name##_f32
+
+#define EK_T float
+#define EK_T_ACC float
+#define EK_LOAD_T(x) (x)
+#define EK_STORE_T(x) (x)
+#define EK_A float
+#define EK_A_ACC float
+#define EK_LOAD_A(x) (x)
+#define EK_B float
+#define EK_B_ACC float
+#define EK_LOAD_B(x) (x)
+#define EK_C float
+#define EK_C_ACC float
+#define EK_LOAD_C(x) (x)
+#define EK_Y float
+#define EK_Y_ACC float
+#define EK_STORE_Y(x) (x)
+
+#endif

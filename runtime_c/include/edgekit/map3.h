@@ -1,0 +1,20 @@
+/* y[i] = f(a, b, c), element by element. A stride of 0 repeats one element. */
+#ifndef EDGEKIT_MAP3_H
+#define EDGEKIT_MAP3_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t n; /* elements */
+    int32_t sa; /* stride of a: 0 or 1, in elements */
+    int32_t sb; /* stride of b: 0 or 1, in elements */
+    int32_t sc; /* stride of c: 0 or 1, in elements */
+    int32_t a0; /* first element of a */
+    int32_t b0; /* first element of b */
+    int32_t c0; /* first element of c */
+    int32_t y0; /* first element of y */
+};
+
+EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p);
+
+#endif
