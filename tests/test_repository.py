@@ -17,7 +17,7 @@ LINE_LIMIT = 600
 def files() -> tuple[Path, ...]:
     """Text files that are in git or about to be; the links of the package lead to files of this list."""
     listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        [require("git"), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -36,19 +36,40 @@ def with_suffix(*suffixes: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in files() if path.suffix in suffixes]
 
 
-@pytest.mark.parametrize("name", with_suffix(".py"))
-def test_python_file_opens_with_one_sentence(name: str) -> None:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    first = re.sub(r"\A#!.*\n", "", text).partition("\n")[0]
-    docstring = ast.get_docstring(ast.parse(text))
-    assert docstring, "the first line says what the file is"
-    assert first.startswith('"""'), "nothing but #! stands before the docstring"
-    sentence, _, rest = docstring.partition("\n")
-    assert not rest or rest.startswith("\n"), "the first sentence fits on one line, an empty line follows"
-    assert sentence.endswith((".", "?")) or "=" in sentence, (
-        "a sentence ends with a point, unless it is a formula"
-    )
-    assert not re.search(r"[a-z)]\. [A-Z]", sentence), "one sentence, the others go below"
+def test_python_files_open_with_one_sentence() -> None:
+    faults = {name: opening_fault((ROOT / name).read_text(encoding="utf-8")) for name in with_suffix(".py")}
+    assert {name: fault for name, fault in faults.items() if fault} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('"""Says what it is."""', None),
+        ('"""Says what it is.\n\nAnd why. In more sentences."""', None),
+        ('#!/usr/bin/env python3\n"""y = clamp(x @ w.T + b, lo, hi)"""', None),
+        ("x = 1", "no docstring"),
+        ('# A comment.\n"""Says what it is."""', "something stands before the docstring"),
+        ('"""Says what\nit is."""', "the first sentence does not fit on one line"),
+        ('"""Says what it is. And more."""', "more than one sentence on the first line"),
+        ('"""Title case"""', "no sentence"),
+    ],
+)
+def test_faults_of_an_opening_are_seen(text: str, fault: str | None) -> None:
+    assert opening_fault(text) == fault
+
+
+def opening_fault(text: str) -> str | None:
+    """What is wrong with the first line of a Python file, if anything; a formula counts as a sentence."""
+    sentence, _, rest = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
+    if not sentence:
+        return "no docstring"
+    if not re.sub(r"\A#!.*\n", "", text).startswith('"""'):
+        return "something stands before the docstring"
+    if rest and not rest.startswith("\n"):
+        return "the first sentence does not fit on one line"
+    if re.search(r"[a-z)]\. [A-Z]", sentence):
+        return "more than one sentence on the first line"
+    return None if sentence.endswith((".", "?")) or "=" in sentence else "no sentence"
 
 
 def test_no_file_is_too_long() -> None:

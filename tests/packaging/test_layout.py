@@ -59,6 +59,22 @@ def test_stage_imports_no_other_stage() -> None:
             assert not others, f"{name} reaches {sorted(others)}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import edgekit.codegen",
+        "import numpy, edgekit.codegen as c",
+        "from edgekit import codegen",
+        "from edgekit.codegen import anything",
+        "def late():\n    import edgekit.codegen",
+    ],
+)
+def test_every_form_of_import_is_seen(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert "edgekit.codegen" in imports(path)
+
+
 def walk(folder: Path) -> Iterator[Path]:
     """The folder and those below it, through the links of the stages."""
     yield folder
