@@ -1,8 +1,10 @@
 """The stages are reachable as edgekit.<stage>, are listed for installation, and depend in one direction."""
 
 import ast
+import re
+import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,16 @@ def test_stage_imports_no_other_stage() -> None:
             assert not others, f"{name} reaches {sorted(others)}"
 
 
+def test_top_level_imports_are_dependencies() -> None:
+    """What an extra brings is imported inside the function that needs it."""
+    brought = {"onnx": {"google", "ml_dtypes"}, "typer": {"rich"}}
+    declared = {re.split(r"\W", text)[0] for text in SETTINGS["project"]["dependencies"]}
+    allowed = {"edgekit", *declared, *sys.stdlib_module_names}.union(*(brought.get(d, ()) for d in declared))
+    for name, path in modules().items():
+        used = {imported.partition(".")[0] for imported in named(ast.parse(path.read_text()).body)}
+        assert used <= allowed, f"{name} imports {sorted(used - allowed)} for everybody"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -98,18 +110,19 @@ def layer(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def imports(path: Path) -> Iterator[str]:
-    """What a file imports, on top or inside a function, as names of modules that exist."""
-    known = modules()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def named(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Every name that may be a module in the import statements among these nodes."""
+    for node in nodes:
         match node:
             case ast.Import(names=names):
-                named = [name.name for name in names]
+                yield from (name.name for name in names)
             case ast.ImportFrom(module=str(module), names=names):
-                named = [module, *(f"{module}.{name.name}" for name in names)]
-            case _:
-                continue
-        yield from (name for name in named if name in known)
+                yield from (module, *(f"{module}.{name.name}" for name in names))
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of EdgeKit that a file imports, on top or inside a function."""
+    return set(named(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) & set(modules())
 
 
 def reaches(module: str) -> set[str]:
@@ -118,7 +131,7 @@ def reaches(module: str) -> set[str]:
     found: set[str] = set()
     queue = [module]
     while queue:
-        new = set(imports(modules()[queue.pop()])) - found - {"edgekit"}
+        new = imports(modules()[queue.pop()]) - found - {"edgekit"}
         found |= new
         queue.extend(new)
     return found
