@@ -45,8 +45,9 @@ class Call:
     # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
     label: str = ""
     expr: str = ""
+    results: int = 1  # how many of the last args are results
     scratch: int = 0  # bytes of working memory, passed after the last result where not 0
-    inplace: tuple[int, ...] = ()  # indices of args whose memory the (single) result may take over
+    inplace: tuple[int, ...] = ()  # indices of args whose memory the (first) result may take over
     macs: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Data movement: calls of the strided copy kernel, which moves elements of 1, 2, 4 or 8 bytes."""
+"""Data movement: calls of the strided copy kernel."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from edgekit.ir import DType
 from edgekit.ops import Arg, Call
 from edgekit.ops._strided import Strides, loops
 
-_WORD = {1: DType.U8, 2: DType.U16, 4: DType.U32, 8: DType.U64}
+# One copy kernel serves all types that C stores alike. Never another C type of the same size: that would break
+# the aliasing rules, and compilers act on them once the kernel is inlined.
+_STORED_AS = {d.c: d for d in reversed(DType)} | {"ek_f16": DType.U16, "ek_bf16": DType.U16, "uint8_t": DType.U8}
 
 
-def word(dtype: DType) -> DType:
-    """The unsigned integer that moves an element of `dtype`."""
-    return _WORD[dtype.bytes]
+def stored_as(dtype: DType) -> DType:
+    """The type as which elements of `dtype` are moved."""
+    return _STORED_AS[dtype.c]
 
 
 def copy(
@@ -29,7 +31,7 @@ def copy(
     return [
         Call(
             kernel="copy",
-            types={"T": word(x.type.dtype)},
+            types={"T": stored_as(x.type.dtype)},
             args=(x, y),
             params={"n": n, "x": xs, "y": ys, "x0": x_start + x0, "y0": y_start + y0},
         )

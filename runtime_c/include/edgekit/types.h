@@ -9,6 +9,10 @@
 #ifndef EK_KERNEL
 #define EK_KERNEL
 #endif
+/* What stands before a kernel's own helper functions. */
+#ifndef EK_INLINE
+#define EK_INLINE static inline
+#endif
 
 #if defined(__GNUC__)
 #define EK_RESTRICT __restrict__
@@ -16,6 +20,24 @@
 #define EK_RESTRICT __restrict
 #else
 #define EK_RESTRICT
+#endif
+
+/* Placement of constants, for linkers that want a section named. */
+#ifndef EK_WEIGHTS
+#define EK_WEIGHTS
+#endif
+
+/* Infinity and NaN as constants, without math.h. */
+#if defined(__GNUC__)
+#define EK_INF_f32 (__builtin_inff())
+#define EK_INF_f64 (__builtin_inf())
+#define EK_NAN_f32 (__builtin_nanf(""))
+#define EK_NAN_f64 (__builtin_nan(""))
+#else
+#define EK_INF_f32 ((float)(1e308 * 10))
+#define EK_INF_f64 (1e308 * 10)
+#define EK_NAN_f32 (EK_INF_f32 - EK_INF_f32)
+#define EK_NAN_f64 (EK_INF_f64 - EK_INF_f64)
 #endif
 
 /* Loops of the kernels that walk strided tensors. */

@@ -1,10 +1,10 @@
 /* Convolution: see conv2d.h. Sixteen outputs of a pixel advance together, so that compilers vectorise over them
  * and every output is still summed in the order of i, j, c.
- * pack w: O/16 H W I o16 */
+ * pack w: G O/16 H W I o16 */
 #include "edgekit/conv2d.h"
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */
-static inline void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
                                EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t width,
                                const struct EK_STRUCT *p)
 {

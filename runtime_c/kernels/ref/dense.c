@@ -3,7 +3,7 @@
  * pack w: O/16 I o16 */
 #include "edgekit/dense.h"
 
-static inline void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
                                EK_T *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)
 {
     EK_T_ACC sum[16];

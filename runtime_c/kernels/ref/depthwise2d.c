@@ -3,7 +3,7 @@
 #include "edgekit/depthwise2d.h"
 
 /* `width` channels of one pixel, from channel `first` on. */
-static inline void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
                                EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t first,
                                const int32_t width, const struct EK_STRUCT *p)
 {

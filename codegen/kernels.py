@@ -1,0 +1,222 @@
+"""Kernel sources: finds the file for a call, and turns generic text into the plain C of one instance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from edgekit.ir import DType
+from edgekit.ops import Call
+from edgekit.ops._map import compute_type
+from edgekit.ops._strided import RANK
+from edgekit.target import Target
+
+_RUNTIME = files("edgekit.runtime_c")
+_INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
+_PACK = re.compile(r"^ ?\*? ?/?\*? ?pack (\w+): ([^\n*]+)", re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel instance: C text with types filled in, and what codegen must know of it."""
+
+    name: str  # add_f32; its files are <name>.h and <name>.c, its parameters are struct ek_<name>
+    function: str  # ek_add_f32__ref
+    header: str
+    source: str
+    fields: tuple[Field, ...]  # of the parameter struct, in order
+    pack: Mapping[str, str]  # weight layout by operand name, as the kernel's file states it
+    pointers: tuple[Pointer, ...]  # the arguments before the parameters, in order
+    supports: tuple[str, ...]  # headers of the runtime that its text needs
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """One pointer argument of a kernel."""
+
+    name: str
+    ctype: str
+    const: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a parameter struct."""
+
+    name: str
+    ctype: str
+    count: int  # elements of an array, 0 for a scalar
+
+
+def instance_name(call: Call) -> str:
+    """The name of the kernel instance that a call needs: its label, then the distinct types."""
+    types = list(dict.fromkeys(t.value for t in call.types.values()))
+    shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
+    return "_".join([call.label + shape if call.label else call.kernel, *types])
+
+
+def instantiate(call: Call, target: Target) -> Kernel:
+    """The kernel of a call on a target."""
+    types = tuple(call.types.items())
+    return _instantiate(call.kernel, instance_name(call), types, call.expr, tuple(target.isa))
+
+
+@cache
+def _instantiate(
+    kernel: str, name: str, types: tuple[tuple[str, DType], ...], expr: str, isas: tuple[str, ...]
+) -> Kernel:
+    isa, file, source = _find(kernel, name, isas)
+    contract = _contract(kernel, name)
+    tokens = _tokens(types, expr, name, isa)
+    text = _substitute(_read(_RUNTIME / "kernels" / isa / file), tokens)
+    header = _substitute(_read(_RUNTIME / "include" / "edgekit" / contract), tokens)
+    guard = f"EDGEKIT_{name.upper()}_H"
+    header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
+    supports = tuple(sorted(_supports(header + text)))
+    includes = "".join(f'#include "{h}"\n' for h in supports)
+    header = _place_includes(header, contract, includes)
+    text = _place_includes(text, contract, f'#include "{name}.h"\n')
+    pointers, fields = _signature(header, name)
+    pack = {m[1]: m[2].strip() for m in _PACK.finditer(source)}
+    return Kernel(name, f"ek_{name}__{isa}", header, text, fields, pack, pointers, supports)
+
+
+def _find(kernel: str, name: str, isas: Sequence[str]) -> tuple[str, str, str]:
+    """(isa, file, text) of the best variant: for each isa the file of exactly this instance, else the generic."""
+    for isa in isas:
+        for file in (f"{name}.c", f"{kernel}.c"):
+            path = _RUNTIME / "kernels" / isa / file
+            if path.is_file():
+                return isa, file, _read(path)
+    raise AssertionError(f"no kernel {name} or {kernel} in kernels/{{{','.join(isas)}}}")
+
+
+def _contract(kernel: str, name: str) -> str:
+    for file in (f"{name}.h", f"{kernel}.h"):
+        if (_RUNTIME / "include" / "edgekit" / file).is_file():
+            return file
+    raise AssertionError(f"kernel {kernel} has no contract include/edgekit/{kernel}.h")
+
+
+@cache
+def _read(path: Traversable) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) -> dict[str, str]:
+    """What each token of a generic kernel stands for."""
+    tokens = {"EK_FN": f"ek_{name}__{isa}", "EK_FN_block": f"ek_{name}_block", "EK_STRUCT": f"ek_{name}"}
+    tokens["EK_EXPR"] = expr
+    for letter, dtype in types:
+        compute = compute_type(dtype)
+        tokens[f"EK_{letter}"] = dtype.c
+        tokens[f"EK_{letter}_ACC"] = compute.c
+        tokens[f"EK_LOAD_{letter}"] = f"EK_LOAD_{dtype.value}"
+        tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
+        tokens[f"EK_MATH_{letter}"] = compute.value
+    return tokens
+
+
+# Storing as the type that was computed is no conversion: the macro would only hide the formula.
+_TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
+
+
+def _substitute(text: str, tokens: Mapping[str, str]) -> str:
+    for token in (t for t in tokens if t.startswith("EK_MATH_")):
+        text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)
+    # Names derived from the function's (EK_FN_block) belong to the instance as well.
+    function, struct = tokens["EK_FN"], tokens["EK_STRUCT"]
+    text = re.sub(r"\bEK_FN_(\w+)\b", rf"{struct}_\1", text)
+    text = re.sub(r"\bEK_\w+\b", lambda m: tokens.get(m[0], m[0]), text)
+    assert function in text
+    return _drop_trivial(text)
+
+
+def _drop_trivial(text: str) -> str:
+    """EK_LOAD_f32(x[i]) -> x[i]; a compound argument keeps its brackets."""
+    while match := _TRIVIAL.search(text):
+        end, depth = match.end(), 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        inner = text[match.end() : end - 1]
+        simple = re.fullmatch(r"[\w\[\]*+> .-]*\]|\w+", inner) is not None or text[end : end + 1] == ";"
+        text = text[: match.start()] + (inner if simple else f"({inner})") + text[end:]
+    return text
+
+
+def _place_includes(text: str, contract: str, includes: str) -> str:
+    """Replace the includes of a generic file by those that the instance needs."""
+    found = list(_INCLUDE.finditer(text))
+    assert found, f"{contract}: no #include of an edgekit header"
+    head, tail = text[: found[0].start()], text[found[0].start() :]
+    return head + includes + _INCLUDE.sub("", tail)
+
+
+@cache
+def _definitions() -> Mapping[str, str]:
+    """Which header of the runtime defines each inline function, macro or type that kernels may use."""
+    found: dict[str, str] = {}
+    for path in (_RUNTIME / "include" / "edgekit").iterdir():
+        if path.name == "generic.h" or "EK_FN" in _read(path):
+            continue
+        text = _COMMENT.sub("", _read(path))
+        names = re.findall(r"^static inline [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE)
+        names += re.findall(r"^#define (EK_\w+)", text, re.MULTILINE)
+        names += re.findall(r"^typedef .*?\b(ek_\w+);", text, re.MULTILINE)
+        names += re.findall(r"^struct (ek_\w+)", text, re.MULTILINE)
+        for name in names:
+            found.setdefault(name, path.name)
+    return found
+
+
+def _supports(text: str) -> set[str]:
+    """The headers that define what a text uses. Conversions of 16-bit floats hide behind macros of types.h."""
+    used = set(re.findall(r"\b(?:ek|EK)_\w+\b", _COMMENT.sub("", text)))
+    found = {_definitions()[name] for name in used if name in _definitions()}
+    if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
+        found.add("half.h")
+    return found | {"types.h"}
+
+
+def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(name, text) of support headers and of what they include, with includes made relative to each other."""
+    queue, seen = list(headers), set(headers)
+    while queue:
+        header = queue.pop()
+        text = _read(_RUNTIME / "include" / "edgekit" / header)
+        for name in _INCLUDE.findall(text):
+            if name not in seen:
+                seen.add(name)
+                queue.append(name)
+        yield header, _INCLUDE.sub(r'#include "\1"\n', text)
+
+
+_ARGUMENT = re.compile(r"(const )?(\w+) \*\s*(?:EK_RESTRICT )?(\w+)$")
+_FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
+_RANK = {"EK_RANK": RANK}
+
+
+def _signature(header: str, name: str) -> tuple[tuple[Pointer, ...], tuple[Field, ...]]:
+    """Arguments and struct fields, read from the contract itself: they are stated once."""
+    text = _COMMENT.sub("", header)
+    body = re.search(rf"struct ek_{name} \{{(.*?)\}};", text, re.DOTALL)
+    fields = [
+        Field(field, ctype, _RANK[count] if count in _RANK else int(count or 0))
+        for ctype, field, count in _FIELD.findall(body[1] if body else "")
+    ]
+    prototype = re.search(rf"\bek_{name}__\w+\((.*?)\);", text, re.DOTALL)
+    assert prototype, f"{name}: no prototype in its contract"
+    pointers = []
+    for argument in prototype[1].split(","):
+        if argument.strip().startswith("const struct"):
+            continue
+        match = _ARGUMENT.match(" ".join(argument.split()))
+        assert match, f"{name}: argument {argument!r} is no pointer"
+        pointers.append(Pointer(match[3], match[2], bool(match[1])))
+    return tuple(pointers), tuple(fields)

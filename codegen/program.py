@@ -1,0 +1,183 @@
+"""The lowered program: flat, for one target, every name and number decided. It is all that templates see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from edgekit.codegen.arena import Plan
+from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
+from edgekit.codegen.literal import identifier, number
+from edgekit.codegen.lower import lower
+from edgekit.codegen.memory import Memory, Place, Scheduled, assign
+from edgekit.codegen.pack import pack
+from edgekit.ir import Array, DType, Graph, Type
+from edgekit.target import Target
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the model."""
+
+    name: str  # as in the model
+    c: str  # the parameter in C
+    type: Type
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An array in flash."""
+
+    c: str
+    name: str  # the edge it comes from
+    dtype: DType
+    data: Array  # flat, in the kernel's layout
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A pointer argument of a call."""
+
+    pointer: Pointer
+    place: Place
+    address: str  # inside the run function
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kernel call of the program."""
+
+    c: str  # names its parameters, and its function at --optimize speed
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    params: tuple[tuple[Field, str], ...]
+    comment: str
+    origin: str
+    macs: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """All of a generated library."""
+
+    graph: Graph
+    target: Target
+    name: str  # prefix of every symbol
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    constants: tuple[Constant, ...]
+    lines: tuple[Line, ...]
+    arena: Plan
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernel instances in use, by name."""
+        return tuple(sorted({line.kernel.name: line.kernel for line in self.lines}.values(), key=lambda k: k.name))
+
+    @property
+    def weight_bytes(self) -> int:
+        return sum(c.data.size * c.dtype.bytes for c in self.constants)
+
+    @property
+    def macs(self) -> int:
+        return sum(line.macs for line in self.lines)
+
+
+def compile_graph(graph: Graph, target: Target) -> Program:
+    """Lower a graph for a target."""
+    memory = assign(graph, lower(graph, target), target.align)
+    taken: set[str] = set()
+    prefix = identifier(graph.name, taken, "model")
+    inputs = tuple(Port(n, identifier(n, taken, "x"), graph.type(n)) for n in graph.inputs)
+    outputs = tuple(Port(n, identifier(n, taken, "y"), graph.type(n)) for n in graph.outputs)
+    ports = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
+    pool = _Constants(graph, prefix, taken)
+    lines = tuple(_lines(memory, target, pool, ports, taken))
+    return Program(graph, target, prefix, inputs, outputs, tuple(pool.found.values()), lines, memory.arena)
+
+
+class _Constants:
+    """The constants that calls use, once per layout; equal data share an array."""
+
+    def __init__(self, graph: Graph, prefix: str, taken: set[str]) -> None:
+        self.graph = graph
+        self.prefix = prefix
+        self.taken = taken
+        self.found: dict[tuple[str, DType, bytes], Constant] = {}
+        self._by_layout: dict[tuple[str, str, int], Constant] = {}
+
+    def get(self, name: str, tag: str, groups: int) -> Constant:
+        layout = (name, tag, groups)
+        if layout not in self._by_layout:
+            value = self.graph.values[name]
+            assert value.data is not None
+            data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
+            key = (str(data.dtype), value.type.dtype, data.tobytes())
+            if key not in self.found:
+                c = identifier(f"{self.prefix}_{name}", self.taken, "w")
+                self.found[key] = Constant(c, name, value.type.dtype, data)
+            self._by_layout[layout] = self.found[key]
+        return self._by_layout[layout]
+
+
+def _lines(
+    memory: Memory, target: Target, pool: _Constants, ports: Mapping[tuple[str, str], Port], taken: set[str]
+) -> Iterator[Line]:
+    for scheduled in memory.calls:
+        call = scheduled.call
+        kernel = instantiate(call, target)
+        arguments = [arg.name for arg in call.args] + ([scheduled.scratch] if scheduled.scratch else [])
+        assert len(arguments) == len(kernel.pointers), f"{kernel.name} takes {kernel.pointers}, got {arguments}"
+        groups = int(call.params.get("groups", 1))  # type: ignore[arg-type]  # a scalar
+        operands = []
+        for name, pointer in zip(arguments, kernel.pointers, strict=True):
+            place = memory.places[name]
+            if place.kind == "constant":
+                constant = pool.get(place.name, kernel.pack.get(pointer.name, ""), groups)
+                base, dtype = constant.c, constant.dtype
+            elif place.kind == "arena":
+                base, dtype = "ram", DType.U8
+            else:
+                port = ports[place.kind, place.name]
+                base, dtype = port.c, port.type.dtype
+            operands.append(Operand(pointer, place, _address(pointer, place.offset, base, dtype, place.kind == "arena")))
+        kind = kernel.name.split("_")[0]
+        layer = scheduled.node.origin.split("/")[-1]
+        yield Line(
+            identifier(layer if kind in layer else f"{layer}_{kind}", taken, "layer"),
+            kernel,
+            tuple(operands),
+            tuple((field, _parameter(field, call.params)) for field in kernel.fields),
+            _comment(scheduled),
+            scheduled.node.origin,
+            call.macs,
+        )
+
+
+def _address(pointer: Pointer, offset: int, base: str, dtype: DType, cast: bool) -> str:
+    """The C expression of an address; the cast goes through void, because what it points to is aligned."""
+    shifted = f"{base} + {offset // dtype.bytes}" if offset or cast else base
+    if not cast and dtype.c == pointer.ctype:
+        return shifted
+    const = "const " * pointer.const
+    return f"({const}{pointer.ctype} *)({const}void *)({shifted})"
+
+
+def _parameter(field: Field, params: Mapping[str, object]) -> str:
+    assert field.name in params, f"parameter {field.name} of the kernel is not given"
+    value = params[field.name]
+    if field.count:
+        assert isinstance(value, tuple | list) and len(value) == field.count, f"{field.name} takes {field.count} numbers"
+        return "{" + ", ".join(number(v, field.ctype) for v in value) + "}"
+    return number(value, field.ctype)
+
+
+def _comment(scheduled: Scheduled) -> str:
+    """What a reader wants to know of a call: layer, operator, types."""
+    call, node = scheduled.call, scheduled.node
+    ins = ", ".join(str(a.type) for a in call.args[: -call.results] if a.value.data is None)
+    outs = ", ".join(str(a.type) for a in call.args[-call.results :])
+    macs = f", {call.macs:,} MACs" if call.macs else ""
+    origin = node.origin.replace("*/", "").replace("/*", "").replace("\\", "")
+    text = f"{origin}: {type(node.op).__name__} {ins} -> {outs}{macs}"
+    return "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in text)

@@ -1,0 +1,151 @@
+"""Program -> text: the files of a generated library. Templates hold loops and names only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal
+
+import jinja2
+
+import edgekit
+from edgekit.codegen.kernels import support_files
+from edgekit.codegen.literal import elements, lines, stored
+from edgekit.codegen.program import Constant, Line, Program
+
+Optimize = Literal["size", "speed"]
+# Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
+BINARY_WEIGHTS = 1 << 20
+
+
+def render(program: Program, optimize: Optimize) -> dict[str, bytes]:
+    """Path -> content of every file of the library, without the manifest."""
+    name = program.name
+    files = {
+        f"{name}.h": _text("model.h.j2", program, optimize),
+        f"{name}.c": _text("model.c.j2", program, optimize),
+        f"{name}_weights.h": _text("weights.h.j2", program, optimize),
+        "CMakeLists.txt": _text("CMakeLists.txt.j2", program, optimize),
+    }
+    binary = program.weight_bytes > BINARY_WEIGHTS
+    if binary:
+        files[f"{name}_weights.S"] = _text("weights.S.j2", program, optimize)
+    else:
+        files[f"{name}_weights.c"] = _text("weights.c.j2", program, optimize)
+    supports = {"types.h"}
+    if any(c.dtype.c.startswith("ek_") for c in program.constants) or _half_ports(program):
+        supports.add("half.h")
+    for kernel in program.kernels:
+        files[f"edgekit/{kernel.name}.h"] = kernel.header
+        files[f"edgekit/{kernel.name}.c"] = kernel.source
+        supports |= set(kernel.supports)
+    for path, text in support_files(sorted(supports)):
+        files[f"edgekit/{path}"] = text
+    content = {path: text.encode() for path, text in files.items()}
+    if binary:
+        content[f"{name}_weights.bin"] = b"".join(data for _, data in weight_blocks(program))
+    return dict(sorted(content.items()))
+
+
+def sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
+    """The files to compile: kernels are included by the model at `speed`."""
+    return [
+        path
+        for path in files
+        if path.endswith((".c", ".S")) and not (optimize == "speed" and path.startswith("edgekit/"))
+    ]
+
+
+def weight_blocks(program: Program) -> list[tuple[Constant, bytes]]:
+    """Each constant with its bytes, padded so that the next one is aligned."""
+    align = program.target.align
+    result = []
+    for constant in program.constants:
+        data = stored(constant.data).tobytes() or b"\0"
+        result.append((constant, data + b"\0" * (-len(data) % align)))
+    return result
+
+
+def _half_ports(program: Program) -> bool:
+    return any(p.type.dtype.c.startswith("ek_") for p in (*program.inputs, *program.outputs))
+
+
+def _text(template: str, program: Program, optimize: Optimize) -> str:
+    ports = [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
+    ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
+    used = {o.place.name for line in program.lines for o in line.operands if o.place.kind == "input"}
+    source = program.graph.source
+    offsets, at = [], 0
+    for _, data in weight_blocks(program):
+        offsets.append((at, len(data)))
+        at += len(data)
+    return _environment().get_template(template).render(
+        p=program,
+        origin=_comment(", ".join(t for t in (source.file, f"sha256 {source.sha256[:16]}" * bool(source.sha256), source.producer) if t))
+        or "made in memory",
+        version=edgekit.__version__,
+        guard=program.name.upper(),
+        signature=", ".join([*ports, "void *arena"]),
+        speed=optimize == "speed",
+        half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
+        uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
+        unused_inputs=[p for p in program.inputs if p.name not in used],
+        arena_map=_arena_map(program),
+        weight_offsets=offsets,
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("edgekit.codegen"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  # C, not HTML
+    )
+    environment.filters |= {
+        "comment": _comment,
+        "data_lines": lambda c: lines(elements(c.data) if c.data.size else iter("0")),
+        "layer_signature": _layer_signature,
+        "layer_arguments": _layer_arguments,
+        "call_arguments": _call_arguments,
+    }
+    return environment
+
+
+def _comment(text: str) -> str:
+    """Text from a model, safe inside a C comment."""
+    text = text.replace("*/", "").replace("/*", "").replace("\\", "/")
+    return "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in text)
+
+
+def _layer_signature(line: Line) -> str:
+    arguments = [
+        f"{'const ' * o.pointer.const}{o.pointer.ctype} *{o.pointer.name}"
+        for o in line.operands
+        if o.place.kind != "constant"
+    ]
+    return ", ".join(arguments)
+
+
+def _layer_arguments(line: Line) -> str:
+    arguments = [o.address if o.place.kind == "constant" else o.pointer.name for o in line.operands]
+    return ", ".join([*arguments, f"&{line.c}"])
+
+
+def _call_arguments(line: Line, speed: bool) -> str:
+    arguments = [o.address for o in line.operands if not (speed and o.place.kind == "constant")]
+    return ", ".join(arguments if speed else [*arguments, f"&{line.c}"])
+
+
+def _arena_map(program: Program) -> list[str]:
+    """Where each tensor lies, one line a buffer, in order of address."""
+    seen: dict[int, list[str]] = {}
+    for line in program.lines:
+        last = line.operands[-1]
+        for operand in line.operands:
+            if operand.place.kind == "arena" and (operand is last or not operand.pointer.const):
+                seen.setdefault(operand.place.offset, []).append(line.c)
+    return [f"{offset:>8}  {', '.join(dict.fromkeys(names))}"[:108] for offset, names in sorted(seen.items())]

@@ -1,0 +1,88 @@
+"""y = a b: matrix products over the last two dimensions, broadcast over the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._strided import Strides, broadcast, contiguous, loops
+
+
+@dataclass(frozen=True)
+class MatMul(Op):
+    """Operands: a [..., I, K], b [..., K, J], after their dimensions were put in the order of `perm_a` and
+    `perm_b` (empty: as they are). The kernel reads transposed operands in place."""
+
+    perm_a: tuple[int, ...] = ()
+    perm_b: tuple[int, ...] = ()
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        require(len(ins) == 2 and all(t.rank >= 2 for t in ins), f"takes two matrices, got {', '.join(map(str, ins))}")
+        a, b = (_permuted(t.shape, perm) for t, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        require(ins[0].dtype == ins[1].dtype, f"operands differ in type: {ins[0]} and {ins[1]}")
+        require(ins[0].dtype is not DType.BOOL, "is not defined on bool")
+        require(a[-1] == b[-2], f"{list(a)} has rows of {a[-1]}, {list(b)} has columns of {b[-2]}")
+        try:
+            batch = np.broadcast_shapes(a[:-2], b[:-2])
+        except ValueError:
+            raise TypeError(f"shapes {list(a)} and {list(b)} do not broadcast") from None
+        return (Type(ins[0].dtype, (*batch, a[-2], b[-1])),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        a, b = (x.transpose(perm) if perm else x for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        dtype = a.dtype
+        narrow = DType.of(dtype).is_float and dtype.itemsize < 4
+        with np.errstate(all="ignore"):
+            y = np.matmul(a.astype(np.float32), b.astype(np.float32)) if narrow else np.matmul(a, b)
+        return (y.astype(dtype),)
+
+    def macs(self, *ins: Type) -> int:
+        (y,) = self.infer(*ins)
+        return y.size * _permuted(ins[0].shape, self.perm_a)[-1]
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (y,) = outs
+        if y.type.size == 0:
+            return []
+        *batch, rows, columns = y.type.shape
+        a, b = (_operand(x.type, perm, batch) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        inner = _permuted(ins[0].type.shape, self.perm_a)[-1]
+        # Rows of b that are dense are added up whole; where its columns are dense, each result is a dot product.
+        kernel = "matmul_nt" if b[-1] != 1 and columns > 1 and b[-2] == 1 and a[-1] == 1 else "matmul"
+        calls: list[Step] = []
+        for sizes, (a_batch, b_batch, y_batch), (a0, b0, y0) in loops(
+            batch, a[:-2], b[:-2], contiguous(y.type.shape)[:-2]
+        ):
+            params: dict[str, int | Sequence[int]] = {"batch": sizes, "a": a_batch, "b": b_batch, "y": y_batch}
+            params |= {"a0": a0, "b0": b0, "y0": y0, "rows": rows, "inner": inner, "columns": columns}
+            params |= {"a_row": a[-2], "b_row": b[-1] if kernel == "matmul_nt" else b[-2]}
+            if kernel == "matmul":
+                params |= {"a_inner": a[-1], "b_column": b[-1]}
+            calls.append(
+                Call(
+                    kernel=kernel,
+                    types={"T": y.type.dtype},
+                    args=(*ins, y),
+                    params=params,
+                    macs=y.type.size * inner if not calls else 0,
+                )
+            )
+        return calls
+
+
+def _permuted(shape: Sequence[int], perm: Sequence[int]) -> tuple[int, ...]:
+    return tuple(shape[p] for p in perm) if perm else tuple(shape)
+
+
+def _operand(type: Type, perm: tuple[int, ...], batch: Sequence[int]) -> Strides:
+    """Element strides over (*batch, rows, columns); 0 where an operand repeats."""
+    strides = contiguous(type.shape)
+    shape = _permuted(type.shape, perm)
+    strides = _permuted(strides, perm)
+    missing = len(batch) + 2 - len(shape)
+    repeated = tuple(0 if n == 1 else s for n, s in zip(shape[:-2], strides[:-2], strict=True))
+    return (0,) * missing + repeated + strides[-2:]

@@ -1,0 +1,135 @@
+"""Pooling over the windows of an image [N, H, W, C]: maximum, sum, mean, and where the maximum is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops.conv2d import Window
+from edgekit.ops.reduce import formula, identity
+
+Pads = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Pool2d(Op):
+    """`kind` is max, sum or mean. What lies outside of the image does not count for the maximum and the sum; the
+    mean divides by the number of cells of a window within the image and `counted` cells (top, left, bottom,
+    right) around it, which are 0."""
+
+    kind: str
+    size: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+    counted: Pads = (0, 0, 0, 0)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.size, self.strides, self.pads, self.dilations)
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.rank == 4, f"takes x[N,H,W,C], got {x}")
+        require(self.kind in ("max", "sum", "mean"), f"knows no pooling {self.kind!r}")
+        require(x.dtype.is_float or x.dtype.is_integer and self.kind != "mean", f"{self.kind} is not defined on {x}")
+        height, width = self.window.out(x.shape[1], x.shape[2])
+        return (replace(x, shape=(x.shape[0], height, width, x.shape[3])),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        (x,) = ins
+        dtype = DType.of(x.dtype)
+        wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
+        patches = self.window.patches(wide, identity("max" if self.kind == "max" else "sum", dtype))
+        if self.kind == "max":
+            y = patches.max(axis=(3, 4))
+        else:
+            y = patches.sum(axis=(3, 4), dtype=wide.dtype)
+        if self.kind == "mean":
+            with np.errstate(all="ignore"):
+                y = y / self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
+        return (y.astype(x.dtype),)
+
+    def counts(self, height: int, width: int) -> Array:
+        """Cells that the mean of each window divides by: rows times columns."""
+        outs = self.window.out(height, width)
+        inside = []
+        for axis, (n, out) in enumerate(zip((height, width), outs, strict=True)):
+            first = np.arange(out)[:, None] * self.strides[axis] - self.pads[axis]
+            cells = first + np.arange(self.size[axis]) * self.dilations[axis]
+            known = (cells >= -self.counted[axis]) & (cells < n + self.counted[axis + 2])
+            inside.append(known.sum(axis=1))
+        return inside[0][:, None] * inside[1][None, :]
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        dtype = x.type.dtype
+        if y.type.size == 0:
+            return []
+        kind = "max" if self.kind == "max" else "sum"
+        params = image_params(x.type, y.type, self.window) | {"start": identity(kind, dtype)}
+        if self.kind == "mean":
+            names = ("counted_top", "counted_left", "counted_bottom", "counted_right")
+            params |= dict(zip(names, self.counted, strict=True))
+        return [
+            Call(
+                kernel="meanpool2d" if self.kind == "mean" else "pool2d",
+                types={"T": dtype},
+                args=(x, y),
+                params=params,
+                label=f"{self.kind}pool2d",
+                expr=formula(kind, dtype),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class ArgMaxPool2d(Op):
+    """Where the first maximum of each window is: n, h, w, c of the cell times `steps`, added up."""
+
+    size: tuple[int, int]
+    steps: tuple[int, int, int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.size, self.strides, self.pads, self.dilations)
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (y,) = Pool2d("max", self.size, self.strides, self.pads, self.dilations).infer(*ins)
+        return (replace(y, dtype=DType.S64),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        (x,) = ins
+        n, h, w, c = (np.arange(size, dtype=np.int64) * step for size, step in zip(x.shape, self.steps, strict=True))
+        places = n[:, None, None, None] + h[:, None, None] + w[:, None] + c
+        patches = self.window.patches(x, identity("max", DType.of(x.dtype)))
+        inside = self.window.patches(np.ones(x.shape, np.bool_), False)
+        numbers = self.window.patches(places, 0)
+        flat = (*patches.shape[:3], -1, x.shape[3])
+        patches, inside, numbers = (a.reshape(flat) for a in (patches, inside, numbers))
+        highest = patches.max(axis=3, keepdims=True)
+        first = (inside & (patches == highest)).argmax(axis=3)
+        return (np.take_along_axis(numbers, first[:, :, :, None, :], axis=3)[:, :, :, 0, :],)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        if y.type.size == 0:
+            return []
+        params = image_params(x.type, y.type, self.window)
+        params |= dict(zip(("step_n", "step_h", "step_w", "step_c"), self.steps, strict=True))
+        return [Call(kernel="argmaxpool2d", types={"T": x.type.dtype}, args=(x, y), params=params)]
+
+
+def image_params(x: Type, y: Type, window: Window) -> dict[str, Param]:
+    """The fields by which pooling kernels know their image."""
+    batch, in_h, in_w, channels = x.shape
+    _, out_h, out_w, _ = y.shape
+    sizes = {"batch": batch, "in_h": in_h, "in_w": in_w, "channels": channels, "out_h": out_h, "out_w": out_w}
+    return {**sizes, **window.params()}

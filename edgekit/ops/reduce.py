@@ -1,0 +1,137 @@
+"""y = a sum, mean, product or extreme over some dimensions of x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, prod
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._map import compute_type
+from edgekit.ops._strided import contiguous, fold
+
+LOOPS = 4  # of the kernels, over what stays and over what is reduced
+
+KINDS = ("sum", "mean", "prod", "max", "min")
+
+
+@dataclass(frozen=True)
+class Reduce(Op):
+    """`axes` are sorted and count from the front; no axes: y = x. An empty sum is 0, product 1, maximum the least
+    value of the type (-inf), mean NaN."""
+
+    kind: str
+    axes: tuple[int, ...]
+    keepdims: bool = True
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.rank <= 2 * LOOPS + 1, f"takes {2 * LOOPS + 1} dimensions at most, got {x}")
+        require(self.kind in KINDS, f"knows no reduction {self.kind!r}")
+        require(
+            sorted(set(self.axes)) == list(self.axes) and all(0 <= a < x.rank for a in self.axes),
+            f"axes {list(self.axes)} do not fit {x}",
+        )
+        require(x.dtype is not DType.BOOL or self.kind in ("max", "min"), f"{self.kind} is not defined on bool")
+        count = prod(x.shape[a] for a in self.axes)
+        require(count > 0 or x.dtype.is_float or self.kind != "mean", f"there is no mean of nothing in {x}")
+        shape = [1 if i in self.axes else n for i, n in enumerate(x.shape)]
+        if not self.keepdims:
+            shape = [n for i, n in enumerate(x.shape) if i not in self.axes]
+        return (replace(x, shape=tuple(shape)),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        (x,) = ins
+        dtype = DType.of(x.dtype)
+        wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
+        ufunc = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[self.kind]
+        start = np.asarray(identity(self.kind, dtype)).astype(wide.dtype)
+        with np.errstate(all="ignore"):
+            y = ufunc.reduce(wide, axis=self.axes, dtype=wide.dtype, keepdims=self.keepdims, initial=start)
+            if self.kind == "mean":
+                count = prod(x.shape[a] for a in self.axes)
+                if dtype.is_float:
+                    y = y / np.asarray(count, wide.dtype)
+                else:  # towards zero, as in C
+                    y = np.sign(y) * (np.abs(y) // np.asarray(count, wide.dtype))
+        return (np.asarray(y).astype(x.dtype),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        return reduction(x, y, self.kind, self.axes)
+
+
+def identity(kind: str, dtype: DType) -> float | int:
+    """What a reduction starts from."""
+    if kind in ("max", "min"):
+        sign = -1 if kind == "max" else 1
+        if dtype.is_float:
+            return sign * inf
+        if dtype is DType.BOOL:
+            return 0 if kind == "max" else 1
+        least, most = integer_range(dtype)
+        return least if kind == "max" else most
+    return 1 if kind == "prod" else 0
+
+
+def integer_range(dtype: DType) -> tuple[int, int]:
+    """The least and the largest value of an integer type."""
+    if dtype.is_signed:
+        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+    return 0, (1 << dtype.bits) - 1
+
+
+def formula(kind: str, dtype: DType) -> str:
+    """C for one step of a reduction: a is the result so far, b the next element."""
+    compute = compute_type(dtype)
+    if kind in ("max", "min"):
+        return f"ek_{kind}_{compute.value}(a, b)"
+    sign = "*" if kind == "prod" else "+"
+    if compute.is_float:
+        return f"a {sign} b"
+    return f"({compute.c})((uint{compute.bits}_t)a {sign} (uint{compute.bits}_t)b)"
+
+
+def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
+    """The kernel call of a reduction. It runs over what stays, then over what is reduced; the dense last dimension
+    is the inner loop either way: many results advance together, or one result in several lanes."""
+    if y.type.size == 0:
+        return []
+    shape = x.type.shape
+    strides = contiguous(shape)
+    # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
+    marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
+    sizes, (steps, kept) = fold(shape, strides, marks)
+    if 0 in shape:  # nothing is reduced to each result
+        sizes, steps, kept = (y.type.size, 0), (0, 1), (1, 0)
+    if not sizes:
+        sizes, steps, kept = (1,), (1,), (1,)
+    rows = kept[-1] == 0
+    outer = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k != 0]
+    inner = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k == 0]
+    last, _ = (inner if rows else outer).pop()
+    assert max(len(outer), len(inner)) <= LOOPS, "infer lets no other shapes pass"
+    pad_outer, pad_inner = LOOPS - len(outer), LOOPS - len(inner)
+    count = prod(shape[a] for a in axes)
+    mean = kind == "mean"
+    return [
+        Call(
+            kernel="reduce_rows" if rows else "reduce",
+            types={"T": x.type.dtype},
+            args=(x, y),
+            params={
+                "n": [1] * pad_outer + [n for n, _ in outer],
+                "x_n": [0] * pad_outer + [s for _, s in outer],
+                "r": [1] * pad_inner + [n for n, _ in inner],
+                "x_r": [0] * pad_inner + [s for _, s in inner],
+                "last": last,
+                "start": identity(kind, x.type.dtype),
+                "divisor": count if mean else 1,
+            },
+            label=f"reduce_{'sum' if mean else kind}" + "_rows" * rows,
+            expr=formula(kind, x.type.dtype),
+        )
+    ]

@@ -1,0 +1,41 @@
+"""y = exp(x - max x) / sum of exp(x - max x), over the last dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+
+
+@dataclass(frozen=True)
+class Softmax(Op):
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.rank >= 1, f"takes rows, got {x}")
+        require(x.dtype in (DType.F32, DType.F64), f"is not defined on {x.dtype.value}")
+        return (x,)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        (x,) = ins
+        with np.errstate(all="ignore"):
+            e = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
+            return ((e / e.sum(axis=-1, keepdims=True)).astype(x.dtype),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        if y.type.size == 0:
+            return []
+        n = x.type.shape[-1]
+        return [
+            Call(
+                kernel="softmax",
+                types={"T": x.type.dtype},
+                args=(x, y),
+                params={"rows": x.type.size // n, "n": n},
+                inplace=(0,),
+            )
+        ]

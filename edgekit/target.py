@@ -1,0 +1,63 @@
+"""A target: what to build for, and how to run it here. One TOML file in targets/ each."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from edgekit.errors import EdgeKitError
+
+
+@dataclass(frozen=True)
+class Target:
+    """`isa` lists kernel variants from best to plainest; `compilers` are tried in order."""
+
+    name: str
+    description: str = ""
+    isa: tuple[str, ...] = ("ref",)
+    align: int = 16  # of tensors in the arena, in bytes
+    compilers: tuple[str, ...] = ("cc",)
+    cflags: tuple[str, ...] = ()
+    runner: str = "native"
+    memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes
+
+
+def load(name: str) -> Target:
+    """The target of this name, or of a TOML file."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        if not path.is_file():
+            raise EdgeKitError("E0105", f"no target file {name}")
+        return parse(path.stem, path.read_text(encoding="utf-8"))
+    file = files("edgekit.targets") / f"{name}.toml"
+    if not file.is_file():
+        raise EdgeKitError("E0105", f"unknown target {name}", hint=f"known: {', '.join(names())}")
+    return parse(name, file.read_text(encoding="utf-8"))
+
+
+def names() -> Iterator[str]:
+    """The targets that come with EdgeKit."""
+    yield from sorted(f.name[:-5] for f in files("edgekit.targets").iterdir() if f.name.endswith(".toml"))
+
+
+def parse(name: str, text: str) -> Target:
+    """A target from TOML; an unknown or ill-typed key is an error, not a silent default."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise EdgeKitError("E0105", f"target {name}: {error}") from None
+    known = {f.name for f in fields(Target)} - {"name"}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise EdgeKitError("E0105", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}")
+        expected = type(getattr(Target(name), key))
+        value = tuple(value) if isinstance(value, list) else value
+        if not isinstance(value, expected):
+            raise EdgeKitError("E0105", f"target {name}: {key} should be a {expected.__name__}")
+        values[key] = value
+    return Target(name, **values)
