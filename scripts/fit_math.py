@@ -81,7 +81,7 @@ def float32_fits() -> list[Fit]:
     """The polynomials of the f32 functions. Intervals are a little wider than the reductions can reach."""
     r = HALF_LN2 * mpf("1.0001")
     log_low, log_high = sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1
-    erf_split, tanh_split = mpf("0.95"), mpf("0.9")
+    erf_split, tanh_split = mpf("1.0"), mpf("0.9")
     sin_p, sin_w = odd(sin)
     tan_p, tan_w = odd(tan)
     asin_p, asin_w = odd(asin)
@@ -101,14 +101,52 @@ def float32_fits() -> list[Fit]:
         Fit("erf", "erf(x) = x + x p(z), z = x^2", lambda z: erf_of(sqrt(z)) / sqrt(z) - 1,
             lambda z: sqrt(z) / erf_of(sqrt(z)), tiny, erf_split**2, 6, "z"),
         Fit("log_erfc", "erf(x) = 1 - exp(p(x))", lambda x: log(erfc(x)),
-            lambda x: erfc(x) / erf_of(x) + mpf(2) ** -18, erf_split, mpf(4), 8, "x"),
+            lambda x: erfc(x) / erf_of(x) + mpf(2) ** -18, erf_split, mpf(4), 7, "x"),
         Fit("sin", "sin(r) = r + r z p(z), z = r^2", sin_p, sin_w, tiny, quarter, 3, "z"),
         Fit("cos", "cos(r) = 1 - z/2 + z^2 p(z), z = r^2", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2,
             lambda z: z**2 / cos(sqrt(z)), tiny, quarter, 2, "z"),
         Fit("tan", "tan(r) = r + r z p(z), z = r^2", tan_p, tan_w, tiny, quarter, 6, "z"),
         Fit("asin", "asin(x) = x + x z p(z), z = x^2", asin_p, asin_w, tiny, mpf("0.25001"), 4, "z"),
-        Fit("atan", "atan(t) = t + t z p(z), z = t^2", atan_p, atan_w, tiny, (sqrt(mpf(2)) - mpf("0.999")) ** 2, 4, "z"),
+        Fit("atan", "atan(t) = t + t z p(z), z = t^2", atan_p, atan_w, tiny, mpf("0.4446"), 6, "z"),
     ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FixedFit:
+    """A polynomial in integers: x and p are fixed point, and so are all values between."""
+
+    fit: Fit
+    x_bits: int  # fraction bits of x
+    p_bits: int  # fraction bits of p and of its coefficients
+    signed: bool
+
+
+POW_LIMIT = mpf("0.0472")  # largest |f| that pow_cells leaves
+
+
+def fixed_fits() -> list[FixedFit]:
+    """The polynomials of pow_f32."""
+    log2_e = 1 / log(2)
+    tiny = mpf(2) ** -40
+    return [
+        FixedFit(
+            Fit("pow_log2", "log2(1 + f) = f (log2(e) + f p(f))", lambda f: (log1p(f) / f - 1) / f * log2_e,
+                lambda f: f**2 / log1p(f) * log(2), -POW_LIMIT, POW_LIMIT, 5, "f", 0), 31, 31, True),
+        FixedFit(
+            Fit("pow_exp2", "2^r = 1 + r p(r)", lambda r: expm1(r * log(2)) / r, lambda r: r * 2**-r, tiny, mpf(1),
+                6, "r", 0), 32, 31, False),
+    ]  # fmt: skip
+
+
+def pow_cells() -> list[tuple[int, int]]:
+    """For each m near i/16, i = 11 .. 23: c close to 1/m in 7 fraction bits, and -log2(c) in 55."""
+    cells = []
+    for i in range(11, 24):
+        c = int(mp.nint(mpf(2048) / i))
+        cells.append((c, int(mp.nint(-log(mpf(c) / 128, 2) * 2**55))))
+        low, high = max(mpf(2 * i - 1) / 32, sqrt(mpf(1) / 2)), min(mpf(2 * i + 1) / 32, sqrt(mpf(2)))
+        assert max(abs(low * c / 128 - 1), abs(high * c / 128 - 1)) < POW_LIMIT
+    return cells
 
 
 def float64_fits() -> list[Fit]:
@@ -232,14 +270,56 @@ def function_text(fit: Fit, bits: int) -> str:
     return "\n".join(lines).replace("+ -", "- ")
 
 
+def fixed_function_text(fixed: FixedFit) -> str:
+    """One C function: p by Horner's rule in integers."""
+    fit = fixed.fit
+    xs = grid_of(fit, 16 * (fit.degree + 2))
+    coefficients, error = remez(xs, [fit.target(x) for x in xs], [abs(fit.weight(x)) for x in xs], fit.degree)
+    numbers = [int(mp.nint(c * 2**fixed.p_bits)) for c in coefficients]
+    kind, wide, end = ("int32_t", "int64_t", "") if fixed.signed else ("uint32_t", "uint64_t", "u")
+    v = fit.variable
+    lines = [
+        f"/* {fit.formula} for {mp.nstr(fit.low, 4)} <= {v} <= {mp.nstr(fit.high, 4)};"
+        f" error 2^{mp.nstr(log(error, 2), 4)}; {v} in units of 2^-{fixed.x_bits}, p of 2^-{fixed.p_bits} */",
+        f"static inline {kind} ek_{fit.name}_poly({kind} {v})",
+        "{",
+        f"    {kind} p = {numbers[-1]}{end};",
+        *(f"    p = ({kind})(({wide})p * {v} >> {fixed.x_bits}) + {c}{end};" for c in reversed(numbers[1:-1])),
+        f"    return ({kind})(({wide})p * {v} >> {fixed.x_bits}) + {numbers[0]}{end};",
+        "}",
+    ]
+    return "\n".join(lines).replace("+ -", "- ")
+
+
+def pow_cells_text() -> str:
+    """The two tables of pow_f32."""
+    cells = pow_cells()
+    return f"""/* c close to 16/i for i = 11 .. 23, in units of 2^-7 */
+static inline uint32_t ek_pow_inverse(uint32_t i)
+{{
+    static const uint8_t c[{len(cells)}] = {{ {", ".join(str(c) for c, _ in cells)} }};
+    return c[i - 11u];
+}}
+
+/* -log2(c) in units of 2^-55 */
+static inline int64_t ek_pow_offset(uint32_t i)
+{{
+    static const int64_t offset[{len(cells)}] = {{ {", ".join(f"{log_c}" for _, log_c in cells)} }};
+    return offset[i - 11u];
+}}"""
+
+
 def header_text(suffix: str) -> str:
     """A whole header, ready to write."""
     bits, fits = (24, float32_fits()) if suffix == "f32" else (53, float64_fits())
     guard = f"EDGEKIT_MATH_POLY_{suffix.upper()}_H"
-    body = "\n\n".join(function_text(fit, bits) for fit in fits)
+    parts = [function_text(fit, bits) for fit in fits]
+    if suffix == "f32":
+        parts += [fixed_function_text(fixed) for fixed in fixed_fits()] + [pow_cells_text()]
+    body = "\n\n".join(parts)
     return (
         f"/* Minimax polynomials of the {suffix} math functions. Written by scripts/fit_math.py; do not edit. */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n{body}\n\n#endif\n"
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n{body}\n\n#endif\n"
     )
 
 

@@ -11,7 +11,7 @@
 #ifndef EDGEKIT_FLOAT8_H
 #define EDGEKIT_FLOAT8_H
 
-#include <edgekit/bits.h>
+#include "edgekit/bits.h"
 
 typedef uint8_t ek_f8e4m3fn;
 typedef uint8_t ek_f8e4m3fnuz;

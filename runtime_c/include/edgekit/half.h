@@ -6,7 +6,7 @@
 #ifndef EDGEKIT_HALF_H
 #define EDGEKIT_HALF_H
 
-#include <edgekit/bits.h>
+#include "edgekit/bits.h"
 
 typedef uint16_t ek_f16;
 typedef uint16_t ek_bf16;

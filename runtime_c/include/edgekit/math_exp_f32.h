@@ -2,8 +2,8 @@
 #ifndef EDGEKIT_MATH_EXP_F32_H
 #define EDGEKIT_MATH_EXP_F32_H
 
-#include <edgekit/bits.h>
-#include <edgekit/math_poly_f32.h>
+#include "edgekit/bits.h"
+#include "edgekit/math_poly_f32.h"
 
 /* ln 2 in two parts: the first has so few bits that a product with an exponent is exact. */
 #define EK_LN2_HIGH_F32 0.693145752f
@@ -92,11 +92,21 @@ static inline float ek_expm1_f32(float x)
     return x != x ? x + x : y;
 }
 
-/* 1 / (1 + exp(-x)). */
+/* 1 / (1 + exp(-x)), from e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below zero. */
 static inline float ek_sigmoid_f32(float x)
 {
-    const float e = ek_exp_f32(-ek_fabs_f32(x));
-    return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+    const float a = ek_fabs_f32(x);
+    float high, low, e, rest, below, missing, y;
+    int32_t n;
+    ek_exp_parts_f32(a < 104.0f ? -a : -104.0f, &n, &high, &low);
+    e = high + low;
+    rest = ek_scale_f32((high - e) + low, n); /* what e lost by rounding, then what 1 + e lost */
+    e = ek_scale_f32(e, n);
+    below = 1.0f + e;
+    missing = ((1.0f - below) + e) + rest;
+    y = (x < 0.0f ? e : 1.0f) / below;
+    y = x < 0.0f ? y + (rest - y * missing) * (1.0f - y) : y - y * missing * y;
+    return x != x ? x + x : y;
 }
 
 static inline float ek_tanh_f32(float x)
@@ -116,7 +126,7 @@ static inline float ek_erf_f32(float x)
     const float z = x * x;
     const float large = ek_copysign_f32(1.0f - ek_exp_normal_f32(ek_log_erfc_poly_f32(a < 4.0f ? a : 4.0f)), x);
     const float small = x + x * ek_erf_poly_f32(z);
-    const float y = a < 0.95f ? small : large;
+    const float y = a < 1.0f ? small : large;
     return x != x ? x + x : y;
 }
 

@@ -6,8 +6,10 @@
 #ifndef EDGEKIT_MATH_F32_H
 #define EDGEKIT_MATH_F32_H
 
-#include <edgekit/math_exp_f32.h>
-#include <edgekit/math_log_f32.h>
-#include <edgekit/math_round_f32.h>
+#include "edgekit/math_exp_f32.h"
+#include "edgekit/math_log_f32.h"
+#include "edgekit/math_pow_f32.h"
+#include "edgekit/math_round_f32.h"
+#include "edgekit/math_trig_f32.h"
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef EDGEKIT_MATH_LOG_F32_H
 #define EDGEKIT_MATH_LOG_F32_H
 
-#include <edgekit/bits.h>
-#include <edgekit/math_exp_f32.h>
-#include <edgekit/math_poly_f32.h>
-#include <edgekit/math_round_f32.h>
+#include "edgekit/bits.h"
+#include "edgekit/math_exp_f32.h"
+#include "edgekit/math_poly_f32.h"
+#include "edgekit/math_round_f32.h"
 
 /* x = 2^k * (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), for a positive normal x. */
 static inline void ek_log_split_f32(float x, int32_t *k, float *f)

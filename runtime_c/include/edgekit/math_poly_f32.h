@@ -2,6 +2,8 @@
 #ifndef EDGEKIT_MATH_POLY_F32_H
 #define EDGEKIT_MATH_POLY_F32_H
 
+#include <stdint.h>
+
 /* exp(r) = 1 + r + r^2 p(r) for -0.3466 <= r <= 0.3466; error 2^-27.53 */
 static inline float ek_exp_poly_f32(float r)
 {
@@ -57,30 +59,29 @@ static inline float ek_sinh_poly_f32(float z)
     return p * z + 0.166666672f;
 }
 
-/* erf(x) = x + x p(z), z = x^2 for 9.095e-13 <= z <= 0.9025; error 2^-29.76 */
+/* erf(x) = x + x p(z), z = x^2 for 9.095e-13 <= z <= 1.0; error 2^-28.87 */
 static inline float ek_erf_poly_f32(float z)
 {
-    float p = 8.0028738e-05f;
-    p = p * z - 0.000805082382f;
-    p = p * z + 0.00519246189f;
-    p = p * z - 0.0268557407f;
-    p = p * z + 0.112836257f;
-    p = p * z - 0.376126289f;
+    float p = 7.80722548e-05f;
+    p = p * z - 0.000799792353f;
+    p = p * z + 0.00518716732f;
+    p = p * z - 0.0268533491f;
+    p = p * z + 0.112835787f;
+    p = p * z - 0.37612626f;
     return p * z + 0.128379166f;
 }
 
-/* erf(x) = 1 - exp(p(x)) for 0.95 <= x <= 4.0; error 2^-30.67 */
+/* erf(x) = 1 - exp(p(x)) for 1.0 <= x <= 4.0; error 2^-31.26 */
 static inline float ek_log_erfc_poly_f32(float x)
 {
-    float p = 7.36182187e-07f;
-    p = p * x - 3.15139732e-05f;
-    p = p * x + 0.000497306464f;
-    p = p * x - 0.00438232953f;
-    p = p * x + 0.02555288f;
-    p = p * x - 0.108836465f;
-    p = p * x - 0.632910132f;
-    p = p * x - 1.12970686f;
-    return p * x + 0.00021086444f;
+    float p = -2.00194499e-05f;
+    p = p * x + 0.000421378791f;
+    p = p * x - 0.00410459749f;
+    p = p * x + 0.0249364041f;
+    p = p * x - 0.10798467f;
+    p = p * x - 0.633626759f;
+    p = p * x - 1.12937069f;
+    return p * x + 0.000143442958f;
 }
 
 /* sin(r) = r + r z p(z), z = r^2 for 9.095e-13 <= z <= 0.617; error 2^-32.52 */
@@ -122,14 +123,53 @@ static inline float ek_asin_poly_f32(float z)
     return p * z + 0.166667521f;
 }
 
-/* atan(t) = t + t z p(z), z = t^2 for 9.095e-13 <= z <= 0.1724; error 2^-30.14 */
+/* atan(t) = t + t z p(z), z = t^2 for 9.095e-13 <= z <= 0.4446; error 2^-30.09 */
 static inline float ek_atan_poly_f32(float z)
 {
-    float p = -0.0603469796f;
-    p = p * z + 0.105766989f;
-    p = p * z - 0.142412707f;
-    p = p * z + 0.199983582f;
-    return p * z - 0.333333135f;
+    float p = -0.0171048082f;
+    p = p * z + 0.0506132059f;
+    p = p * z - 0.0824974254f;
+    p = p * z + 0.10953486f;
+    p = p * z - 0.142694011f;
+    p = p * z + 0.199991852f;
+    return p * z - 0.333333194f;
+}
+
+/* log2(1 + f) = f (log2(e) + f p(f)) for -0.0472 <= f <= 0.0472; error 2^-39.83; f in units of 2^-31, p of 2^-31 */
+static inline int32_t ek_pow_log2_poly(int32_t f)
+{
+    int32_t p = 444088247;
+    p = (int32_t)((int64_t)p * f >> 31) - 517872375;
+    p = (int32_t)((int64_t)p * f >> 31) + 619630834;
+    p = (int32_t)((int64_t)p * f >> 31) - 774539320;
+    p = (int32_t)((int64_t)p * f >> 31) + 1032721337;
+    return (int32_t)((int64_t)p * f >> 31) - 1549082005;
+}
+
+/* 2^r = 1 + r p(r) for 9.095e-13 <= r <= 1.0; error 2^-34.43; r in units of 2^-32, p of 2^-31 */
+static inline uint32_t ek_pow_exp2_poly(uint32_t r)
+{
+    uint32_t p = 46022u;
+    p = (uint32_t)((uint64_t)p * r >> 32) + 308746u;
+    p = (uint32_t)((uint64_t)p * r >> 32) + 2881713u;
+    p = (uint32_t)((uint64_t)p * r >> 32) + 20646515u;
+    p = (uint32_t)((uint64_t)p * r >> 32) + 119196129u;
+    p = (uint32_t)((uint64_t)p * r >> 32) + 515882277u;
+    return (uint32_t)((uint64_t)p * r >> 32) + 1488522244u;
+}
+
+/* c close to 16/i for i = 11 .. 23, in units of 2^-7 */
+static inline uint32_t ek_pow_inverse(uint32_t i)
+{
+    static const uint8_t c[13] = { 186, 171, 158, 146, 137, 128, 120, 114, 108, 102, 98, 93, 89 };
+    return c[i - 11u];
+}
+
+/* -log2(c) in units of 2^-55 */
+static inline int64_t ek_pow_offset(uint32_t i)
+{
+    static const int64_t offset[13] = { -19425243366397198, -15054723442687634, -10944854914341850, -6839150501102515, -3531978018331053, 0, 3354619831377318, 6020771759500466, 8831108431363637, 11802120862665521, 13881540819778149, 16603553652566770, 18888693799540316 };
+    return offset[i - 11u];
 }
 
 #endif

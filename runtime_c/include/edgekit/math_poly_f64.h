@@ -2,6 +2,8 @@
 #ifndef EDGEKIT_MATH_POLY_F64_H
 #define EDGEKIT_MATH_POLY_F64_H
 
+#include <stdint.h>
+
 
 
 #endif

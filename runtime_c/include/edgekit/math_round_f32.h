@@ -2,7 +2,7 @@
 #ifndef EDGEKIT_MATH_ROUND_F32_H
 #define EDGEKIT_MATH_ROUND_F32_H
 
-#include <edgekit/bits.h>
+#include "edgekit/bits.h"
 
 /* Towards zero. From 2^23 on every float is whole; below, the value fits an int32. */
 static inline float ek_trunc_f32(float x)
