@@ -43,10 +43,11 @@ def predict(net: nn.Module, x: FloatArray) -> FloatArray:
     return answers
 
 
-def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path) -> None:
+def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path, *, any_batch: bool = False) -> None:
     """Write the network as torch traced it: batch normalization and shape arithmetic are left for EdgeKit.
 
-    The exporter notes the Python stack of every node; that is dropped, as it names folders of this machine.
+    With `any_batch` the first dimension stays open, as in most published models. The exporter notes the
+    Python stack of every node; that is dropped, as it names folders of this machine.
     """
     program = torch.onnx.export(
         net.eval(),
@@ -56,6 +57,7 @@ def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path) -> None:
         opset_version=18,
         input_names=["x"],
         output_names=["y"],
+        dynamic_shapes=({0: torch.export.Dim("batch")},) if any_batch else None,
         verbose=False,
     )
     assert program is not None, "the dynamo exporter returns a program"
@@ -66,15 +68,13 @@ def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path) -> None:
     onnx.save(model, path)
 
 
-def c_array(name: str, ctype: str, values: npt.NDArray[np.generic]) -> str:
-    """A constant C array with one sample per row of braces; integers only, so that no digit is lost."""
-    assert np.issubdtype(values.dtype, np.integer)
-    dims = "".join(f"[{size}]" for size in values.shape)
-    if values.ndim == 1:
-        return f"static const {ctype} {name}{dims} = {{{_row(values)}}};\n"
-    rows = ",\n".join(f"    {{{_row(sample.ravel())}}}" for sample in values)
-    return f"static const {ctype} {name}[{len(values)}][{values[0].size}] = {{\n{rows}\n}};\n"
-
-
-def _row(values: npt.NDArray[np.generic]) -> str:
-    return ", ".join(str(value) for value in values.tolist())
+def write_samples(path: Path, about: str, samples: npt.NDArray[np.integer], more: str = "") -> None:
+    """Write a C header that holds one sample per row, in the numpy type's C namesake."""
+    rows = "".join(f"    {{{', '.join(map(str, sample.ravel().tolist()))}}},\n" for sample in samples)
+    path.write_text(
+        f"/* {about}, written by train.py. */\n"
+        "/* clang-format off */\n"
+        "#include <stdint.h>\n\n"
+        f"{more}"
+        f"static const {samples.dtype}_t samples[{len(samples)}][{samples[0].size}] = {{\n{rows}}};\n"
+    )

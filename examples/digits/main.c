@@ -5,7 +5,7 @@
 #include "digits.h"
 #include "samples.h"
 
-enum { PIXELS = 8 * 8, CLASSES = 10, WHITE = 16 };
+enum { PIXELS = sizeof samples[0], CLASSES = 10, WHITE = 16 };
 
 /* The library allocates nothing: the caller lends it this memory for each run. */
 static double arena[DIGITS_ARENA_SIZE / sizeof(double) + 1];

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits  # type: ignore[import-untyped]  # it ships no types
-from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]  # likewise
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 from torch import nn
 
 from examples import common
@@ -64,10 +64,8 @@ def main() -> None:
     np.savez_compressed(HERE / "calib.npz", x=x_train[:128])
     first_of_each = [int(np.flatnonzero(label_test == digit)[0]) for digit in range(10)]
     pixels = np.rint(x_test[first_of_each] * WHITE).astype(np.uint8)
-    (HERE / "samples.h").write_text(
-        "/* Ten held-out digits, 0 to 9, written by train.py: 8x8 pixels from 0 (paper) to 16 (ink). */\n"
-        "#include <stdint.h>\n\n" + common.c_array("samples", "uint8_t", pixels)
-    )
+    about = "Ten held-out digits, 0 to 9: 8x8 pixels from 0 (paper) to 16 (ink)"
+    common.write_samples(HERE / "samples.h", about, pixels)
 
 
 if __name__ == "__main__":
