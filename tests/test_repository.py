@@ -17,7 +17,16 @@ LINE_LIMIT = 600
 def files() -> tuple[Path, ...]:
     """Text files that are in git or about to be; the links of the package lead to files of this list."""
     listing = subprocess.run(
-        [require("git"), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        [
+            require("git"),
+            "-c",
+            f"safe.directory={ROOT}",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
