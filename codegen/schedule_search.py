@@ -1,0 +1,297 @@
+"""Searches for the order of tasks with the lowest peak: exactly where that is feasible, else from several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush, nsmallest
+from itertools import count, product
+from typing import NamedTuple, TypeAlias
+
+# Sets of tasks are the bits of an int throughout.
+
+
+class Name(NamedTuple):
+    """Something that takes memory."""
+
+    size: int
+    maker: int  # the task that makes it, as a set; empty where it is there from the start
+    users: int
+    kept: bool
+
+
+class Reuse(NamedTuple):
+    """A way to run in place."""
+
+    output: Name
+    input: Name
+    saved: int
+
+
+# The tasks run so far, the last one outermost: states share what they have in common.
+_Path: TypeAlias = "tuple[_Path, int] | None"
+
+
+class State(NamedTuple):
+    """Where a run of the tasks has got to. The live bytes depend on `done` alone, the rest also on the way."""
+
+    done: int
+    ready: int
+    live: int
+    peak: int
+    path: _Path
+
+    def sequence(self) -> list[int]:
+        result = []
+        path = self.path
+        while path:
+            path, task = path
+            result.append(task)
+        return result[::-1]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The tasks as numbers; every list has one entry per task, except `names`."""
+
+    names: list[Name]
+    needs: list[int] = field(default_factory=list)  # the tasks that it reads from
+    followers: list[list[int]] = field(default_factory=list)  # the tasks that read from it
+    new: list[int] = field(default_factory=list)  # bytes of outputs and scratch
+    stays: list[int] = field(default_factory=list)  # bytes of the outputs that somebody wants
+    inputs: list[list[Name]] = field(default_factory=list)  # those that go after their last use
+    reuses: list[list[Reuse]] = field(default_factory=list)
+
+    def add(
+        self,
+        makers: Collection[int],
+        inputs: Collection[Name],
+        outputs: Collection[Name],
+        scratch: int,
+        reuses: list[Reuse],
+    ) -> None:
+        for maker in makers:
+            self.followers[maker].append(len(self.needs))
+        self.needs.append(sum(1 << maker for maker in makers))
+        self.followers.append([])
+        self.new.append(sum(name.size for name in outputs) + scratch)
+        self.stays.append(sum(name.size for name in outputs if name.users or name.kept))
+        self.inputs.append([name for name in inputs if not name.kept])
+        self.reuses.append(reuses)
+
+    def start(self) -> State:
+        ready = sum(1 << i for i, needs in enumerate(self.needs) if not needs)
+        live = sum(name.size for name in self.names if not name.maker)
+        return State(0, ready, live, live, None)
+
+    def run(self, state: State, task: int) -> State:
+        done = state.done | 1 << task
+        ready = state.ready ^ 1 << task
+        for follower in self.followers[task]:
+            if not self.needs[follower] & ~done:
+                ready |= 1 << follower
+        peak = state.live + self.new[task]
+        if self.reuses[task]:
+            peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & ~done])
+        live = state.live + self.stays[task]
+        for name in self.inputs[task]:
+            if not name.users & ~done:
+                live -= name.size
+        return State(done, ready, live, max(state.peak, peak), (state.path, task))
+
+
+@dataclass
+class Meter:
+    """Task runs that a search may still try."""
+
+    left: int
+
+    @contextmanager
+    def share(self, runs: int) -> Iterator[Meter]:
+        """Lend some runs to a smaller search; what it leaves comes back."""
+        share = Meter(runs)
+        self.left -= runs
+        yield share
+        self.left += share.left
+
+
+def set_bits(tasks: int) -> Iterator[int]:
+    while tasks:
+        lowest = tasks & -tasks
+        yield lowest.bit_length() - 1
+        tasks ^= lowest
+
+
+def most_saved(reuses: Sequence[Reuse]) -> int:
+    """Bytes saved in place, where each output takes over one input at most, and each input goes to one output."""
+    if len(reuses) < 2:
+        return reuses[0].saved if reuses else 0
+    first, *rest = reuses
+    apart = [reuse for reuse in rest if reuse.output is not first.output and reuse.input is not first.input]
+    return max(first.saved + most_saved(apart), most_saved(rest))
+
+
+def walk(graph: Graph, start: State, sequence: Sequence[int]) -> list[State]:
+    states = [start]
+    for task in sequence:
+        states.append(graph.run(states[-1], task))
+    return states
+
+
+def improve(graph: Graph, start: State, given: Sequence[int], meter: Meter) -> State:
+    """The end of the best order found for these tasks. Peaks up to that of `start` are equally good."""
+    best = walk(graph, start, given)[-1]
+    search = _Search(graph, start, best.done, meter)
+    # A search that ends soon is exact; one that does not will rarely do so with all of the budget.
+    complete, found = search.exact(best.peak, spare=meter.left * 7 // 8)
+    if complete:
+        return found or best
+    # Each of these leads to a valley of its own; which one is the deepest cannot be told before.
+    ways: list[Callable[[], State | None]] = [lambda: walk(graph, start, given)[-1], search.greedy]
+    ways += [partial(search.beam, best.peak, width) for width in (1, 4, 16)]
+    for past, way in enumerate(ways):
+        if best.peak > start.peak and (end := way()):
+            with meter.share(meter.left // (len(ways) - past)) as share:
+                end = _polish(graph, start, end.sequence(), share)
+            best = min(best, end, key=_by_peak)
+    return best
+
+
+def _polish(graph: Graph, start: State, sequence: list[int], meter: Meter) -> State:
+    """Reorder windows around the first peak, for as long as that lowers it."""
+    states = walk(graph, start, sequence)
+    while states[-1].peak > start.peak and meter.left > 0:
+        meter.left -= len(sequence)
+        at = next(i for i, state in enumerate(states) if state.peak == states[-1].peak)
+        for width, quarters in product((8, 16, 32, 64), (2, 1, 3)):
+            begin = max(0, at - width * quarters // 4)
+            end = min(begin + width, len(sequence))
+            inner = states[begin]._replace(peak=start.peak, path=None)
+            with meter.share(min(meter.left, 200 * width)) as share:
+                best = _Search(graph, inner, states[end].done, share).best(limit=states[-1].peak)
+            if best:
+                sequence[begin:end] = best.sequence()
+                states = walk(graph, start, sequence)
+                break
+        else:
+            break
+    return states[-1]
+
+
+class _Search:
+    """Looks for a good order of the tasks from `start` to the set `goal`."""
+
+    def __init__(self, graph: Graph, start: State, goal: int, meter: Meter) -> None:
+        self.graph = graph
+        self.start = start
+        self.goal = goal
+        self.meter = meter
+
+    def best(self, limit: int) -> State | None:
+        """The end of an order with a peak below `limit`, as low as can be found."""
+        complete, best = self.exact(limit, spare=self.meter.left // 2)
+        width = 1
+        while not complete and self.meter.left > 0:
+            best = self.beam(best.peak if best else limit, width) or best
+            complete = best is not None and best.peak == self.start.peak
+            width *= 3
+        return best
+
+    def exact(self, limit: int, spare: int) -> tuple[bool, State | None]:
+        """Visit states from the lowest peak up, those furthest on first, so that the first end reached is optimal.
+        Gives up, with False, when the meter has only `spare` left."""
+        tie = count()
+        heap = [(self.start.peak, 0, self.start.live, next(tie), self.start)]
+        lowest = {self.start.done: self.start.peak}
+        while heap and self.meter.left > spare:
+            state = heappop(heap)[-1]
+            if state.done == self.goal:
+                return True, state
+            if state.peak > lowest[state.done]:
+                continue
+            for child in self.children(state):
+                if child.peak < lowest.get(child.done, limit):
+                    lowest[child.done] = child.peak
+                    heappush(heap, (child.peak, -child.done.bit_count(), child.live, next(tie), child))
+        return not heap, None
+
+    def beam(self, limit: int, width: int) -> State | None:
+        """Go on with the `width` best states of each length."""
+        shelves: dict[int, dict[int, State]] = {self.start.done.bit_count(): {self.start.done: self.start}}
+        for length in range(self.start.done.bit_count(), self.goal.bit_count()):
+            for state in nsmallest(width, shelves.pop(length, {}).values(), key=_by_peak):
+                if self.meter.left <= 0:
+                    return None
+                for child in self.children(state):
+                    shelf = shelves.setdefault(child.done.bit_count(), {})
+                    if child.peak < (shelf[child.done].peak if child.done in shelf else limit):
+                        shelf[child.done] = child
+        return shelves.get(self.goal.bit_count(), {}).get(self.goal)
+
+    def greedy(self) -> State | None:
+        """Of the chains that give back what they take, the cheapest runs first. When none is left, the chain goes
+        first that needs most beyond what it keeps, while there is room for it. For chains that only meet at their
+        end, this is the optimal order."""
+        state = self.start
+        while state.done != self.goal:
+            if self.meter.left <= 0:
+                return None
+            chains = [self.climb(state, task) for task in set_bits(state.ready & self.goal)]
+            back = [(hill, after) for hill, after in chains if after.live <= state.live]
+            if back:
+                _, state = min(back, key=lambda chain: chain[0])
+            else:
+                _, state = max(chains, key=lambda chain: chain[0] - chain[1].live)
+        return state
+
+    def climb(self, state: State, task: int) -> tuple[int, State]:
+        """What the chain that starts with this task takes at most, and the state where it is best left: where it
+        has given back all that it took, else at its lowest point beyond its highest."""
+        after = lowest = self.run(state._replace(peak=0), task)
+        highest = after.peak
+        while after.live > state.live and (follower := self.follower(after, task)) is not None:
+            task = follower
+            after = self.run(after, task)
+            if after.peak > highest or after.live <= lowest.live:
+                highest, lowest = after.peak, after
+        return lowest.peak - state.live, lowest._replace(peak=max(state.peak, lowest.peak))
+
+    def children(self, state: State) -> Iterator[State]:
+        downhill = self.downhill(state)
+        if downhill:
+            yield downhill
+        else:
+            for task in set_bits(state.ready & self.goal):
+                yield self.run(state, task)
+
+    def downhill(self, state: State) -> State | None:
+        """Run a chain of tasks that raises no peak and leaves no more bytes live than before, if there is one.
+
+        Running it at once is never worse than running it later: what some tasks add to the live bytes can only
+        shrink when others have run before, so every state passed on the way would be as large without it.
+        """
+        for task in set_bits(state.ready & self.goal):
+            after = self.run(state, task)
+            last = task
+            while after.peak == state.peak:
+                if after.live <= state.live:
+                    return after
+                follower = self.follower(after, last)
+                if follower is None:
+                    break
+                last = follower
+                after = self.run(after, last)
+        return None
+
+    def run(self, state: State, task: int) -> State:
+        self.meter.left -= 1
+        return self.graph.run(state, task)
+
+    def follower(self, state: State, task: int) -> int | None:
+        return next((i for i in self.graph.followers[task] if state.ready & self.goal & 1 << i), None)
+
+
+def _by_peak(state: State) -> tuple[int, int]:
+    return state.peak, state.live

@@ -1,0 +1,154 @@
+"""Compilers: finds one, runs it, and reads sizes and stack use from what it leaves behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from edgekit.errors import EdgeKitError
+from edgekit.target import Target
+
+_SECONDS = 600  # a compiler that runs longer than this is stuck
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: how it is called, and what it is."""
+
+    name: str
+    argv: tuple[str, ...]
+    family: str  # gcc or clang (zig cc is one)
+
+    def run(self, arguments: Sequence[str], folder: Path) -> None:
+        """Run it in a folder; EdgeKitError with its own words where it fails."""
+        command = [*self.argv, *arguments]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EdgeKitError("E0502", f"{self.name} did not run: {error}") from None
+        if done.returncode:
+            words = "\n".join(done.stderr.splitlines()[:20])
+            raise EdgeKitError("E0502", f"{self.name} failed:\n{words}", hint="a fault of the generated code is ours: please report it")
+
+
+@cache
+def _family(argv: tuple[str, ...]) -> str:
+    """gcc or clang, from what the compiler says of itself; empty where it does not run."""
+    try:
+        done = subprocess.run([*argv, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode:
+        return ""
+    return "clang" if "clang" in done.stdout.lower() else "gcc"
+
+
+def find(target: Target) -> Compiler:
+    """The first of the target's compilers that is installed."""
+    for name in target.compilers:
+        first, *rest = name.split()
+        if first == "zig":
+            argv = _zig(rest)
+        else:
+            path = shutil.which(first)
+            argv = (path, *rest) if path else ()
+        if argv and (family := _family(argv)):
+            return Compiler(name, argv, family)
+    raise EdgeKitError(
+        "E0501",
+        f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
+        hint="pip install 'edgekit[toolchain]' brings one that builds for every target",
+    )
+
+
+def _zig(rest: Sequence[str]) -> tuple[str, ...]:
+    if path := shutil.which("zig"):
+        return (path, *rest)
+    if importlib.util.find_spec("ziglang"):
+        return (sys.executable, "-m", "ziglang", *rest)
+    return ()
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of a compiled library. `stack` is None where the compiler does not tell."""
+
+    code: int
+    constants: int
+    stack: int | None
+
+
+def section_sizes(objects: Sequence[Path]) -> tuple[int, int, int]:
+    """(code, read-only data, writable data) bytes of ELF object files."""
+    code = constants = writable = 0
+    for path in objects:
+        for flags, size in _elf_sections(path.read_bytes()):
+            if not flags & 2:  # SHF_ALLOC
+                continue
+            if flags & 4:  # SHF_EXECINSTR
+                code += size
+            elif flags & 1:  # SHF_WRITE
+                writable += size
+            else:
+                constants += size
+    return code, constants, writable
+
+
+def _elf_sections(data: bytes) -> list[tuple[int, int]]:
+    """(flags, size) of each section but unwind tables, which no firmware keeps."""
+    if data[:4] != b"\x7fELF":
+        return []
+    wide, order = data[4] == 2, "little" if data[5] == 1 else "big"
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], order)  # type: ignore[arg-type]  # one of the two literals
+
+    word = 8 if wide else 4
+    table = number(0x28 if wide else 0x20, word)
+    entry, count, names = (number((0x3A if wide else 0x2E) + 2 * i, 2) for i in range(3))
+    sections = []
+    strings = table + entry * names
+    base = number(strings + (0x18 if wide else 0x10), word)
+    for i in range(count):
+        at = table + entry * i
+        name_at = base + number(at, 4)
+        name = data[name_at : data.index(b"\0", name_at)]
+        if name.startswith((b".eh_frame", b".ARM.exidx", b".ARM.extab", b".note")):
+            continue
+        sections.append((number(at + 8, word), number(at + (0x20 if wide else 0x14), word)))
+    return sections
+
+
+_CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \((\w+)[^"]*?)?"')
+_CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
+
+
+def stack_bound(call_graphs: Sequence[Path], entry: str) -> int | None:
+    """Bytes of stack below `entry`, from gcc's -fcallgraph-info=su; None where a frame is unbounded."""
+    frames: dict[str, int] = {}
+    calls: dict[str, set[str]] = {}
+    for path in call_graphs:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for title, size, kind in _CI_NODE.findall(text):
+            if size:
+                if kind != "static":
+                    return None
+                frames[title.split(":")[-1]] = int(size)
+        for caller, callee in _CI_EDGE.findall(text):
+            calls.setdefault(caller.split(":")[-1], set()).add(callee.split(":")[-1])
+    return _deepest(entry, frames, calls) if entry in frames else None
+
+
+def _deepest(entry: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int:
+    """The largest sum of frames on a path; generated code has no recursion. memcpy and memset are leaves of
+    the C library with frames we cannot see: nothing in them needs more than a few registers."""
+    return frames.get(entry, 0) + max((_deepest(c, frames, calls) for c in calls.get(entry, ())), default=0)
