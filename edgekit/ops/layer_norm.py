@@ -19,7 +19,10 @@ class LayerNorm(Op):
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, scale, bias = ins
-        require(x.rank >= 1 and scale.shape == bias.shape == x.shape[-1:], f"takes x[..., n], scale[n], bias[n], got {x}, {scale}, {bias}")
+        require(
+            x.rank >= 1 and scale.shape == bias.shape == x.shape[-1:],
+            f"takes x[..., n], scale[n], bias[n], got {x}, {scale}, {bias}",
+        )
         require(x.dtype in (DType.F32, DType.F64), f"is not defined on {x.dtype.value}")
         require(x.dtype == scale.dtype == bias.dtype, f"operands differ in type: {x}, {scale}, {bias}")
         return (x,)

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._strided import Strides, broadcast, contiguous, loops
+from edgekit.ops._strided import Strides, contiguous, loops
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,10 @@ class MatMul(Op):
     perm_b: tuple[int, ...] = ()
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
-        require(len(ins) == 2 and all(t.rank >= 2 for t in ins), f"takes two matrices, got {', '.join(map(str, ins))}")
+        require(
+            len(ins) == 2 and all(t.rank >= 2 for t in ins),
+            f"takes two matrices, got {', '.join(map(str, ins))}",
+        )
         a, b = (_permuted(t.shape, perm) for t, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
         require(ins[0].dtype == ins[1].dtype, f"operands differ in type: {ins[0]} and {ins[1]}")
         require(ins[0].dtype is not DType.BOOL, "is not defined on bool")
@@ -33,7 +36,9 @@ class MatMul(Op):
         return (Type(ins[0].dtype, (*batch, a[-2], b[-1])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        a, b = (x.transpose(perm) if perm else x for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        a, b = (
+            x.transpose(perm) if perm else x for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True)
+        )
         dtype = a.dtype
         narrow = DType.of(dtype).is_float and dtype.itemsize < 4
         with np.errstate(all="ignore"):
@@ -49,15 +54,22 @@ class MatMul(Op):
         if y.type.size == 0:
             return []
         *batch, rows, columns = y.type.shape
-        a, b = (_operand(x.type, perm, batch) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        a, b = (
+            _operand(x.type, perm, batch) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True)
+        )
         inner = _permuted(ins[0].type.shape, self.perm_a)[-1]
-        # Rows of b that are dense are added up whole; where its columns are dense, each result is a dot product.
+        # Dense rows of b are added up whole; where its columns are dense, each result is a dot product.
         kernel = "matmul_nt" if b[-1] != 1 and columns > 1 and b[-2] == 1 and a[-1] == 1 else "matmul"
         calls: list[Step] = []
         for sizes, (a_batch, b_batch, y_batch), (a0, b0, y0) in loops(
             batch, a[:-2], b[:-2], contiguous(y.type.shape)[:-2]
         ):
-            params: dict[str, int | Sequence[int]] = {"batch": sizes, "a": a_batch, "b": b_batch, "y": y_batch}
+            params: dict[str, int | Sequence[int]] = {
+                "batch": sizes,
+                "a": a_batch,
+                "b": b_batch,
+                "y": y_batch,
+            }
             params |= {"a0": a0, "b0": b0, "y0": y0, "rows": rows, "inner": inner, "columns": columns}
             params |= {"a_row": a[-2], "b_row": b[-1] if kernel == "matmul_nt" else b[-2]}
             if kernel == "matmul":

@@ -17,9 +17,9 @@ Pads = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Pool2d(Op):
-    """`kind` is max, sum or mean. What lies outside of the image does not count for the maximum and the sum; the
-    mean divides by the number of cells of a window within the image and `counted` cells (top, left, bottom,
-    right) around it, which are 0."""
+    """`kind` is max, sum or mean. What lies outside of the image does not count for the maximum and the sum;
+    the mean divides by the number of cells of a window within the image and `counted` cells (top, left,
+    bottom, right) around it, which are 0."""
 
     kind: str
     size: tuple[int, int]
@@ -36,7 +36,10 @@ class Pool2d(Op):
         (x,) = ins
         require(x.rank == 4, f"takes x[N,H,W,C], got {x}")
         require(self.kind in ("max", "sum", "mean"), f"knows no pooling {self.kind!r}")
-        require(x.dtype.is_float or x.dtype.is_integer and self.kind != "mean", f"{self.kind} is not defined on {x}")
+        require(
+            x.dtype.is_float or (x.dtype.is_integer and self.kind != "mean"),
+            f"{self.kind} is not defined on {x}",
+        )
         height, width = self.window.out(x.shape[1], x.shape[2])
         return (replace(x, shape=(x.shape[0], height, width, x.shape[3])),)
 
@@ -45,10 +48,7 @@ class Pool2d(Op):
         dtype = DType.of(x.dtype)
         wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
         patches = self.window.patches(wide, identity("max" if self.kind == "max" else "sum", dtype))
-        if self.kind == "max":
-            y = patches.max(axis=(3, 4))
-        else:
-            y = patches.sum(axis=(3, 4), dtype=wide.dtype)
+        y = patches.max(axis=(3, 4)) if self.kind == "max" else patches.sum(axis=(3, 4), dtype=wide.dtype)
         if self.kind == "mean":
             with np.errstate(all="ignore"):
                 y = y / self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
@@ -63,7 +63,7 @@ class Pool2d(Op):
             cells = first + np.arange(self.size[axis]) * self.dilations[axis]
             known = (cells >= -self.counted[axis]) & (cells < n + self.counted[axis + 2])
             inside.append(known.sum(axis=1))
-        return inside[0][:, None] * inside[1][None, :]
+        return np.multiply.outer(*inside)  # type: ignore[no-any-return]  # arrays in, array out
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
@@ -107,7 +107,9 @@ class ArgMaxPool2d(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
-        n, h, w, c = (np.arange(size, dtype=np.int64) * step for size, step in zip(x.shape, self.steps, strict=True))
+        n, h, w, c = (
+            np.arange(size, dtype=np.int64) * step for size, step in zip(x.shape, self.steps, strict=True)
+        )
         places = n[:, None, None, None] + h[:, None, None] + w[:, None] + c
         patches = self.window.patches(x, identity("max", DType.of(x.dtype)))
         inside = self.window.patches(np.ones(x.shape, np.bool_), False)

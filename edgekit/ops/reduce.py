@@ -20,8 +20,8 @@ KINDS = ("sum", "mean", "prod", "max", "min")
 
 @dataclass(frozen=True)
 class Reduce(Op):
-    """`axes` are sorted and count from the front; no axes: y = x. An empty sum is 0, product 1, maximum the least
-    value of the type (-inf), mean NaN."""
+    """`axes` are sorted and count from the front; no axes: y = x. An empty sum is 0, an empty product 1, an
+    empty maximum the least value of the type (-inf), an empty mean NaN."""
 
     kind: str
     axes: tuple[int, ...]
@@ -35,7 +35,9 @@ class Reduce(Op):
             sorted(set(self.axes)) == list(self.axes) and all(0 <= a < x.rank for a in self.axes),
             f"axes {list(self.axes)} do not fit {x}",
         )
-        require(x.dtype is not DType.BOOL or self.kind in ("max", "min"), f"{self.kind} is not defined on bool")
+        require(
+            x.dtype is not DType.BOOL or self.kind in ("max", "min"), f"{self.kind} is not defined on bool"
+        )
         count = prod(x.shape[a] for a in self.axes)
         require(count > 0 or x.dtype.is_float or self.kind != "mean", f"there is no mean of nothing in {x}")
         shape = [1 if i in self.axes else n for i, n in enumerate(x.shape)]
@@ -47,7 +49,9 @@ class Reduce(Op):
         (x,) = ins
         dtype = DType.of(x.dtype)
         wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
-        ufunc = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[self.kind]
+        ufunc = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[
+            self.kind
+        ]
         start = np.asarray(identity(self.kind, dtype)).astype(wide.dtype)
         with np.errstate(all="ignore"):
             y = ufunc.reduce(wide, axis=self.axes, dtype=wide.dtype, keepdims=self.keepdims, initial=start)
@@ -96,8 +100,8 @@ def formula(kind: str, dtype: DType) -> str:
 
 
 def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
-    """The kernel call of a reduction. It runs over what stays, then over what is reduced; the dense last dimension
-    is the inner loop either way: many results advance together, or one result in several lanes."""
+    """The kernel call of a reduction. It runs over what stays, then over what is reduced; the last dimension is
+    the inner loop either way: many results advance together, or one result in several lanes."""
     if y.type.size == 0:
         return []
     shape = x.type.shape
