@@ -128,7 +128,7 @@ def _elf_sections(data: bytes) -> list[tuple[int, int]]:
     return sections
 
 
-_CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \((\w+)[^"]*?)?"')
+_CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([\w,]+)\)[^"]*?)?"')
 _CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
 
@@ -140,7 +140,7 @@ def stack_bound(call_graphs: Sequence[Path], entry: str) -> int | None:
         text = path.read_text(encoding="utf-8", errors="replace")
         for title, size, kind in _CI_NODE.findall(text):
             if size:
-                if kind != "static":
+                if kind == "dynamic":
                     return None
                 frames[title.split(":")[-1]] = int(size)
         for caller, callee in _CI_EDGE.findall(text):
