@@ -21,17 +21,17 @@ static inline ek_bf16 ek_f32_to_bf16(float x)
     const uint32_t u = ek_bits_f32(x);
     const uint32_t nearest = (u + 0x7FFFu + ((u >> 16) & 1u)) >> 16;
     const uint32_t quiet = (u >> 16) | 0x40u;
-    return (ek_bf16)(x != x ? quiet : nearest);
+    return (ek_bf16)ek_select_u32(x != x, quiet, nearest);
 }
 
 static inline float ek_f16_to_f32(ek_f16 h)
 {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFFu) << 13;
     /* Exponents move from bias 15 to bias 127; the top one, infinity and NaN, moves twice. */
-    const uint32_t normal = magnitude + (112u << 23) + (magnitude >= 0x0F800000u ? 112u << 23 : 0u);
+    const uint32_t normal = magnitude + (112u << 23) + ek_select_u32(magnitude >= 0x0F800000u, 112u << 23, 0u);
     /* A subnormal is a fraction of 2^-14: put it behind 2^-14, then take 2^-14 away. */
     const float fraction = ek_from_bits_f32(magnitude + (113u << 23)) - 6.10351562e-05f;
-    const uint32_t u = magnitude < 0x00800000u ? ek_bits_f32(fraction) : normal;
+    const uint32_t u = ek_select_u32(magnitude < 0x00800000u, ek_bits_f32(fraction), normal);
     return ek_from_bits_f32(u | (uint32_t)(h & 0x8000u) << 16);
 }
 
@@ -41,11 +41,11 @@ static inline ek_f16 ek_f32_to_f16(float x)
     const uint32_t a = u & 0x7FFFFFFFu;
     const uint32_t normal = (a - (112u << 23) + 0xFFFu + ((a >> 13) & 1u)) >> 13;
     /* Below 2^-14 results are multiples of 2^-24, the ULP of 1/2: adding 1/2 rounds to one. */
-    const float shifted = ek_from_bits_f32(a < 0x38800000u ? a : 0u) + 0.5f;
+    const float shifted = ek_from_bits_f32(ek_select_u32(a < 0x38800000u, a, 0u)) + 0.5f;
     const uint32_t tiny = ek_bits_f32(shifted) - 0x3F000000u;
-    uint32_t h = a < 0x38800000u ? tiny : normal;
-    h = a >= 0x47800000u ? 0x7C00u : h;
-    h = a > 0x7F800000u ? 0x7E00u | ((a >> 13) & 0x3FFu) : h;
+    uint32_t h = ek_select_u32(a < 0x38800000u, tiny, normal);
+    h = ek_select_u32(a >= 0x47800000u, 0x7C00u, h);
+    h = ek_select_u32(a > 0x7F800000u, 0x7E00u | ((a >> 13) & 0x3FFu), h);
     return (ek_f16)(h | (u >> 16 & 0x8000u));
 }
 

@@ -49,32 +49,32 @@ static inline float ek_exp_f32(float x)
 {
     int32_t n;
     float high, low, y;
-    float c = x < 89.0f ? x : 89.0f; /* beyond: infinity, and 0; NaN becomes a number */
-    c = c > -104.0f ? c : -104.0f;
+    float c = ek_select_f32(x < 89.0f, x, 89.0f); /* beyond: infinity, and 0; NaN becomes a number */
+    c = ek_select_f32(c > -104.0f, c, -104.0f);
     ek_exp_parts_f32(c, &n, &high, &low);
     y = ek_scale_f32(high + low, n);
-    return x != x ? x + x : y;
+    return ek_select_f32(x != x, x + x, y);
 }
 
 static inline float ek_exp2_f32(float x)
 {
-    float c = x < 129.0f ? x : 129.0f;
+    float c = ek_select_f32(x < 129.0f, x, 129.0f);
     float r, y;
     int32_t n;
-    c = c > -151.0f ? c : -151.0f;
+    c = ek_select_f32(c > -151.0f, c, -151.0f);
     n = ek_nearest_f32(c);
     r = c - (float)n;
     y = ek_scale_f32(1.0f + r * ek_exp2_poly_f32(r), n);
-    return x != x ? x + x : y;
+    return ek_select_f32(x != x, x + x, y);
 }
 
 /* exp(x) - 1 without cancellation. */
 static inline float ek_expm1_f32(float x)
 {
-    float c = x < 89.0f ? x : 89.0f;
+    float c = ek_select_f32(x < 89.0f, x, 89.0f);
     float a, b, r, s, half, one, sum, rest, y;
     int32_t n;
-    c = c > -25.0f ? c : -25.0f;
+    c = ek_select_f32(c > -25.0f, c, -25.0f);
     n = ek_nearest_f32(c * EK_LOG2_E_F32);
     a = c - (float)n * EK_LN2_HIGH_F32;
     b = (float)n * EK_LN2_LOW_F32;
@@ -83,13 +83,13 @@ static inline float ek_expm1_f32(float x)
     /* Half the result: 2^(n-1) - 1/2 + 2^(n-1) (r + s); halves, because 2^128 is no float. */
     half = ek_pow2_f32(n - 1);
     one = half - 0.5f;
-    rest = n > 0 ? (half - one) - 0.5f : 0.0f;
+    rest = ek_select_f32(n > 0, (half - one) - 0.5f, 0.0f);
     r *= half;
     sum = one + r;
-    rest += ek_fabs_f32(one) > ek_fabs_f32(r) ? (one - sum) + r : (r - sum) + one;
+    rest += ek_select_f32(ek_fabs_f32(one) > ek_fabs_f32(r), (one - sum) + r, (r - sum) + one);
     y = 2.0f * (sum + (rest + half * s));
-    y = x == 0.0f ? x : y;
-    return x != x ? x + x : y;
+    y = ek_select_f32(x == 0.0f, x, y);
+    return ek_select_f32(x != x, x + x, y);
 }
 
 /* 1 / (1 + exp(-x)), from e = exp(-|x|): 1 / (1 + e), or e / (1 + e) below zero. */
@@ -98,36 +98,36 @@ static inline float ek_sigmoid_f32(float x)
     const float a = ek_fabs_f32(x);
     float high, low, e, rest, below, missing, y;
     int32_t n;
-    ek_exp_parts_f32(a < 104.0f ? -a : -104.0f, &n, &high, &low);
+    ek_exp_parts_f32(ek_select_f32(a < 104.0f, -a, -104.0f), &n, &high, &low);
     e = high + low;
     rest = ek_scale_f32((high - e) + low, n); /* what e lost by rounding, then what 1 + e lost */
     e = ek_scale_f32(e, n);
     below = 1.0f + e;
     missing = ((1.0f - below) + e) + rest;
-    y = (x < 0.0f ? e : 1.0f) / below;
-    y = x < 0.0f ? y + (rest - y * missing) * (1.0f - y) : y - y * missing * y;
-    return x != x ? x + x : y;
+    y = ek_select_f32(x < 0.0f, e, 1.0f) / below;
+    y += (ek_select_f32(x < 0.0f, rest, 0.0f) - y * missing) * ek_select_f32(x < 0.0f, 1.0f - y, y);
+    return ek_select_f32(x != x, x + x, y);
 }
 
 static inline float ek_tanh_f32(float x)
 {
     const float a = ek_fabs_f32(x);
     const float z = x * x;
-    const float e = ek_exp_normal_f32(2.0f * (a < 10.0f ? a : 10.0f));
+    const float e = ek_exp_normal_f32(2.0f * ek_select_f32(a < 10.0f, a, 10.0f));
     const float large = ek_copysign_f32(1.0f - 2.0f / (e + 1.0f), x);
     const float small = x + x * z * ek_tanh_poly_f32(z);
-    const float y = a < 0.9f ? small : large;
-    return x != x ? x + x : y;
+    const float y = ek_select_f32(a < 0.9f, small, large);
+    return ek_select_f32(x != x, x + x, y);
 }
 
 static inline float ek_erf_f32(float x)
 {
     const float a = ek_fabs_f32(x);
     const float z = x * x;
-    const float large = ek_copysign_f32(1.0f - ek_exp_normal_f32(ek_log_erfc_poly_f32(a < 4.0f ? a : 4.0f)), x);
+    const float large = ek_copysign_f32(1.0f - ek_exp_normal_f32(ek_log_erfc_poly_f32(ek_select_f32(a < 4.0f, a, 4.0f))), x);
     const float small = x + x * ek_erf_poly_f32(z);
-    const float y = a < 1.0f ? small : large;
-    return x != x ? x + x : y;
+    const float y = ek_select_f32(a < 1.0f, small, large);
+    return ek_select_f32(x != x, x + x, y);
 }
 
 /* From exp(a) = 2^n (high + low): exp(a) / 4 as high + low, and exp(-a) / 4. Quarters, because exp may overflow. */
@@ -147,10 +147,10 @@ static inline float ek_cosh_f32(float x)
     const float a = ek_fabs_f32(x);
     float high, low, part, y;
     int32_t n;
-    ek_exp_parts_f32(a < 89.5f ? a : 89.5f, &n, &high, &low);
+    ek_exp_parts_f32(ek_select_f32(a < 89.5f, a, 89.5f), &n, &high, &low);
     ek_quarters_f32(n, &high, &low, &part);
     y = 2.0f * (high + (low + part));
-    return x != x ? x + x : y;
+    return ek_select_f32(x != x, x + x, y);
 }
 
 static inline float ek_sinh_f32(float x)
@@ -159,11 +159,11 @@ static inline float ek_sinh_f32(float x)
     const float z = x * x;
     float high, low, part, y;
     int32_t n;
-    ek_exp_parts_f32(a < 89.5f ? a : 89.5f, &n, &high, &low);
+    ek_exp_parts_f32(ek_select_f32(a < 89.5f, a, 89.5f), &n, &high, &low);
     ek_quarters_f32(n, &high, &low, &part);
     y = ek_copysign_f32(2.0f * (high + (low - part)), x);
-    y = a < 1.0f ? x + x * z * ek_sinh_poly_f32(z) : y;
-    return x != x ? x + x : y;
+    y = ek_select_f32(a < 1.0f, x + x * z * ek_sinh_poly_f32(z), y);
+    return ek_select_f32(x != x, x + x, y);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* The logarithms of f32 and their inverses-of-hyperbolics: log, log2, log1p, asinh, acosh, atanh. */
+/* The logarithms of f32 and what is built on them: log, log2, log1p, asinh, acosh, atanh. */
 #ifndef EDGEKIT_MATH_LOG_F32_H
 #define EDGEKIT_MATH_LOG_F32_H
 
@@ -29,9 +29,9 @@ static inline float ek_log_join_f32(int32_t k, float f, float tail)
 /* The value of a logarithm at the ends of its domain, y elsewhere; u is x, or 1 + x. */
 static inline float ek_log_ends_f32(float u, float y)
 {
-    y = u < 0.0f ? ek_nan_f32() : y;
-    y = u == 0.0f ? -ek_inf_f32() : y;
-    return u < ek_inf_f32() ? y : u + u;
+    y = ek_select_f32(u < 0.0f, ek_nan_f32(), y);
+    y = ek_select_f32(u == 0.0f, -ek_inf_f32(), y);
+    return ek_select_f32(u < ek_inf_f32(), y, u + u);
 }
 
 static inline float ek_log_f32(float x)
@@ -39,7 +39,7 @@ static inline float ek_log_f32(float x)
     const int tiny = x < 1.17549435e-38f;
     int32_t k;
     float f;
-    ek_log_split_f32(tiny ? x * 8388608.0f : x, &k, &f);
+    ek_log_split_f32(ek_select_f32(tiny, x * 8388608.0f, x), &k, &f);
     return ek_log_ends_f32(x, ek_log_join_f32(tiny ? k - 23 : k, f, 0.0f));
 }
 
@@ -48,7 +48,7 @@ static inline float ek_log2_f32(float x)
     const int tiny = x < 1.17549435e-38f;
     int32_t k;
     float f, square, high, low;
-    ek_log_split_f32(tiny ? x * 8388608.0f : x, &k, &f);
+    ek_log_split_f32(ek_select_f32(tiny, x * 8388608.0f, x), &k, &f);
     k = tiny ? k - 23 : k;
     square = f * f;
     high = (float)k + f;
@@ -62,7 +62,7 @@ static inline float ek_log2_f32(float x)
 static inline float ek_log1p_parts_f32(float high, float low)
 {
     const float u = 1.0f + high;
-    const float lost = (high > 1.0f ? (high - u) + 1.0f : (1.0f - u) + high) + low;
+    const float lost = ek_select_f32(high > 1.0f, (high - u) + 1.0f, (1.0f - u) + high) + low;
     int32_t k;
     float f;
     ek_log_split_f32(u, &k, &f);
@@ -73,8 +73,53 @@ static inline float ek_log1p_parts_f32(float high, float low)
 static inline float ek_log1p_f32(float x)
 {
     const int inside = (x > -1.0f) & (x < ek_inf_f32());
-    const float y = ek_log_ends_f32(1.0f + x, ek_log1p_parts_f32(inside ? x : 0.0f, 0.0f));
-    return ek_fabs_f32(x) < 5.9604645e-08f ? x : y;
+    const float y = ek_log_ends_f32(1.0f + x, ek_log1p_parts_f32(ek_select_f32(inside, x, 0.0f), 0.0f));
+    return ek_select_f32(ek_fabs_f32(x) < 5.9604645e-08f, x, y);
+}
+
+/* log(2 x), also where 2 x overflows; infinity and NaN stay. */
+static inline float ek_log_double_f32(float x)
+{
+    int32_t k;
+    float f;
+    ek_log_split_f32(x, &k, &f);
+    return ek_log_ends_f32(x, ek_log_join_f32(k + 1, f, 0.0f));
+}
+
+/* log(x + sqrt(x^2 + 1)) = log1p(x + x^2 / (1 + sqrt(x^2 + 1))). */
+static inline float ek_asinh_f32(float x)
+{
+    const float a = ek_fabs_f32(x);
+    const int large = !(a < 1e9f);
+    const float square = large ? 0.0f : a * a;
+    const float q = square / (1.0f + ek_sqrt_f32(1.0f + square));
+    const float high = a + q;
+    const float near = ek_log1p_parts_f32(large ? 0.0f : high, large ? 0.0f : (a - high) + q);
+    return ek_copysign_f32(large ? ek_log_double_f32(a) : near, x);
+}
+
+/* log(x + sqrt(x^2 - 1)) = log1p(t + sqrt(2 t + t^2)), t = x - 1. */
+static inline float ek_acosh_f32(float x)
+{
+    const int near = (x >= 1.0f) & (x < 1e9f);
+    const float t = near ? x - 1.0f : 0.0f;
+    const float s = ek_sqrt_f32(2.0f * t + t * t);
+    const float high = s + t;
+    const float y = ek_log1p_parts_f32(high, (s - high) + t);
+    const float far = ek_log_double_f32(x);
+    return near ? y : x < 1.0f ? ek_nan_f32() : far;
+}
+
+/* log1p(2 x / (1 - x)) / 2. */
+static inline float ek_atanh_f32(float x)
+{
+    const float a = ek_fabs_f32(x);
+    const float inside = a < 1.0f ? a : 0.0f;
+    const float d = 1.0f - inside;
+    const float t = 2.0f * inside / d;
+    const float y = 0.5f * ek_log1p_parts_f32(t, -t * ((1.0f - d) - inside) / d);
+    const float end = a == 1.0f ? ek_inf_f32() : a > 1.0f ? ek_nan_f32() : a;
+    return ek_copysign_f32(a < 1.0f ? y : end, x);
 }
 
 #endif

@@ -8,20 +8,20 @@
 static inline float ek_trunc_f32(float x)
 {
     const int small = ek_fabs_f32(x) < 8388608.0f; /* false for NaN */
-    const float whole = ek_copysign_f32((float)(int32_t)(small ? x : 0.0f), x);
-    return small ? whole : x;
+    const float whole = ek_copysign_f32((float)(int32_t)ek_select_f32(small, x, 0.0f), x);
+    return ek_select_f32(small, whole, x);
 }
 
 static inline float ek_floor_f32(float x)
 {
     const float t = ek_trunc_f32(x);
-    return ek_copysign_f32(t > x ? t - 1.0f : t, x);
+    return ek_copysign_f32(t - ek_select_f32(t > x, 1.0f, 0.0f), x);
 }
 
 static inline float ek_ceil_f32(float x)
 {
     const float t = ek_trunc_f32(x);
-    return ek_copysign_f32(t < x ? t + 1.0f : t, x);
+    return ek_copysign_f32(t + ek_select_f32(t < x, 1.0f, 0.0f), x);
 }
 
 /* To the nearest integer, ties to even: adding 2^23 pushes the fraction out by the rounding of the addition. */
@@ -29,7 +29,7 @@ static inline float ek_round_even_f32(float x)
 {
     const float a = ek_fabs_f32(x);
     const float whole = ek_copysign_f32((a + 8388608.0f) - 8388608.0f, x);
-    return a < 8388608.0f ? whole : x;
+    return ek_select_f32(a < 8388608.0f, whole, x);
 }
 
 /* As numpy.minimum and numpy.maximum: NaN if either is NaN. */
@@ -94,7 +94,7 @@ static inline float ek_sqrt_portable_f32(float x)
 {
     /* x = m * 2^(2h), 1 <= m < 4; a subnormal is first made normal. */
     const int tiny = x < 1.17549435e-38f;
-    const uint32_t u = ek_bits_f32(tiny ? x * 16777216.0f : x);
+    const uint32_t u = ek_bits_f32(ek_select_f32(tiny, x * 16777216.0f, x));
     const uint32_t odd = ~(u >> 23) & 1u;
     const uint32_t whole = (u & 0x7FFFFFu) | 0x800000u;
     const float m = ek_from_bits_f32((u & 0x7FFFFFu) | ((127u + odd) << 23));
@@ -110,14 +110,14 @@ static inline float ek_sqrt_portable_f32(float x)
     s = s + 0.5f * y * (m - s * s);
     /* The root as an integer r of 24 bits, and what is left of m - r^2: small, so 32 bits hold it. */
     root = (uint32_t)(int32_t)(s * 8388608.0f);
-    rest = (int32_t)((whole << (23u + odd)) - root * root);
+    rest = (int32_t)((whole << 23) + ((whole << 23) & (0u - odd)) - root * root); /* modulo 2^32 */
     /* Nearest: -r < m - r^2 <= r. */
     result = root + (uint32_t)(rest > (int32_t)root) - (uint32_t)(rest <= -(int32_t)root);
-    result += (((u >> 23) + 127u) >> 1 << 23) - 0x800000u - (tiny ? 12u << 23 : 0u);
+    result += (((u >> 23) + 127u) >> 1 << 23) - 0x800000u - ((uint32_t)tiny * (12u << 23));
     s = ek_from_bits_f32(result);
-    s = x < 0.0f ? ek_nan_f32() : s;
-    s = x < ek_inf_f32() ? s : x + x; /* infinity and NaN stay */
-    return x == 0.0f ? x : s;
+    s = ek_select_f32(x < 0.0f, ek_nan_f32(), s);
+    s = ek_select_f32(x < ek_inf_f32(), s, x + x); /* infinity and NaN stay */
+    return ek_select_f32(x == 0.0f, x, s);
 }
 
 /* Correctly rounded; NaN below zero, -0 for -0. */
