@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from edgekit.ir import Array, DType, Type
 
@@ -89,6 +89,16 @@ class Op:
     def macs(self, *ins: Type) -> int:
         """Multiply-accumulates of one evaluation; 0 for everything that is not a contraction."""
         return 0
+
+    # What passes ask. Operators that do not answer are left alone.
+
+    # Of y = clamp(f(x, w) + b, lo, hi), where f is linear in w, and b has an element for each of y's last
+    # dimension: the dimension of w that counts those.
+    linear_axis: ClassVar[int | None] = None
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        """Is the result the first operand as it is? Asked only where their types are equal."""
+        return False
 
 
 @cache

@@ -45,3 +45,6 @@ class Concat(Op):
             steps += copy(x, y, x.type.shape, contiguous(x.type.shape), strides, y_start=start)
             start += x.type.shape[self.axis] * strides[self.axis]
         return steps
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return len(ins) == 1

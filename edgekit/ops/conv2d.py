@@ -65,6 +65,8 @@ class Conv2d(Op):
     lo: float = -inf
     hi: float = inf
 
+    linear_axis = 0
+
     def window(self, w: Type) -> Window:
         return Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
 

@@ -19,6 +19,8 @@ class Dense(Op):
     lo: float = -inf
     hi: float = inf
 
+    linear_axis = 0
+
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
         require(x.rank >= 1 and w.rank == 2 and b.rank == 1, f"takes x[..., I], w[O, I], b[O], got {x}, {w}, {b}")

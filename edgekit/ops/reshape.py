@@ -24,3 +24,6 @@ class Reshape(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [View(outs[0], ins[0])]
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return True  # the shapes are equal

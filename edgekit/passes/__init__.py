@@ -1,112 +1,174 @@
-"""Passes: Graph -> Graph, the same object when there is nothing to do. One file per pass; `simplify` runs all.
+"""Passes: Graph -> Graph, the same object when there is nothing to do; `simplify` runs them all.
 
-A rule rewrites one node: it looks at the graph, adds new nodes to the builder, and returns the names that
-stand for the node's results (or None). What it replaces is left without users, and `drop_dead` sweeps it.
+A rule rewrites one node. It sees the graph as it stands: everything before the node is rewritten already,
+everything behind it is not. It adds nodes with `edit.one` or `edit.add` and returns the names that stand for
+the node's results, or None. What loses its last reader is removed at once, so that `used_once` always tells
+the truth.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from edgekit.builder import Builder
 from edgekit.ir import Graph, Node, Value
+from edgekit.ops.reshape import Reshape
 
 Pass = Callable[[Graph], Graph]
-Rule = Callable[[Graph, Node, Builder], Sequence[str] | None]
+Rule = Callable[["Edit", Node], Sequence[str] | None]
 
 # Rules shrink or canonicalise, so a graph settles in a few sweeps; far more means two rules undo each other.
-_MAX_SWEEPS = 100
+MAX_SWEEPS = 100
+
+
+class Edit(Builder):
+    """A graph in the middle of a sweep: `nodes` is what the rule at work adds, `done` what comes before."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph.values)
+        self.outputs = graph.outputs
+        self.done: dict[str, Node] = {}  # by first result, in order
+        self._producers: dict[str, Node] = {}
+        self._reads: Counter[str] = Counter(graph.outputs)
+        for node in graph.nodes:
+            self._reads.update(node.inputs)
+        self._stands_for: dict[str, str] = {}  # results that are another value now
+        self._public: dict[str, str] = {}  # values that will take the name of a graph output
+
+    def producer(self, name: str) -> Node | None:
+        """The node that computes `name`; None for inputs and constants."""
+        return self._producers.get(name)
+
+    def used_once(self, name: str) -> bool:
+        """Is `name` read once, by the node at hand, and by nobody outside the graph?"""
+        return self._reads[name] == 1 and name not in self.outputs and name not in self._public
+
+    def current(self, node: Node) -> Node:
+        """The node with its operands as they are called now."""
+        if not any(name in self._stands_for for name in node.inputs):
+            return node
+        return replace(node, inputs=tuple(self._stands_for.get(name, name) for name in node.inputs))
+
+    def is_dead(self, node: Node) -> bool:
+        return not any(self._reads[name] for name in node.outputs)
+
+    def keep(self, node: Node) -> None:
+        """Take a node over as it is; its reads are counted already."""
+        self.done[node.outputs[0]] = node
+        self._producers.update(dict.fromkeys(node.outputs, node))
+
+    def forget(self, node: Node) -> None:
+        """A node that is not needed any more gives up what it reads."""
+        for name in node.inputs:
+            self._release(name)
+
+    def accept(self, node: Node, results: Sequence[str]) -> bool:
+        """Let `results` stand for the results of `node`. A result that the rule computed takes the old name,
+        so that the names of layers survive. False where nothing would change: the copy at a graph output."""
+        new = {name for added in self.nodes for name in added.outputs}
+        renames: dict[str, str] = {}
+        copies: list[Node] = []
+        moved: dict[str, str] = {}
+        for old, result in zip(node.outputs, results, strict=True):
+            if result in new and result not in renames:
+                renames[result] = old
+                self.values[old] = Value(self.values[result].type)
+                continue
+            target = renames.get(result, result)
+            if old not in self.outputs:
+                moved[old] = target
+            elif target in self._producers and target not in self.outputs and target not in self._public:
+                moved[old] = target
+                self._public[target] = old
+            else:  # an input, a constant or another output: this output is its copy
+                copies.append(Node(Reshape(self.type(old).shape), (target,), (old,), node.origin))
+        if copies == [node]:
+            return False
+        added = [_renamed(n, renames) for n in self.nodes] + copies
+        for n in added:
+            self._reads.update(n.inputs)
+            self.keep(n)
+        for old, target in moved.items():
+            self._stands_for[old] = target
+            self._reads[target] += self._reads.pop(old, 0)
+        self.forget(node)
+        for n in reversed(added):
+            if self.is_dead(n):
+                self._remove(n)
+        return True
+
+    def graph_after(self, graph: Graph) -> Graph:
+        """The graph with everything that was accepted."""
+        for target, old in self._public.items():
+            self.values[old] = self.values[target]
+        nodes = tuple(_renamed(node, self._public) for node in self.done.values())
+        return drop_dead(replace(graph, nodes=nodes, values=self.values))
+
+    def _release(self, name: str) -> None:
+        self._reads[name] -= 1
+        node = self._producers.get(name)
+        if node is not None and self.is_dead(node):
+            self._remove(node)
+
+    def _remove(self, node: Node) -> None:
+        if self.done.pop(node.outputs[0], None) is not None:
+            for name in node.outputs:
+                del self._producers[name]
+            self.forget(node)
 
 
 def rewrite(graph: Graph, *rules: Rule) -> Graph:
     """Apply the rules to every node until none fires."""
-    for _ in range(_MAX_SWEEPS):
-        after = _sweep(graph, rules)
+    for _ in range(MAX_SWEEPS):
+        after = sweep(graph, *rules)
         if after is graph:
             return graph
-        graph = drop_dead(after)
+        graph = after
     raise AssertionError(f"rules {[r.__name__ for r in rules]} do not settle on {graph.name}")
 
 
-def _sweep(graph: Graph, rules: Sequence[Rule]) -> Graph:
-    """One pass over the nodes: rules see the graph as it was, and results keep their old names where they can."""
-    builder = Builder(graph.values)
-    stands_for: dict[str, str] = {}  # results that are another value now
-    public: dict[str, str] = {}  # values that take over the name of a graph output
-    computed = {name for node in graph.nodes for name in node.outputs}
+def sweep(graph: Graph, *rules: Rule) -> Graph:
+    """Visit every node once, in order, and apply the first rule that fires."""
+    edit = Edit(graph)
     fired = False
-    for node in graph.nodes:
-        builder.origin = node.origin
-        start = len(builder.nodes)
-        results = next((r for rule in rules if (r := rule(graph, node, builder)) is not None), None)
-        new = {name for added in builder.nodes[start:] for name in added.outputs}
-        if results is not None:
-            for old, result in zip(node.outputs, results, strict=True):
-                target = _resolve(result, stands_for)
-                if old in graph.outputs and target not in new:
-                    if target not in computed or target in graph.outputs or target in public:
-                        results = None  # an output must keep its name: this node stays as its copy
-                        break
-                    public[target] = old
-        if results is None:
-            del builder.nodes[start:]
-            builder.nodes.append(node)
-            continue
-        fired = True
-        # A result computed by the nodes just added takes the name it replaces, so that layer names survive.
-        renames: dict[str, str] = {}
-        for old, result in zip(node.outputs, results, strict=True):
-            if result in new and result not in renames:
-                renames[result] = old
-                builder.values[old] = Value(builder.values[result].type)
-            else:
-                stands_for[old] = renames.get(result, result)
-        builder.nodes[start:] = [_rename(n, renames) for n in builder.nodes[start:]]
-    if not fired:
-        return graph
-    final = {old: _resolve(old, stands_for) for old in stands_for}
-    final = {old: public.get(to, to) for old, to in final.items()} | public
-    for target, old in public.items():
-        builder.values[old] = builder.values[target]
-    nodes = [_rename(replace(n, inputs=tuple(final.get(i, i) for i in n.inputs)), public) for n in builder.nodes]
-    return replace(graph, nodes=_ordered(nodes), values=builder.values)
+    for old in graph.nodes:
+        node = edit.current(old)
+        if edit.is_dead(node):
+            edit.forget(node)
+            fired = True
+        elif any(_applies(rule, edit, node) for rule in rules):
+            fired = True
+        else:
+            edit.keep(node)
+    return edit.graph_after(graph) if fired else graph
 
 
-def _rename(node: Node, renames: dict[str, str]) -> Node:
+def _applies(rule: Rule, edit: Edit, node: Node) -> bool:
+    edit.nodes.clear()
+    edit.origin = node.origin
+    results = rule(edit, node)
+    return results is not None and edit.accept(node, results)
+
+
+def _renamed(node: Node, names: dict[str, str]) -> Node:
     return replace(
         node,
-        inputs=tuple(renames.get(name, name) for name in node.inputs),
-        outputs=tuple(renames.get(name, name) for name in node.outputs),
+        inputs=tuple(names.get(name, name) for name in node.inputs),
+        outputs=tuple(names.get(name, name) for name in node.outputs),
     )
 
 
-def _resolve(name: str, stands_for: dict[str, str]) -> str:
-    while name in stands_for:
-        name = stands_for[name]
-    return name
-
-
-def _ordered(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The nodes in topological order, near their given order."""
-    producer = {name: node for node in nodes for name in node.outputs}
-    done: set[int] = set()
-    result: list[Node] = []
-    for root in nodes:
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if id(node) in done:
-                stack.pop()
-                continue
-            waiting = [p for name in node.inputs if (p := producer.get(name)) is not None and id(p) not in done]
-            if waiting:
-                stack.extend(reversed(waiting))
-            else:
-                stack.pop()
-                done.add(id(node))
-                result.append(node)
-    return tuple(result)
+def settle(graph: Graph, *passes: Pass) -> Graph:
+    """Run passes one after the other until none of them finds anything to do."""
+    for _ in range(MAX_SWEEPS):
+        before = graph
+        for run in passes:
+            graph = run(graph)
+        if graph is before:
+            return graph
+    raise AssertionError(f"passes {[p.__name__ for p in passes]} do not settle on {graph.name}")
 
 
 def drop_dead(graph: Graph) -> Graph:
@@ -134,7 +196,9 @@ def verify(graph: Graph) -> None:
         for name in node.inputs:
             assert name in known, f"{node.op} reads {name} before it is computed"
         results = node.op.infer(*(graph.type(name) for name in node.inputs))
-        assert len(results) == len(node.outputs), f"{node.op} has {len(results)} results, not {len(node.outputs)}"
+        assert len(results) == len(node.outputs), (
+            f"{node.op} has {len(results)} results, not {len(node.outputs)}"
+        )
         for name, result in zip(node.outputs, results, strict=True):
             assert name not in known, f"{name} is computed twice"
             assert graph.type(name) == result, f"{name} is {graph.type(name)}, {node.op} computes {result}"

@@ -1,0 +1,115 @@
+"""Algebraic clean-up: what changes nothing goes, what undoes itself cancels, operands come in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from edgekit.ir import Graph, Node
+from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Pow, Sub
+from edgekit.ops.concat import Concat
+from edgekit.ops.reduce import integer_range
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.transpose import Transpose, moves_nothing
+from edgekit.passes import Edit, rewrite
+from edgekit.passes.match import constant_operand, number
+
+
+def algebra(graph: Graph) -> Graph:
+    """The pass."""
+    return rewrite(graph, *RULES)
+
+
+def nothing_changes(edit: Edit, node: Node) -> Sequence[str] | None:
+    """Reshapes to the same shape, empty pads, full slices, concatenations of one."""
+    if not node.inputs or len(node.outputs) != 1 or edit.type(node.inputs[0]) != edit.type(node.outputs[0]):
+        return None
+    types = [edit.type(name) for name in node.inputs]
+    return (node.inputs[0],) if node.op.changes_nothing(*types) else None
+
+
+# x op c = x, for the constant c on the right.
+_NEUTRAL: dict[type[Op], float] = {Add: 0, Sub: 0, Mul: 1, Div: 1, Pow: 1}
+
+
+def neutral_constant(edit: Edit, node: Node) -> Sequence[str] | None:
+    """x + 0, x - 0, x * 1, x / 1, x ^ 1 -> x. There is no rule for x * 0: it may be NaN."""
+    if type(node.op) not in _NEUTRAL or number(edit, node.inputs[1]) != _NEUTRAL[type(node.op)]:
+        return None
+    return (node.inputs[0],) if edit.type(node.inputs[0]) == edit.type(node.outputs[0]) else None
+
+
+def idle_clip(edit: Edit, node: Node) -> Sequence[str] | None:
+    """A clip to everything that the type can hold."""
+    if not isinstance(node.op, Clip) or edit.type(node.inputs[0]) != edit.type(node.outputs[0]):
+        return None
+    dtype = edit.type(node.inputs[0]).dtype
+    widest = (-inf, inf) if dtype.is_float else integer_range(dtype)
+    limits = tuple(number(edit, name) for name in node.inputs[1:])
+    return (node.inputs[0],) if limits == widest else None
+
+
+def constant_goes_right(edit: Edit, node: Node) -> Sequence[str] | None:
+    """c + x -> x + c, so that equal sums look alike and rules need one form."""
+    if not isinstance(node.op, Add | Mul | Max | Min) or edit.data(node.inputs[0]) is None:
+        return None
+    found = constant_operand(edit, node)
+    return edit.add(node.op, *found) if found else None
+
+
+def square(edit: Edit, node: Node) -> Sequence[str] | None:
+    """x ^ 2 -> x * x"""
+    if not isinstance(node.op, Pow) or number(edit, node.inputs[1]) != 2:
+        return None
+    x, y = edit.type(node.inputs[0]), edit.type(node.outputs[0])
+    return edit.add(Mul(), node.inputs[0], node.inputs[0]) if x == y else None
+
+
+def reshape_of_reshape(edit: Edit, node: Node) -> Sequence[str] | None:
+    if not isinstance(node.op, Reshape):
+        return None
+    before = edit.producer(node.inputs[0])
+    return edit.add(node.op, before.inputs[0]) if before and isinstance(before.op, Reshape) else None
+
+
+def transpose_of_transpose(edit: Edit, node: Node) -> Sequence[str] | None:
+    """Two transposes are one."""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Transpose) else None
+    if before is None or not isinstance(before.op, Transpose) or not isinstance(node.op, Transpose):
+        return None
+    return edit.add(Transpose(tuple(before.op.perm[p] for p in node.op.perm)), before.inputs[0])
+
+
+def transpose_to_reshape(edit: Edit, node: Node) -> Sequence[str] | None:
+    """A transpose that moves nothing costs nothing either."""
+    if not isinstance(node.op, Transpose) or not moves_nothing(edit.type(node.inputs[0]).shape, node.op.perm):
+        return None
+    return edit.add(Reshape(edit.type(node.outputs[0]).shape), node.inputs[0])
+
+
+def flat_concat(edit: Edit, node: Node) -> Sequence[str] | None:
+    """concat(a, concat(b, c)) -> concat(a, b, c), and nothing is concatenated to nothing."""
+    if not isinstance(node.op, Concat):
+        return None
+    parts: list[str] = []
+    for name in node.inputs:
+        before = edit.producer(name)
+        if before is not None and before.op == node.op and edit.used_once(name):
+            parts += before.inputs
+        elif edit.type(name).size or len(node.inputs) == 1:
+            parts.append(name)
+    return edit.add(node.op, *(parts or node.inputs[:1])) if tuple(parts) != node.inputs and parts else None
+
+
+RULES = (
+    nothing_changes,
+    neutral_constant,
+    idle_clip,
+    constant_goes_right,
+    square,
+    reshape_of_reshape,
+    transpose_of_transpose,
+    transpose_to_reshape,
+    flat_concat,
+)

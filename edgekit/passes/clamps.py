@@ -1,0 +1,71 @@
+"""Clips move into the operator before them: y = clip(conv(x)) is a convolution with limits lo and hi.
+
+Every operator whose attributes are called `lo` and `hi` takes part; both are limits of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from edgekit.ir import Graph, Node
+from edgekit.ops.arithmetic import Clip, Max, Min
+from edgekit.passes import Edit, rewrite
+from edgekit.passes.match import constant_operand, number, with_fields
+
+
+def clamps(graph: Graph) -> Graph:
+    """The pass."""
+    return rewrite(graph, extremes_to_clip, clip_of_clip, clip_into_producer)
+
+
+def extremes_to_clip(edit: Edit, node: Node) -> Sequence[str] | None:
+    """max(x, 3) -> clip(x, 3, inf), and min likewise: one form for the rules below."""
+    if not isinstance(node.op, Max | Min) or not edit.type(node.outputs[0]).dtype.is_float:
+        return None
+    found = constant_operand(edit, node)
+    bound = number(edit, found[1]) if found else None
+    if found is None or bound is None or edit.type(found[0]) != edit.type(node.outputs[0]):
+        return None
+    x = found[0]
+    limits = (bound, inf) if isinstance(node.op, Max) else (-inf, bound)
+    return edit.add(Clip(), x, *(edit.const(limit, edit.type(x).dtype.numpy) for limit in limits))
+
+
+def clip_of_clip(edit: Edit, node: Node) -> Sequence[str] | None:
+    """clip(clip(x, 0, 6), 1, 9) -> clip(x, 1, 6)"""
+    outer = limits_of_clip(edit, node)
+    before = edit.producer(node.inputs[0]) if outer else None
+    inner = limits_of_clip(edit, before) if before else None
+    if outer is None or before is None or inner is None:
+        return None
+    dtype = edit.type(node.outputs[0]).dtype.numpy
+    limits = (edit.const(limit, dtype) for limit in _composed(inner, outer))
+    return edit.add(Clip(), before.inputs[0], *limits)
+
+
+def clip_into_producer(edit: Edit, node: Node) -> Sequence[str] | None:
+    """clip(conv(x), lo, hi) -> conv(x) with limits"""
+    outer = limits_of_clip(edit, node)
+    before = edit.producer(node.inputs[0]) if outer else None
+    if outer is None or before is None or not hasattr(before.op, "lo") or not hasattr(before.op, "hi"):
+        return None
+    if len(before.outputs) != 1 or not edit.used_once(before.outputs[0]):
+        return None
+    lo, hi = _composed((before.op.lo, before.op.hi), outer)
+    edit.origin = before.origin
+    return edit.add(with_fields(before.op, lo=lo, hi=hi), *before.inputs)
+
+
+def limits_of_clip(edit: Edit, node: Node) -> tuple[float, float] | None:
+    """The limits of a clip by constants, where they are in order."""
+    if not isinstance(node.op, Clip) or edit.type(node.inputs[0]) != edit.type(node.outputs[0]):
+        return None
+    lo, hi = (number(edit, name) for name in node.inputs[1:])
+    return (lo, hi) if lo is not None and hi is not None and lo <= hi else None
+
+
+def _composed(inner: tuple[float, float], outer: tuple[float, float]) -> tuple[float, float]:
+    """Limits of a value with limits `inner` once it is clipped to `outer`; disjoint ones leave one value."""
+    lo, hi = (min(max(limit, outer[0]), outer[1]) for limit in inner)
+    return lo, hi
