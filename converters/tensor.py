@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from edgekit.builder import Builder
 from edgekit.errors import EdgeKitError
@@ -17,7 +19,7 @@ from edgekit.ops.concat import Concat
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.transpose import Transpose
 
-Operand = "Tensor | float | int | bool"
+Operand: TypeAlias = "Tensor | float | int | bool"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Tensor:
         names = [other.name if isinstance(other, Tensor) else self.like(other).name for other in others]
         return tuple(Tensor(self.builder, name) for name in self.builder.add(op, self.name, *names))
 
-    def like(self, value: object) -> Tensor:
+    def like(self, value: ArrayLike) -> Tensor:
         """A constant of this tensor's element type."""
         return Tensor(self.builder, self.builder.const(value, self.dtype.numpy))
 

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Node, Source, Type, Value, type_of
 from edgekit.ops import Op
 
-# A folded constant larger than this many elements is an attack or a mistake, not a model.
+# A tensor of more elements or dimensions is an attack or a mistake, not a model; and so is folding that takes
+# more work than this, or so much more memory than the constants of the model.
 MAX_ELEMENTS = 1 << 28
+MAX_RANK = 32
+_MAX_FOLD_MACS = 1 << 32
+_MAX_FOLD_BYTES = 1 << 30
+_MAX_FOLD_GROWTH = 8
+
+
+def absurd(shape: Sequence[int]) -> bool:
+    """Does no tensor of a model have this shape? A huge dimension beside a 0 counts: some code meets it."""
+    if len(shape) > MAX_RANK or any(not 0 <= n <= MAX_ELEMENTS for n in shape):
+        return True
+    return math.prod(shape) > MAX_ELEMENTS
 
 
 class Builder:
-    """A graph in the making. Names that are taken get a number behind them."""
+    """A graph in the making. Names that are taken get a number behind them. `given` counts the bytes of the
+    constants that a model holds: the more there are, the more may be made of them."""
 
-    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+    def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0) -> None:
         self.values: dict[str, Value] = dict(values or {})
         self.nodes: list[Node] = []
         self.origin = ""  # the source layer that the next nodes come from
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
+        given += sum(value.data.nbytes for value in self.values.values() if value.data is not None)
+        self._fold_bytes_left = _MAX_FOLD_BYTES + _MAX_FOLD_GROWTH * given
 
     def fresh(self, hint: str) -> str:
         """A name that nothing has yet."""
@@ -38,17 +56,18 @@ class Builder:
         self.values[name] = Value(type)
         return name
 
-    def const(self, data: object, like: Array | np.dtype | None = None, hint: str = "c") -> str:  # type: ignore[type-arg]
+    def const(self, data: ArrayLike, like: Array | np.dtype[Any] | None = None, hint: str = "c") -> str:
         """A constant; scalars take the dtype `like`. Small equal constants share one name."""
         dtype = like.dtype if isinstance(like, np.ndarray) else like
-        array = np.ascontiguousarray(data, dtype)
-        array = array.reshape(np.shape(data))  # type: ignore[arg-type]  # ascontiguousarray makes scalars 1-d
+        array = np.asarray(data, dtype)
+        array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray makes scalars 1-d
         key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= 64 else None
         if key is not None and key in self._constants:
             return self._constants[key]
         name = self.fresh(hint)
         array.flags.writeable = False
         self.values[name] = Value(type_of(array), array)
+        self._charge(array.nbytes)
         if key is not None:
             self._constants[key] = name
         return name
@@ -68,14 +87,20 @@ class Builder:
         except TypeError as error:
             raise EdgeKitError("E0401", f"{type(op).__name__}: {error}", self.where(inputs)) from None
         for result in results:
-            if result.size > MAX_ELEMENTS:
-                raise EdgeKitError("E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs))
+            if absurd(result.shape):
+                raise EdgeKitError(
+                    "E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs)
+                )
         outputs = tuple(
             self.fresh(names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}")
             for i in range(len(results))
         )
         data = [self.data(name) for name in inputs]
         if inputs and all(x is not None for x in data):
+            if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
+                message = f"this constant takes {macs:.0e} multiplications to compute"
+                raise EdgeKitError("E0402", message, self.where(inputs))
+            self._charge(sum(result.bytes for result in results))
             arrays = op.eval(*(x for x in data if x is not None))
             for name, result, array in zip(outputs, results, arrays, strict=True):
                 check_result(op, result, array)
@@ -88,6 +113,14 @@ class Builder:
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
 
+    def _charge(self, size: int) -> None:
+        """Small files can describe endless constants: refuse them."""
+        self._fold_bytes_left -= size
+        if self._fold_bytes_left < 0:
+            raise EdgeKitError(
+                "E0402", "the constants that it computes take gigabytes", f"node {self.origin}"
+            )
+
     def one(self, op: Op, *inputs: str, name: str = "") -> str:
         """Apply an operator with a single result."""
         (result,) = self.add(op, *inputs, names=(name,) if name else ())
@@ -98,7 +131,9 @@ class Builder:
         types = ",".join(str(self.type(name)) for name in inputs)
         return f"node {self.origin or '?'}   in {types}"
 
-    def graph(self, name: str, inputs: Sequence[str], outputs: Sequence[str], source: Source | None = None) -> Graph:
+    def graph(
+        self, name: str, inputs: Sequence[str], outputs: Sequence[str], source: Source | None = None
+    ) -> Graph:
         """The finished graph, without values that nothing uses."""
         used = {*inputs, *outputs, *(n for node in self.nodes for n in (*node.inputs, *node.outputs))}
         values = {n: v for n, v in self.values.items() if n in used}

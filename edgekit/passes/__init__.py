@@ -15,6 +15,7 @@ from dataclasses import replace
 from edgekit.builder import Builder
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops.reshape import Reshape
+from edgekit.wellformed import faults
 
 Pass = Callable[[Graph], Graph]
 Rule = Callable[["Edit", Node], Sequence[str] | None]
@@ -188,20 +189,5 @@ def drop_dead(graph: Graph) -> Graph:
 
 def verify(graph: Graph) -> None:
     """Assert that a graph keeps the rules of the house; tests call it after every pass."""
-    known = {name for name, _ in graph.constants()}
-    for name in graph.inputs:
-        assert name not in known, f"input {name} is a constant"
-        known.add(name)
-    for node in graph.nodes:
-        for name in node.inputs:
-            assert name in known, f"{node.op} reads {name} before it is computed"
-        results = node.op.infer(*(graph.type(name) for name in node.inputs))
-        assert len(results) == len(node.outputs), (
-            f"{node.op} has {len(results)} results, not {len(node.outputs)}"
-        )
-        for name, result in zip(node.outputs, results, strict=True):
-            assert name not in known, f"{name} is computed twice"
-            assert graph.type(name) == result, f"{name} is {graph.type(name)}, {node.op} computes {result}"
-            known.add(name)
-    for name in graph.outputs:
-        assert name in known, f"output {name} is never computed"
+    for fault in faults(graph):
+        raise AssertionError(fault)

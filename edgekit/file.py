@@ -1,0 +1,222 @@
+"""Graphs as .ek files: save and load. A file is versioned, checked and mapped; ek.fbs shows its layout."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import struct
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from edgekit import atomic, attributes, flat
+from edgekit.errors import EdgeKitError
+from edgekit.flat import Record
+from edgekit.ir import Array, DType, Graph, Node, Quant, Source, Type, Value
+from edgekit.wellformed import faults
+
+# Raised by every change that an older reader would misunderstand, the meaning of an operator included.
+VERSION = 1
+SUFFIX = ".ek"
+ALIGNMENT = 64  # a cache line; the widest vector load
+_SIGNATURE = b"\x89EDGE\r\n\x1a"  # as PNG's: a transfer that changes line ends shows
+# Signature, version, 0, sizes of structure and data, and the sha256 of everything else.
+_HEADER = struct.Struct("<8sIIQQ32s")
+_DIGEST = 32  # where the sha256 starts
+
+
+def save(graph: Graph, path: Path) -> None:
+    """Write a graph. The same graph gives the same bytes."""
+    structure = flat.write(schema(), _graph_record(graph))
+    structure += bytes(-len(structure) % ALIGNMENT)
+    data_size = sum(_aligned(data.nbytes) for _, data in graph.constants())
+    header = _HEADER.pack(_SIGNATURE, VERSION, 0, len(structure), data_size, b"")[:_DIGEST]
+    digest = hashlib.sha256(header + structure)
+    for part in _data(graph):
+        digest.update(part)
+
+    def parts() -> Iterator[atomic.Bytes]:
+        yield header + digest.digest() + structure
+        yield from _data(graph)
+
+    atomic.write(path, parts())
+
+
+def load(path: Path) -> Graph:
+    """Read a graph. Its constants are read-only views of the mapped file, nothing is copied."""
+    content = _map(path)
+    data = _sections(content, path)
+    try:
+        record = flat.read(schema(), bytes(content[_HEADER.size : len(content) - len(data)]))
+        graph = _graph(record, data)
+        fault = next(faults(graph), None)
+    except attributes.UnknownOperatorError as error:
+        raise EdgeKitError(
+            "E0406", f"{path.name}: {error}", hint="update edgekit, or convert the model again"
+        ) from None
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+    if fault is not None:
+        raise EdgeKitError(
+            "E0401", f"{path.name} holds no valid graph: {fault:.300}", hint="convert the model again"
+        )
+    return graph
+
+
+@cache
+def schema() -> flat.Schema:
+    """The schema of the structure."""
+    return flat.parse(resources.files("edgekit").joinpath("ek.fbs").read_text(encoding="utf-8"))
+
+
+def _data(graph: Graph) -> Iterator[atomic.Bytes]:
+    """The data section: each constant, filled up."""
+    for _, data in graph.constants():
+        yield np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
+        yield bytes(-data.nbytes % ALIGNMENT)
+
+
+def _aligned(size: int) -> int:
+    return size + -size % ALIGNMENT
+
+
+# Opening
+
+
+def _map(path: Path) -> memoryview:
+    """The bytes of a plain file, mapped; devices and pipes could be endless."""
+    try:
+        if not path.is_file():
+            reason = "it is no plain file" if path.exists() else "No such file or directory"
+            raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
+        with path.open("rb") as file:
+            if path.stat().st_size < _HEADER.size:
+                raise _damaged(path, "it is too short")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise EdgeKitError("E0104", f"cannot read {path}: {error}") from None
+
+
+def _sections(content: memoryview, path: Path) -> memoryview:
+    """The data section of a file whose header and checksum are right."""
+    signature, version, _, structure_size, data_size, digest = _HEADER.unpack_from(content)
+    if signature != _SIGNATURE:
+        raise EdgeKitError(
+            "E0401", f"{path.name} is no .ek file", hint="edgekit convert makes one from a model"
+        )
+    if version > VERSION:
+        raise EdgeKitError(
+            "E0405",
+            f"{path.name} has format version {version}, this edgekit reads up to {VERSION}",
+            hint="update edgekit, or convert the model again with this version",
+        )
+    size = _HEADER.size + structure_size + data_size
+    if len(content) != size:
+        raise _damaged(path, f"it has {len(content)} bytes instead of {size}")
+    actual = hashlib.sha256(content[:_DIGEST])
+    actual.update(content[_HEADER.size :])
+    if version < 1 or actual.digest() != digest:
+        raise _damaged(path, "its checksum does not match")
+    return content[_HEADER.size + structure_size :]
+
+
+def _damaged(path: Path, reason: str) -> EdgeKitError:
+    return EdgeKitError(
+        "E0401", f"{path.name} is damaged: {reason}", hint="copy it or convert the model again"
+    )
+
+
+# Graph <-> record
+
+
+def _graph_record(graph: Graph) -> Record:
+    index = {name: i for i, name in enumerate(graph.values)}
+    values = []
+    offset = 0
+    for name, value in graph.values.items():
+        values.append(_value_record(name, value, offset))
+        offset += _aligned(value.data.nbytes) if value.data is not None else 0
+    return {
+        "name": graph.name,
+        "inputs": [index[name] for name in graph.inputs],
+        "outputs": [index[name] for name in graph.outputs],
+        "nodes": [
+            {
+                "op": type(node.op).__name__,
+                "attributes": attributes.encode_fields(node.op),
+                "inputs": [index[name] for name in node.inputs],
+                "outputs": [index[name] for name in node.outputs],
+                "origin": node.origin,
+            }
+            for node in graph.nodes
+        ],
+        "values": values,
+        "source": dict(vars(graph.source)),
+    }
+
+
+def _value_record(name: str, value: Value, offset: int) -> Record:
+    quant = value.type.quant
+    return {
+        "name": name,
+        "dtype": value.type.dtype.value,
+        "shape": value.type.shape,
+        "quant": None
+        if quant is None
+        else {"scale": quant.scale, "zero": quant.zero, "axis": -1 if quant.axis is None else quant.axis},
+        "data": -1 if value.data is None else offset,
+    }
+
+
+def _graph(record: Record, data: memoryview) -> Graph:
+    """The graph that a record describes; ValueError where it contradicts itself."""
+    names = [value["name"] for value in record["values"]]
+    if len(set(names)) != len(names):
+        raise ValueError("two values have the same name")
+    end = 0
+    values = {}
+    for name, value in zip(names, record["values"], strict=True):
+        values[name], end = _value(value, data, end)
+    if end != len(data):
+        raise ValueError("it has more data than constants")
+
+    def pick(indices: Sequence[int]) -> tuple[str, ...]:
+        if any(i >= len(names) for i in indices):
+            raise ValueError("a node refers to a value that is not there")
+        return tuple(names[i] for i in indices)
+
+    nodes = tuple(
+        Node(
+            attributes.decode_op(node["op"], node["attributes"]),
+            pick(node["inputs"]),
+            pick(node["outputs"]),
+            node["origin"],
+        )
+        for node in record["nodes"]
+    )
+    source = Source(**(record["source"] or {}))
+    return Graph(record["name"], pick(record["inputs"]), pick(record["outputs"]), nodes, values, source)
+
+
+def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
+    """A value, and where its data end in the data section; those of the values before it end at `end`."""
+    quant = record["quant"]
+    if quant is not None:
+        quant = Quant(quant["scale"], quant["zero"], None if quant["axis"] == -1 else quant["axis"])
+    type = Type(DType(record["dtype"]), record["shape"], quant)
+    start = record["data"]
+    if start == -1:
+        return Value(type), end
+    if start != end or min(type.shape, default=0) < 0 or start + type.bytes > len(data):
+        raise ValueError(f"the data of {record['name']} are not where they should be")
+    return Value(type, _array(type, data[start : start + type.bytes])), start + _aligned(type.bytes)
+
+
+def _array(type: Type, data: memoryview) -> Array:
+    raw = np.frombuffer(data, np.uint8)
+    if type.dtype is DType.BOOL and raw.max(initial=0) > 1:
+        raise ValueError(f"{raw.max()} is no bool")
+    return raw.view(type.dtype.numpy).reshape(type.shape)

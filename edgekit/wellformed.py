@@ -1,0 +1,75 @@
+"""The rules that every graph keeps: asserted after every pass, and demanded of every file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from edgekit.builder import absurd
+from edgekit.ir import Graph, Type, Value, type_of
+from edgekit.ops import Op
+
+
+def faults(graph: Graph) -> Iterator[str]:
+    """The broken rules, as sentences."""
+    known: set[str] = set()
+    for name, value in graph.values.items():
+        yield from (f"{name} {fault}" for fault in _value_faults(value))
+        if value.data is not None:
+            known.add(name)
+    for name in graph.inputs:
+        if name not in graph.values:
+            yield f"input {name} has no type"
+        if name in known:
+            yield f"input {name} is there twice or is a constant"
+        known.add(name)
+    for node in graph.nodes:
+        unknown = [name for name in node.inputs if name not in known or name not in graph.values]
+        untyped = [name for name in node.outputs if name not in graph.values]
+        yield from (f"{node.op} reads {name} before it is computed" for name in unknown)
+        yield from (f"{node.op} computes {name}, which has no type" for name in untyped)
+        if unknown or untyped:
+            return
+        results = _inferred(node.op, [graph.type(name) for name in node.inputs])
+        if isinstance(results, str):
+            yield f"{node.op}: {results}"
+            return
+        if len(results) != len(node.outputs):
+            yield f"{node.op} has {len(results)} results, not {len(node.outputs)}"
+        for name, result in zip(node.outputs, results, strict=False):
+            if name in known:
+                yield f"{name} is computed twice"
+            if graph.type(name) != result:
+                yield f"{name} is {graph.type(name)}, {node.op} computes {result}"
+            known.add(name)
+    yield from (f"output {name} is never computed" for name in graph.outputs if name not in known)
+    yield from (f"output {name} is there twice" for name in {*graph.outputs} if graph.outputs.count(name) > 1)
+
+
+def _value_faults(value: Value) -> Iterator[str]:
+    t, quant = value.type, value.type.quant
+    if absurd(t.shape):
+        yield f"has the absurd shape {list(t.shape[:8])}"
+    if value.data is not None and type_of(value.data) != replace(t, quant=None):
+        yield f"is {t}, its data are {type_of(value.data)}"
+    if quant is None:
+        return
+    count = 1
+    if quant.axis is not None:
+        if not 0 <= quant.axis < t.rank:
+            yield f"is quantized along axis {quant.axis}, which {t} does not have"
+            return
+        count = t.shape[quant.axis]
+    if not len(quant.scale) == len(quant.zero) == count:
+        yield f"has {len(quant.scale)} scales and {len(quant.zero)} zero points, not {count}"
+
+
+def _inferred(op: Op, types: Sequence[Type]) -> tuple[Type, ...] | str:
+    """The types of an operator's results, or why it has none. A file may combine operators, attributes and
+    types as no converter would, so every exception of `infer` is an answer."""
+    try:
+        return op.infer(*types)
+    except TypeError as error:
+        return str(error)
+    except Exception as error:
+        return f"cannot be applied to {', '.join(map(str, types))}: {error!r}"
