@@ -141,7 +141,11 @@ def _files_of_earlier_build(folder: Path) -> set[str]:
 
 
 def measure(
-    program: Program, files: Mapping[str, bytes], folder: Path, compiler: toolchain.Compiler, optimize: Optimize
+    program: Program,
+    files: Mapping[str, bytes],
+    folder: Path,
+    compiler: toolchain.Compiler,
+    optimize: Optimize,
 ) -> toolchain.Sizes:
     """Compile the library and read its exact sizes."""
     names = [s for s in sources(files, optimize) if not s.endswith("_selftest.c")]

@@ -50,7 +50,7 @@ class _Sharing:
         self.parent: dict[str, tuple[str, int]] = {}
         self.size: dict[str, int] = {}
         self.kind: dict[str, Kind] = {name: "input" for name in graph.inputs}
-        self.kind |= {name: "constant" for name, _ in graph.constants()}
+        self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
         self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
 
     def root(self, name: str) -> tuple[str, int]:
@@ -72,6 +72,8 @@ def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
         for step in layer.steps:
             for arg in (*operands(step)[0], *operands(step)[1]):
                 sharing.size[arg.name] = arg.type.bytes
+                if arg.value.data is not None:
+                    sharing.kind[arg.name] = "constant"
             if isinstance(step, View):
                 sharing.parent[step.result.name] = (step.arg.name, step.offset)
     copies = _claim_outputs(graph, sharing)
@@ -138,7 +140,11 @@ def _take_over(calls: Sequence[Scheduled], sharing: _Sharing) -> None:
             root, offset = sharing.root(call.args[i].name)
             dies = sharing.is_free(root) and last[root] == step
             alone = all(sharing.root(r.name)[0] != root for k, r in enumerate(reads) if k not in call.inplace)
-            same = all(sharing.root(call.args[k].name) == (root, offset) for k in call.inplace if sharing.root(call.args[k].name)[0] == root)
+            same = all(
+                sharing.root(call.args[k].name) == (root, offset)
+                for k in call.inplace
+                if sharing.root(call.args[k].name)[0] == root
+            )
             if dies and alone and same and root != own and sharing.size[own] <= call.args[i].type.bytes:
                 sharing.parent[own] = (root, offset)
                 last[root] = max(last[root], last[own])

@@ -11,7 +11,7 @@ from edgekit.codegen.literal import identifier, number
 from edgekit.codegen.lower import lower
 from edgekit.codegen.memory import Memory, Place, Scheduled, assign
 from edgekit.codegen.pack import pack
-from edgekit.ir import Array, DType, Graph, Type
+from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.target import Target
 
 
@@ -72,7 +72,9 @@ class Program:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernel instances in use, by name."""
-        return tuple(sorted({line.kernel.name: line.kernel for line in self.lines}.values(), key=lambda k: k.name))
+        return tuple(
+            sorted({line.kernel.name: line.kernel for line in self.lines}.values(), key=lambda k: k.name)
+        )
 
     @property
     def weight_bytes(self) -> int:
@@ -91,25 +93,23 @@ def compile_graph(graph: Graph, target: Target) -> Program:
     inputs = tuple(Port(n, identifier(n, taken, "x"), graph.type(n)) for n in graph.inputs)
     outputs = tuple(Port(n, identifier(n, taken, "y"), graph.type(n)) for n in graph.outputs)
     ports = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
-    pool = _Constants(graph, prefix, taken)
-    lines = tuple(_lines(memory, target, pool, ports, taken))
+    pool = _Constants(prefix, taken)
+    lines = tuple(_lines(graph, memory, target, pool, ports, taken))
     return Program(graph, target, prefix, inputs, outputs, tuple(pool.found.values()), lines, memory.arena)
 
 
 class _Constants:
     """The constants that calls use, once per layout; equal data share an array."""
 
-    def __init__(self, graph: Graph, prefix: str, taken: set[str]) -> None:
-        self.graph = graph
+    def __init__(self, prefix: str, taken: set[str]) -> None:
         self.prefix = prefix
         self.taken = taken
         self.found: dict[tuple[str, DType, bytes], Constant] = {}
         self._by_layout: dict[tuple[str, str, int], Constant] = {}
 
-    def get(self, name: str, tag: str, groups: int) -> Constant:
+    def get(self, name: str, value: Value, tag: str, groups: int) -> Constant:
         layout = (name, tag, groups)
         if layout not in self._by_layout:
-            value = self.graph.values[name]
             assert value.data is not None
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             key = (str(data.dtype), value.type.dtype, data.tobytes())
@@ -121,26 +121,40 @@ class _Constants:
 
 
 def _lines(
-    memory: Memory, target: Target, pool: _Constants, ports: Mapping[tuple[str, str], Port], taken: set[str]
+    graph: Graph,
+    memory: Memory,
+    target: Target,
+    pool: _Constants,
+    ports: Mapping[tuple[str, str], Port],
+    taken: set[str],
 ) -> Iterator[Line]:
     for scheduled in memory.calls:
         call = scheduled.call
         kernel = instantiate(call, target)
-        arguments = [arg.name for arg in call.args] + ([scheduled.scratch] if scheduled.scratch else [])
-        assert len(arguments) == len(kernel.pointers), f"{kernel.name} takes {kernel.pointers}, got {arguments}"
+        arguments: list[tuple[str, Value | None]] = [(arg.name, arg.value) for arg in call.args]
+        if scheduled.scratch:
+            arguments.append((scheduled.scratch, None))
+        assert len(arguments) == len(kernel.pointers), (
+            f"{kernel.name} takes {kernel.pointers}, got {arguments}"
+        )
         groups = int(call.params.get("groups", 1))  # type: ignore[arg-type]  # a scalar
         operands = []
-        for name, pointer in zip(arguments, kernel.pointers, strict=True):
+        for (name, value), pointer in zip(arguments, kernel.pointers, strict=True):
             place = memory.places[name]
             if place.kind == "constant":
-                constant = pool.get(place.name, kernel.pack.get(pointer.name, ""), groups)
+                # A view of a constant starts inside the constant it is part of.
+                source = value if place.name == name else graph.values[place.name]
+                assert source is not None
+                constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), groups)
                 base, dtype = constant.c, constant.dtype
             elif place.kind == "arena":
                 base, dtype = "ram", DType.U8
             else:
                 port = ports[place.kind, place.name]
                 base, dtype = port.c, port.type.dtype
-            operands.append(Operand(pointer, place, _address(pointer, place.offset, base, dtype, place.kind == "arena")))
+            operands.append(
+                Operand(pointer, place, _address(pointer, place.offset, base, dtype, place.kind == "arena"))
+            )
         kind = kernel.name.split("_")[0]
         layer = scheduled.node.origin.split("/")[-1]
         yield Line(
@@ -167,7 +181,9 @@ def _parameter(field: Field, params: Mapping[str, object]) -> str:
     assert field.name in params, f"parameter {field.name} of the kernel is not given"
     value = params[field.name]
     if field.count:
-        assert isinstance(value, tuple | list) and len(value) == field.count, f"{field.name} takes {field.count} numbers"
+        assert isinstance(value, tuple | list) and len(value) == field.count, (
+            f"{field.name} takes {field.count} numbers"
+        )
         return "{" + ", ".join(number(v, field.ctype) for v in value) + "}"
     return number(value, field.ctype)
 

@@ -79,19 +79,33 @@ def _text(template: str, program: Program, optimize: Optimize) -> str:
     for _, data in weight_blocks(program):
         offsets.append((at, len(data)))
         at += len(data)
-    return _environment().get_template(template).render(
-        p=program,
-        origin=_comment(", ".join(t for t in (source.file, f"sha256 {source.sha256[:16]}" * bool(source.sha256), source.producer) if t))
-        or "made in memory",
-        version=edgekit.__version__,
-        guard=program.name.upper(),
-        signature=", ".join([*ports, "void *arena"]),
-        speed=optimize == "speed",
-        half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
-        uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
-        unused_inputs=[p for p in program.inputs if p.name not in used],
-        arena_map=_arena_map(program),
-        weight_offsets=offsets,
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            p=program,
+            origin=_comment(
+                ", ".join(
+                    t
+                    for t in (
+                        source.file,
+                        f"sha256 {source.sha256[:16]}" * bool(source.sha256),
+                        source.producer,
+                    )
+                    if t
+                )
+            )
+            or "made in memory",
+            version=edgekit.__version__,
+            guard=program.name.upper(),
+            signature=", ".join([*ports, "void *arena"]),
+            speed=optimize == "speed",
+            half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
+            uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
+            unused_inputs=[p for p in program.inputs if p.name not in used],
+            arena_map=_arena_map(program),
+            weight_offsets=offsets,
+        )
     )
 
 

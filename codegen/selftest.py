@@ -83,12 +83,19 @@ def render(program: Program) -> bytes:
             bad = f"(d < 0 ? -d : d) > {bound} || (d != d && expected_{c}[i] == expected_{c}[i])"
             compare = [f"        const {ctype} d = {c}[i * {step}] - expected_{c}[i];", f"        if ({bad})"]
             if not np.isfinite(flat.astype(np.float64)).all():
-                compare[1] = f"        if ({c}[i * {step}] != expected_{c}[i] && ({bad}) && expected_{c}[i] == expected_{c}[i])"
+                compare[1] = (
+                    f"        if ({c}[i * {step}] != expected_{c}[i] && ({bad}) && expected_{c}[i] == expected_{c}[i])"
+                )
         else:
             compare = [f"        if ({c}[i * {step}] != expected_{c}[i])"]
             if port.type.dtype.is_float:
                 continue  # narrow floats may round to a neighbour; they are checked on the host
-        checks += [f"    for (int32_t i = 0; i < {sample.size}; i++) {{", *compare, "            return 1;", "    }"]
+        checks += [
+            f"    for (int32_t i = 0; i < {sample.size}; i++) {{",
+            *compare,
+            "            return 1;",
+            "    }",
+        ]
     text.append("")
     for port in (*program.inputs, *program.outputs):
         text.append(f"static {port.type.dtype.c} {port.c}[{guard}_{port.c.upper()}_SIZE + 1];")

@@ -31,13 +31,23 @@ class Compiler:
         command = [*self.argv, *arguments]
         try:
             done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise EdgeKitError("E0502", f"{self.name} did not run: {error}") from None
         if done.returncode:
             words = "\n".join(done.stderr.splitlines()[:20])
-            raise EdgeKitError("E0502", f"{self.name} failed:\n{words}", hint="a fault of the generated code is ours: please report it")
+            raise EdgeKitError(
+                "E0502",
+                f"{self.name} failed:\n{words}",
+                hint="a fault of the generated code is ours: please report it",
+            )
 
 
 @cache

@@ -23,6 +23,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
             const EK_T *cell = x + row * p->step_h + column * p->step_w;
             const EK_T *weights = w + (i * p->k_w + j) * depth * width;
             for (int32_t c = 0; c < depth; c++)
+                EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[c * p->step_c]) * EK_LOAD_T(weights[c * width + o]);
         }

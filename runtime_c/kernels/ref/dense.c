@@ -10,6 +10,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
     for (int32_t o = 0; o < width; o++)
         sum[o] = EK_LOAD_T(b[o]);
     for (int32_t i = 0; i < p->inputs; i++)
+        EK_SIDE_BY_SIDE
         for (int32_t o = 0; o < width; o++)
             sum[o] += EK_LOAD_T(x[i]) * EK_LOAD_T(w[i * width + o]);
     for (int32_t o = 0; o < width; o++) {

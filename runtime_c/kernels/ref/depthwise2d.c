@@ -22,9 +22,11 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
             const EK_T *cell = x + (row * p->in_w + column) * p->in_c;
             const EK_T *weights = w + (i * p->k_w + j) * p->out_c + first;
             if (multiplier == 1)
+                EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[first + o]) * EK_LOAD_T(weights[o]);
             else
+                EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[(first + o) / multiplier]) * EK_LOAD_T(weights[o]);
         }

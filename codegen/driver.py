@@ -1,0 +1,143 @@
+"""An executable around generated code: runs any of several programs on inputs from stdin, and sees misuse of memory."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.codegen import toolchain
+from edgekit.codegen.literal import restored, stored
+from edgekit.codegen.program import Port, Program
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array
+
+FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
+# Around the arena, inputs and outputs, to see a write beside them. Sanitizers bring their own: -DEK_GUARD=0.
+_GUARD = 64
+_SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
+
+
+class Driver:
+    """Programs with different names, compiled for this machine into one executable in `folder`, where their
+    sources are. A run is a process of its own: a crash is the fault of the program that ran."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        sources: Sequence[str],
+        folder: Path,
+        compiler: toolchain.Compiler,
+        flags: Sequence[str] = (),
+        seconds: float = 300,
+    ) -> None:
+        self.index = {program.name: i for i, program in enumerate(programs)}
+        self.executable = folder / "driver"
+        self.seconds = seconds
+        (folder / "driver.c").write_text("\n".join(_driver(programs)))
+        compiler.run([*FLAGS, *flags, *sources, "driver.c", "-o", "driver"], folder)
+
+    def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""
+        name = program.name
+        data = b"".join(_bytes(simulate.check_input(p.name, p.type, inputs)) for p in program.inputs)
+        command = [self.executable, str(self.index[name])]
+        try:
+            done = subprocess.run(command, input=data, capture_output=True, timeout=self.seconds, check=False)
+        except subprocess.TimeoutExpired:
+            raise EdgeKitError("E0602", f"{name} did not end in {self.seconds:g} s") from None
+        if done.returncode:
+            words = {
+                _SHORT: f"{name} did not get its inputs",
+                _OUTSIDE: f"{name} wrote outside its arena or outputs",
+                _CHANGED: f"{name} changed its inputs",
+            }.get(
+                done.returncode,
+                f"{name} crashed ({done.returncode})\n{done.stderr.decode(errors='replace')[:2000]}",
+            )
+            raise EdgeKitError("E0602", words, hint="please report it")
+        outputs, at = {}, 0
+        for port in program.outputs:
+            raw = np.frombuffer(
+                done.stdout[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
+            )
+            outputs[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
+            at += port.type.bytes
+        return outputs
+
+
+def _bytes(array: Array) -> bytes:
+    return stored(np.ascontiguousarray(array)).tobytes()
+
+
+def _driver(programs: Sequence[Program]) -> Iterator[str]:
+    """A main that poisons memory, runs the program whose number it gets, and checks what is around the memory."""
+    yield from (f'#include "{p.name}.h"' for p in programs)
+    yield '#include "edgekit/types.h"'
+    yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))
+    if any(port.type.dtype.c.startswith("ek_") for p in programs for port in (*p.inputs, *p.outputs)):
+        yield '#include "edgekit/half.h"'
+    yield f"#ifndef EK_GUARD\n#define EK_GUARD {_GUARD}\n#endif"
+    yield _HELPERS
+    for i, program in enumerate(programs):
+        yield from _runner(i, program)
+    yield "int main(int argc, char **argv)\n{\n    switch (argc > 1 ? atoi(argv[1]) : -1) {"
+    yield from (f"    case {i}:\n        return run_{i}();" for i in range(len(programs)))
+    yield "    default:\n        return 1;\n    }\n}\n"
+
+
+_HELPERS = """\
+struct room {
+    unsigned char *at;
+    size_t size;
+};
+
+static int intact(struct room r)
+{
+    for (size_t i = 0; i < EK_GUARD; i++)
+        if (r.at[-1 - (long)i] != 0xA5 || r.at[r.size + i] != 0xA5)
+            return 0;
+    return 1;
+}
+
+static uint32_t checksum(struct room r)
+{
+    uint32_t sum = 2166136261u;
+    for (size_t i = 0; i < r.size; i++)
+        sum = (sum ^ r.at[i]) * 16777619u;
+    return sum;
+}
+"""
+
+
+def _runner(index: int, program: Program) -> Iterator[str]:
+    """The function that runs one program. Inputs and outputs are aligned for their element type, not more."""
+    align = max(program.target.align, 16)
+    rooms = [*map(_room, program.inputs), *map(_room, program.outputs), ("arena", program.arena.size, 0)]
+    yield f"static int run_{index}(void)\n{{"
+    for name, size, skew in rooms:
+        total = f"EK_GUARD + {skew} + {max(size, 1)} + EK_GUARD"
+        yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
+        yield f"    const struct room {name} = {{{name}_memory + EK_GUARD + {skew}, {size}}};"
+        yield f"    memset({name}_memory, 0xA5, sizeof {name}_memory);"
+    for port in program.inputs:
+        name, size, _ = _room(port)
+        yield f"    if (fread({name}.at, 1, {size}, stdin) != {size})\n        return {_SHORT};"
+        yield f"    const uint32_t {name}_sum = checksum({name});"
+    arguments = [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
+    arguments += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
+    yield f"    {program.name}_run({', '.join([*arguments, 'arena.at'])});"
+    yield from (f"    if (!intact({name}))\n        return {_OUTSIDE};" for name, _, _ in rooms)
+    for port in program.inputs:
+        name, _, _ = _room(port)
+        yield f"    if (checksum({name}) != {name}_sum)\n        return {_CHANGED};"
+    yield from (f"    fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
+    yield "    return 0;\n}\n"
+
+
+def _room(port: Port) -> tuple[str, int, int]:
+    """(variable, bytes, distance from an aligned address) of an input or output."""
+    return f"port_{port.c}", port.type.bytes, port.type.dtype.bytes
