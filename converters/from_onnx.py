@@ -41,7 +41,9 @@ def convert(
     source = Source(format="onnx")
     if isinstance(model, Path):
         model, source = onnx_file.load(model)
-    return Importer(model, shapes or {}, constants or {}).run(name or onnx_file.model_name(model, source), source)
+    return Importer(model, shapes or {}, constants or {}).run(
+        name or onnx_file.model_name(model, source), source
+    )
 
 
 @cache
@@ -75,11 +77,16 @@ class Importer:
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
         version = self.opsets.get("", 0)
-        if graph.node and not _OLDEST <= version <= _NEWEST and any(not _domain(n.domain) for n in graph.node):
+        if (
+            graph.node
+            and not _OLDEST <= version <= _NEWEST
+            and any(not _domain(n.domain) for n in graph.node)
+        ):
             raise EdgeKitError(
                 "E0202",
                 f"opset {version} is not supported",
-                hint=f"export with opset {_OLDEST} to {_NEWEST}" + ("; or update the onnx package" * (version > _NEWEST)),
+                hint=f"export with opset {_OLDEST} to {_NEWEST}"
+                + ("; or update the onnx package" * (version > _NEWEST)),
             )
         raise_all(list(self._unsupported(graph.node)))
         scope: dict[str, Tensor] = {}
@@ -124,7 +131,9 @@ class Importer:
             inputs.append(value.name)
         for name in self.shapes:
             if name not in inputs:
-                raise EdgeKitError("E0103", f"--shape names {name}, which is no input", hint=f"inputs: {', '.join(inputs)}")
+                raise EdgeKitError(
+                    "E0103", f"--shape names {name}, which is no input", hint=f"inputs: {', '.join(inputs)}"
+                )
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:
@@ -142,7 +151,9 @@ class Importer:
         inputs: list[Tensor | None] = []
         for name in node.input:
             if name and name not in scope:
-                raise EdgeKitError("E0401", f"{node.op_type} reads {name}, which nothing computes", f"node {origin}")
+                raise EdgeKitError(
+                    "E0401", f"{node.op_type} reads {name}, which nothing computes", f"node {origin}"
+                )
             inputs.append(scope[name] if name else None)
         key = (_domain(node.domain), node.op_type)
         if key in handlers():
@@ -156,7 +167,9 @@ class Importer:
             if name and result is not None:
                 scope[name] = result
 
-    def _call(self, handler: Handler, node: NodeProto, inputs: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+    def _call(
+        self, handler: Handler, node: NodeProto, inputs: Sequence[Tensor | None]
+    ) -> Sequence[Tensor | None]:
         """Run a handler; whatever goes wrong in it is said of this node."""
         origin = self.builder.origin
         parameters = inspect.signature(handler).parameters
@@ -164,8 +177,14 @@ class Importer:
         accepted = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
         for name in keywords:
             if name not in accepted or name in _CONTEXT:
-                raise EdgeKitError("E0203", f"{node.op_type}: attribute {name} is not supported", f"node {origin}")
-        context = {"opset": self.opsets.get(_domain(node.domain), 1), "outputs": len(node.output), "importer": self}
+                raise EdgeKitError(
+                    "E0203", f"{node.op_type}: attribute {name} is not supported", f"node {origin}"
+                )
+        context = {
+            "opset": self.opsets.get(_domain(node.domain), 1),
+            "outputs": len(node.output),
+            "importer": self,
+        }
         keywords |= {name: context[name] for name in _CONTEXT if name in accepted}
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]
@@ -179,7 +198,9 @@ class Importer:
             error.where = error.where or f"node {origin}"
             raise
         except Exception as error:  # a handler meets what an exporter (or a fuzzer) made; never a traceback
-            raise EdgeKitError("E0403", f"{node.op_type}: {error}", f"node {origin}", "is the model well formed?") from error
+            raise EdgeKitError(
+                "E0403", f"{node.op_type}: {error}", f"node {origin}", "is the model well formed?"
+            ) from error
         return results if isinstance(results, tuple | list) else (results,)
 
     def _expand(
@@ -239,7 +260,8 @@ def _renamed(graph: Graph, rename: Mapping[str, str]) -> Graph:
         graph,
         outputs=tuple(to[n] for n in graph.outputs),
         nodes=tuple(
-            replace(n, inputs=tuple(to[i] for i in n.inputs), outputs=tuple(to[o] for o in n.outputs)) for n in graph.nodes
+            replace(n, inputs=tuple(to[i] for i in n.inputs), outputs=tuple(to[o] for o in n.outputs))
+            for n in graph.nodes
         ),
         values={to[n]: v for n, v in graph.values.items()},
     )

@@ -51,7 +51,9 @@ def _load_external(model: ModelProto, folder: Path) -> None:
         if any(p.is_symlink() for p in [path, *path.parents] if p.is_relative_to(folder) and p != folder):
             raise EdgeKitError("E0404", f"external data {location!r} is a link", where, "copy the file")
         if not path.is_file():
-            raise EdgeKitError("E0104", f"external data {location!r} is missing", where, f"expected beside the model")
+            raise EdgeKitError(
+                "E0104", f"external data {location!r} is missing", where, f"expected beside the model"
+            )
         try:
             offset, length = int(info.get("offset", 0)), int(info.get("length", -1))
         except ValueError:
@@ -59,7 +61,9 @@ def _load_external(model: ModelProto, folder: Path) -> None:
         size = path.stat().st_size
         length = size - offset if length < 0 else length
         if offset < 0 or offset + length > size:
-            raise EdgeKitError("E0401", f"external data ends at {offset + length}, {location!r} has {size} bytes", where)
+            raise EdgeKitError(
+                "E0401", f"external data ends at {offset + length}, {location!r} has {size} bytes", where
+            )
         with path.open("rb") as file:
             file.seek(offset)
             tensor.raw_data = file.read(length)
@@ -105,19 +109,30 @@ def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
     """The static type of a graph input; `bound` are the dimensions that the user gave."""
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
-        raise EdgeKitError("E0204", f"inputs of type {kind or 'unknown'} are not supported", f"input {value.name}")
+        raise EdgeKitError(
+            "E0204", f"inputs of type {kind or 'unknown'} are not supported", f"input {value.name}"
+        )
     proto = value.type.tensor_type
     try:
         dtype = DType.of(onnx.helper.tensor_dtype_to_np_dtype(proto.elem_type))
     except (KeyError, TypeError):
-        raise EdgeKitError("E0204", f"inputs of {_type_name(proto.elem_type)} are not supported", f"input {value.name}") from None
-    known = [d.dim_value if d.HasField("dim_value") else None for d in proto.shape.dim] if proto.HasField("shape") else None
+        raise EdgeKitError(
+            "E0204", f"inputs of {_type_name(proto.elem_type)} are not supported", f"input {value.name}"
+        ) from None
+    known = (
+        [d.dim_value if d.HasField("dim_value") else None for d in proto.shape.dim]
+        if proto.HasField("shape")
+        else None
+    )
     if bound is not None:
         if known is not None and (
-            len(bound) != len(known) or any(k is not None and k != b for k, b in zip(known, bound, strict=True))
+            len(bound) != len(known)
+            or any(k is not None and k != b for k, b in zip(known, bound, strict=True))
         ):
             text = ",".join("?" if k is None else str(k) for k in known)
-            raise EdgeKitError("E0103", f"shape {list(bound)} does not fit input {value.name}, which is [{text}]")
+            raise EdgeKitError(
+                "E0103", f"shape {list(bound)} does not fit input {value.name}, which is [{text}]"
+            )
         result = Type(dtype, tuple(int(b) for b in bound))
     else:
         if known and known[0] is None:

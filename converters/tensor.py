@@ -70,9 +70,7 @@ class Tensor:
     def axis(self, axis: int) -> int:
         """A dimension counted from the front; negative ones count from the back."""
         if not -self.rank <= axis < self.rank:
-            raise EdgeKitError(
-                "E0401", f"axis {axis} is outside {self.type}", f"node {self.builder.origin}"
-            )
+            raise EdgeKitError("E0401", f"axis {axis} is outside {self.type}", f"node {self.builder.origin}")
         return axis % self.rank
 
     # Nodes
@@ -155,7 +153,9 @@ def scalar(tensor: Tensor, what: str) -> float | int | bool:
     """The only element of a constant."""
     data = tensor.constant(what)
     if data.size != 1:
-        raise EdgeKitError("E0401", f"{what} should be one number, got {tensor.type}", f"node {tensor.builder.origin}")
+        raise EdgeKitError(
+            "E0401", f"{what} should be one number, got {tensor.type}", f"node {tensor.builder.origin}"
+        )
     return np.asarray(data).reshape(()).item()  # type: ignore[no-any-return]
 
 

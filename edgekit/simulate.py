@@ -52,7 +52,9 @@ def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
             result[name] = rng.standard_normal(t.shape).astype(t.dtype.numpy)
         elif t.dtype.is_integer:
             low = -(2 ** min(t.dtype.bits - 1, 7)) if t.dtype.is_signed else 0
-            result[name] = rng.integers(low, 2 ** min(t.dtype.bits - t.dtype.is_signed, 7), t.shape).astype(t.dtype.numpy)
+            result[name] = rng.integers(low, 2 ** min(t.dtype.bits - t.dtype.is_signed, 7), t.shape).astype(
+                t.dtype.numpy
+            )
         else:
             result[name] = rng.integers(0, 2, t.shape).astype(np.bool_)
     return result

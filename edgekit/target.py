@@ -54,7 +54,9 @@ def parse(name: str, text: str) -> Target:
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
-            raise EdgeKitError("E0105", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}")
+            raise EdgeKitError(
+                "E0105", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}"
+            )
         expected = type(getattr(Target(name), key))
         value = tuple(value) if isinstance(value, list) else value
         if not isinstance(value, expected):
