@@ -1,0 +1,31 @@
+/* y[n][h][w][c] = mean over i, j of x[n][h stride_h + i dilation_h - pad_top][...][c]. Cells outside of x are 0; those
+ * up to `counted_...` cells outside count for the mean, those further out do not. */
+#ifndef EDGEKIT_MEANPOOL2D_H
+#define EDGEKIT_MEANPOOL2D_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t channels;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t counted_top;
+    int32_t counted_left;
+    int32_t counted_bottom;
+    int32_t counted_right;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif
