@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,26 +13,28 @@ from onnx.backend.base import Backend, BackendRep
 
 from edgekit import target as targets
 from edgekit.codegen import toolchain
-from edgekit.codegen.build import BASE_FLAGS, write
-from edgekit.codegen.literal import restored, stored
+from edgekit.codegen.build import write
+from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import render, sources
+from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_onnx import convert
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
-from edgekit.passes import simplify
+from edgekit.passes.simplify import simplify
 
-_GUARD = 64
-_POISON = 0xA5
+# Thousands of small models are compiled here, and each is run once: little optimisation. Warnings are the
+# business of other tests.
+_FAST = ("-O1", "-w")
 
 
-def convert_case(model: ModelProto, inputs: Mapping[str, Array]) -> Graph:
+def convert_case(model: ModelProto, inputs: Mapping[str, Array], name: str = "") -> Graph:
     """Convert; inputs that decide shapes are bound to the data of the case, all others stay inputs."""
     constants: dict[str, Array] = {}
     shapes: dict[str, tuple[int, ...]] = {}
+    name = name or model.graph.name or "model"
     while True:
         try:
-            return simplify(convert(model, shapes=shapes, constants=constants, name=_name(model)))
+            return simplify(convert(model, shapes=shapes, constants=constants, name=name))
         except EdgeKitError as error:
             new = [n for n in error.inputs if n in inputs and n not in constants]
             if error.code == "E0302" and (unshaped := [n for n in new if n not in shapes]):
@@ -45,47 +46,16 @@ def convert_case(model: ModelProto, inputs: Mapping[str, Array]) -> Graph:
                 raise
 
 
-def _name(model: ModelProto) -> str:
-    return model.graph.name or "model"
-
-
-def compile_library(programs: Sequence[Program], folder: Path) -> ctypes.CDLL:
-    """One shared library with all these programs, whose names must differ; compiled in one go."""
-    compiler = toolchain.find(targets.load("host"))
-    arguments: list[str] = []
+def compile_programs(
+    programs: Sequence[Program], folder: Path, optimize: Optimize = "speed", flags: Sequence[str] = _FAST
+) -> Driver:
+    """All these programs, whose names must differ, in one executable."""
+    files: dict[str, bytes] = {}
     for program in programs:
-        files = render(program, "speed")
-        write(files, folder / program.name)
-        arguments += [f"{program.name}/{path}" for path in sources(files, "speed")]
-    # -O1: thousands of small models are compiled here, and each is run once.
-    flags = [*BASE_FLAGS, "-O1", "-w", "-fPIC", "-shared"]
-    compiler.run([*flags, *arguments, "-o", "library.so"], folder)
-    return ctypes.CDLL(str(folder / "library.so"))
-
-
-def call(library: ctypes.CDLL, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Run one program of a library; its arena and outputs are poisoned before and guarded behind."""
-    held = [stored(np.ascontiguousarray(inputs[p.name])).tobytes() for p in program.inputs]
-    buffers = [_poisoned(p.type.bytes) for p in program.outputs]
-    arena = _poisoned(program.arena.size)
-    function = library[f"{program.name}_run"]
-    function.restype = None
-    function(*(ctypes.c_char_p(b) for b in held), *(b.ctypes.data_as(ctypes.c_void_p) for b in (*buffers, arena)))
-    for buffer in (*buffers, arena):
-        if (buffer[-_GUARD:] != _POISON).any():
-            raise AssertionError(f"{program.name} wrote outside its memory")
-    result = {}
-    for port, buffer in zip(program.outputs, buffers, strict=True):
-        raw = buffer[: port.type.bytes].view(stored(np.empty(0, port.type.dtype.numpy)).dtype)
-        result[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
-    return result
-
-
-def _poisoned(size: int) -> Array:
-    """`size` bytes at an aligned address, with a guard behind."""
-    raw = np.full(size + _GUARD + 64, _POISON, np.uint8)
-    start = -raw.ctypes.data % 64
-    return raw[start : start + size + _GUARD]
+        files |= render(program, optimize)  # what two of them share, such as kernels, is the same text
+    write(files, folder)
+    compiler = toolchain.find(targets.load("host"))
+    return Driver(programs, sources(files, optimize), folder, compiler, flags, seconds=60)
 
 
 class EdgeKitRep(BackendRep):
@@ -93,14 +63,20 @@ class EdgeKitRep(BackendRep):
 
     def __init__(self, model: ModelProto) -> None:
         self.model = model
-        self.names = [i.name for i in model.graph.input if i.name not in {t.name for t in model.graph.initializer}]
+        self.names = input_names(model)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Array, ...]:
         given = dict(zip(self.names, (np.asarray(x) for x in inputs), strict=False))
         program = compile_graph(convert_case(self.model, given), targets.load("host"))
         with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
-            results = call(compile_library([program], Path(folder)), program, given)
+            results = compile_programs([program], Path(folder)).run(program, given)
         return tuple(results[o.name] for o in self.model.graph.output)
+
+
+def input_names(model: ModelProto) -> list[str]:
+    """The inputs that a caller gives: those without a default value."""
+    defaults = {t.name for t in model.graph.initializer}
+    return [i.name for i in model.graph.input if i.name not in defaults]
 
 
 class EdgeKitBackend(Backend):

@@ -1,0 +1,38 @@
+"""Runs the ONNX backend node suite through compiled C, and prints what is right, refused, wrong or crashed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.node_suite import Outcome, Verdict, cases, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pattern", nargs="?", default="", help="only cases whose name this regular expression finds")
+    parser.add_argument("--sanitize", action="store_true", help="compile with address and undefined-behaviour checks (slow)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print errors in full")
+    options = parser.parse_args()
+    names = [case.name for case in cases() if re.search(options.pattern, case.name)]
+    outcomes = run(names, options.sanitize)
+    for outcome in outcomes:
+        if outcome.verdict is not Verdict.RIGHT:
+            print(f"{outcome.verdict.value:8} {outcome.name}   {_text(outcome, options.verbose)}")
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    print("  ".join(f"{verdict.value} {counts[verdict]}" for verdict in Verdict))
+    return 1 if counts[Verdict.WRONG] or counts[Verdict.CRASH] else 0
+
+
+def _text(outcome: Outcome, verbose: bool) -> str:
+    lines = outcome.detail.strip().splitlines() or [""]
+    return "\n".join(lines) if verbose else (lines[-1] if lines[0].startswith("Traceback") else " ".join(lines))[:200]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
