@@ -17,6 +17,7 @@ from edgekit.ir import Array, DType, Type
 
 if TYPE_CHECKING:
     from edgekit.ir import Value
+    from edgekit.ops._layout import Layout, Moved
 
 Param = int | float | Sequence[int] | Sequence[float]
 
@@ -82,6 +83,14 @@ class Op:
         """The meaning, in numpy: the oracle of every test."""
         raise NotImplementedError
 
+    # Does it only move elements, so that quantized ones keep their scale and `eval` holds for them too?
+    moves: ClassVar[bool] = False
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        """The exact integers of the operator on quantized tensors; `eval` is its meaning on reals."""
+        assert self.moves, f"{type(self).__name__} is not defined on quantized tensors"
+        return self.eval(*args)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         """The kernel calls that compute `outs`. Branches on dtype and shape, never on the target."""
         raise NotImplementedError
@@ -99,6 +108,11 @@ class Op:
     def changes_nothing(self, *ins: Type) -> bool:
         """Is the result the first operand as it is? Asked only where their types are equal."""
         return False
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        """The operator for operands that are stored with their dimensions in another order: `ins` says how each
+        one is, `at` is the one to go by. It says how it wants the others, and how its results are stored."""
+        return None
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Join, Op, Step, require
 from edgekit.ops._copy import copy
+from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._strided import contiguous
 
 
@@ -48,3 +49,11 @@ class Concat(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return len(ins) == 1
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        axis = ins[at].axis(self.axis)
+        if axis is None:
+            return None
+        sizes = [x.value_shape[self.axis] for x in ins]
+        wanted = (ins[at].with_size(self.axis, n) for n in sizes)
+        return stored(Concat(axis), wanted, [ins[at].with_size(self.axis, sum(sizes))])

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, Want, plain
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,16 @@ class Dense(Op):
                 macs=self.macs(x.type, w.type, b.type),
             )
         ]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        """Rows may come in any order, and so may the elements of a row: the columns of w follow."""
+        x, w, b = ins
+        *rows, row = x.dims
+        first = min(row)
+        if at != 0 or any(d > first for group in rows for d in group):
+            return None
+        outputs, inputs = w.value_shape
+        columns = Layout((outputs, *x.shape[first:]), ((0,), tuple(1 + d - first for d in row)))
+        y = Layout((*x.shape[:first], outputs), (*rows, (first,)))
+        wants = (Want(x, (*y.shape[:-1], inputs)), Want(columns, w.value_shape), Want(plain(b.shape), b.shape))
+        return Moved(self, wants, (y,))

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, plain, stored
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class LayerNorm(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("layer_norm", ins, outs, self.epsilon)
 
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        x, *vectors = ins
+        if at != 0 or not x.ends_alike:
+            return None
+        return stored(self, [x, *(plain(v.value_shape) for v in vectors)], [x])
+
 
 @dataclass(frozen=True)
 class RmsNorm(Op):
@@ -57,6 +64,12 @@ class RmsNorm(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("rms_norm", ins, outs, self.epsilon)
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        x, *vectors = ins
+        if at != 0 or not x.ends_alike:
+            return None
+        return stored(self, [x, *(plain(v.value_shape) for v in vectors)], [x])
 
 
 def _rows(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], epsilon: float) -> list[Step]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, stored
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,7 @@ class Softmax(Op):
                 inplace=(0,),
             )
         ]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        x = ins[0]
+        return stored(self, [x], [x]) if x.ends_alike else None

@@ -9,8 +9,9 @@ from edgekit.passes.algebra import algebra
 from edgekit.passes.clamps import clamps
 from edgekit.passes.common import common
 from edgekit.passes.constants import constants
+from edgekit.passes.transposes import transposes
 
-PASSES: tuple[Pass, ...] = (drop_dead, constants, algebra, common, affine, clamps)
+PASSES: tuple[Pass, ...] = (drop_dead, constants, algebra, common, transposes, affine, clamps)
 
 
 def simplify(graph: Graph) -> Graph:

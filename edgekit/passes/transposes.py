@@ -1,0 +1,198 @@
+"""Transposes removed: they are put off until somebody needs them, and most never are.
+
+The graph is walked once. A transpose computes nothing: its result is the same memory in another `Layout`.
+An operator that can work on such memory does (`Op.moved`), and its result has a layout in turn. Where an
+operator cannot, or at an output of the graph, the value is put in order, once for all who want it. What comes
+out is taken only if it moves less than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from edgekit.builder import Builder
+from edgekit.ir import Graph, Node
+from edgekit.ops._layout import Layout, Moved, Shape, Want, common_split, folded, permutation, plain, stored
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.transpose import Transpose, moves_nothing
+from edgekit.passes import drop_dead
+
+# How many transposes are tried at their old place, where putting them off did not remove all.
+_MAX_TRIALS = 64
+
+
+def transposes(graph: Graph) -> Graph:
+    """The pass."""
+    moving = [node for node in graph.nodes if _moves(graph, node)]
+    if not moving:
+        return graph
+    best, best_cost = graph, cost(graph)
+    pinned: frozenset[str] = frozenset()
+    for trial in ("", *(node.outputs[0] for node in moving[:_MAX_TRIALS])):
+        pins = pinned | {trial}
+        after = _Walk(graph, pins).run()
+        after_cost = cost(after)
+        if after_cost < best_cost:
+            best, best_cost, pinned = after, after_cost, pins
+        if best_cost[0] == 0 or not _inner(best):
+            break
+    return best
+
+
+def cost(graph: Graph) -> tuple[int, int, int]:
+    """What transposes cost, to be compared: elements moved, transposes, and how much of the graph comes after
+    them (the later the better: layers before them stay together)."""
+    height: dict[str, int] = {}
+    total = 0
+    moving = [node for node in graph.nodes if _moves(graph, node)]
+    names = {node.outputs[0] for node in moving}
+    for node in reversed(graph.nodes):
+        after = max((height.get(name, 0) for name in node.outputs), default=0)
+        if node.outputs[0] in names:
+            total += after
+        after += not isinstance(node.op, Transpose | Reshape)
+        for name in node.inputs:
+            height[name] = max(height.get(name, 0), after)
+    return sum(graph.type(name).size for name in names), len(names), total
+
+
+def _moves(graph: Graph, node: Node) -> bool:
+    op, shape = node.op, graph.type(node.inputs[0]).shape
+    return isinstance(op, Transpose) and not moves_nothing(shape, op.perm)
+
+
+def _inner(graph: Graph) -> bool:
+    """Is there a transpose which is not at an input or output of the graph?"""
+    return any(
+        _moves(graph, node) and node.inputs[0] not in graph.inputs and node.outputs[0] not in graph.outputs
+        for node in graph.nodes
+    )
+
+
+@dataclass(frozen=True)
+class _Form:
+    """Where a value is found: in the tensor `name`, in a layout."""
+
+    name: str
+    layout: Layout
+
+
+@dataclass
+class _Walk:
+    """One walk over a graph; results of the transposes `pinned` are put in order at once."""
+
+    graph: Graph
+    pinned: frozenset[str]
+    builder: Builder = field(default_factory=Builder)
+    forms: dict[str, _Form] = field(default_factory=dict)
+    # What was moved already, by name and `_Hop.move`.
+    moved: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)
+
+    def run(self) -> Graph:
+        """The graph with its transposes put off."""
+        graph = self.graph
+        for name, value in graph.values.items():
+            if name in graph.inputs or name in graph.outputs or value.data is not None:
+                self.builder.values[name] = value  # these names are taken
+                self.forms[name] = _Form(name, plain(value.type.shape))
+        for node in graph.nodes:
+            self.builder.origin = node.origin
+            for name, form in zip(node.outputs, self.visit(node), strict=True):
+                self.forms[name] = self.in_order(form) if name in self.pinned else form
+        return self.finished()
+
+    def visit(self, node: Node) -> list[_Form]:
+        """Add what computes a node; where its results are."""
+        forms = [self.forms[name] for name in node.inputs]
+        layouts = [form.layout for form in forms]
+        match node.op:
+            case Transpose(perm):
+                return [_Form(forms[0].name, layouts[0].transposed(perm))]
+            case Reshape(shape):
+                layout = layouts[0].reshaped(shape)
+                form = forms[0] if layout else self.in_order(forms[0])
+                return [_Form(form.name, layout or plain(shape))]
+        ways = [way for at, x in enumerate(layouts) if not x.is_plain and (way := node.op.moved(at, layouts))]
+        results = (plain(self.graph.type(name).shape) for name in node.outputs)
+        ways.append(stored(node.op, (plain(x.value_shape) for x in layouts), results))
+        best = min(ways, key=lambda way: self.price(forms, way))
+        operands = [self.arranged(form, want) for form, want in zip(forms, best.ins, strict=True)]
+        names = self.builder.add(best.op, *operands, names=node.outputs)
+        return [_Form(name, layout) for name, layout in zip(names, best.outs, strict=True)]
+
+    def price(self, forms: Sequence[_Form], way: Moved) -> int:
+        """Elements to move before an operator has what it wants."""
+        total = 0
+        for form, want in dict.fromkeys(zip(forms, way.ins, strict=True)):
+            if self.builder.data(form.name) is None:
+                hops = _hops(form.layout, want.layout)
+                known = len(hops) == 1 and (form.name, hops[0].move) in self.moved
+                total += 0 if known else self.builder.type(form.name).size * len(hops)
+        return total
+
+    def arranged(self, form: _Form, want: Want) -> str:
+        """The tensor that holds a value as an operator wants it."""
+        name = form.name
+        for hop in _hops(form.layout, want.layout):
+            key = (name, hop.move)
+            if key not in self.moved:
+                self.moved[key] = self.builder.one(Transpose(hop.perm), self.reshaped(name, hop.shape))
+            name = self.moved[key]
+        return self.reshaped(name, want.shape)
+
+    def reshaped(self, name: str, shape: Shape) -> str:
+        return name if self.builder.type(name).shape == shape else self.builder.one(Reshape(shape), name)
+
+    def in_order(self, form: _Form) -> _Form:
+        """The value as it is."""
+        layout = plain(form.layout.value_shape)
+        return _Form(self.arranged(form, Want(layout, layout.shape)), layout)
+
+    def finished(self) -> Graph:
+        """The graph, with outputs that are in order and have their names."""
+        names: dict[str, str] = {}
+        for public in self.graph.outputs:
+            if public in self.graph.inputs or self.graph.data(public) is not None:
+                continue
+            name = self.in_order(self.forms[public]).name
+            if name in names or not any(name in node.outputs for node in self.builder.nodes):
+                self.builder.nodes.append(Node(Reshape(self.graph.type(public).shape), (name,), (public,)))
+            else:
+                names[name] = public
+        nodes = tuple(
+            replace(
+                node,
+                inputs=tuple(names.get(name, name) for name in node.inputs),
+                outputs=tuple(names.get(name, name) for name in node.outputs),
+            )
+            for node in self.builder.nodes
+        )
+        return drop_dead(replace(self.graph, nodes=nodes, values=self.builder.values))
+
+
+@dataclass(frozen=True)
+class _Hop:
+    """A transpose of a tensor seen as one of `shape`; `move` is the same for all that move alike."""
+
+    shape: Shape
+    perm: tuple[int, ...]
+    move: tuple[Shape, tuple[int, ...]]
+
+
+def _hops(have: Layout, want: Layout) -> list[_Hop]:
+    """The transposes, mostly none or one, that bring a value into another layout."""
+    if 0 in have.shape:
+        return []
+    split = common_split(have, want)
+    if split is None:  # by way of the value in order, which splits as everybody needs it
+        middle = plain(have.value_shape)
+        return _hops(have, middle) + _hops(middle, want)
+    shape, perm = split[0].shape, permutation(*split)
+    move = folded(shape, perm)
+    if not move[1]:
+        return []
+    # Of the dimensions that people know where those do, else of those that move.
+    sizes = [[[x.shape[d] for d in group] for group in x.dims] for x in (have, want)]
+    whole = (have.shape, permutation(have, want)) if sizes[0] == sizes[1] else move
+    return [_Hop(*whole, move)]
