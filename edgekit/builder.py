@@ -91,10 +91,11 @@ class Builder:
                 raise EdgeKitError(
                     "E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs)
                 )
-        outputs = tuple(
-            self.fresh(names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}")
-            for i in range(len(results))
-        )
+        outputs: tuple[str, ...] = ()
+        for i, result in enumerate(results):
+            hint = names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}"
+            outputs += (self.fresh(hint),)
+            self.values[outputs[-1]] = Value(result)
         data = [self.data(name) for name in inputs]
         if inputs and all(x is not None for x in data):
             if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
@@ -108,8 +109,6 @@ class Builder:
                 array.flags.writeable = False
                 self.values[name] = Value(result, array)
             return outputs
-        for name, result in zip(outputs, results, strict=True):
-            self.values[name] = Value(result)
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
 

@@ -8,9 +8,13 @@ from edgekit.ir import DType
 from edgekit.ops import Arg, Call
 from edgekit.ops._strided import Strides, loops
 
-# One copy kernel serves all types that C stores alike. Never another C type of the same size: that would break
-# the aliasing rules, and compilers act on them once the kernel is inlined.
-_STORED_AS = {d.c: d for d in reversed(DType)} | {"ek_f16": DType.U16, "ek_bf16": DType.U16, "uint8_t": DType.U8}
+# One copy kernel serves all types that C stores alike. Never another C type of the same size: that would
+# break the aliasing rules, and compilers act on them once the kernel is inlined.
+_STORED_AS = {d.c: d for d in reversed(DType)} | {
+    "ek_f16": DType.U16,
+    "ek_bf16": DType.U16,
+    "uint8_t": DType.U8,
+}
 
 
 def stored_as(dtype: DType) -> DType:

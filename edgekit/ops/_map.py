@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, elementwise
 from edgekit.ops._strided import broadcast, loops
 
 # The type in which C computes a formula: small floats in float, small integers in 32 bits.
@@ -29,11 +30,13 @@ def compute_type(dtype: DType) -> DType:
 class Map(Op):
     """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `compute` in numpy and
     `c`, the formula in C over a, b and c. In the formula {d} is the suffix of the compute type (f32, s64),
-    {T} its C name, {U} the C name of the unsigned type of that width. `c_int` and `c_bool` replace it for
-    integers and bools. Parameters such as a slope are operands: constants of shape [], mostly."""
+    {T} its C name, {U} the C name of the unsigned type of that width. `c_float`, `c_int` and `c_bool` replace
+    it for one kind of element; a kind without formula is refused. Parameters such as a slope are operands:
+    constants of shape [], mostly."""
 
     arity: ClassVar[int] = 2
     c: ClassVar[str] = ""
+    c_float: ClassVar[str] = ""
     c_int: ClassVar[str] = ""
     c_bool: ClassVar[str] = ""
 
@@ -47,11 +50,8 @@ class Map(Op):
 
     def formula(self, *ins: DType) -> str:
         main = ins[-1]  # Where's condition comes first
-        c = self.c
-        if main is DType.BOOL and self.c_bool:
-            c = self.c_bool
-        elif not main.is_float and self.c_int:
-            c = self.c_int
+        own = self.c_bool if main is DType.BOOL else self.c_float if main.is_float else self.c_int
+        c = own or self.c
         require(bool(c), f"{type(self).__name__} is not defined on {main.value}")
         compute = compute_type(main)
         unsigned = f"uint{compute.bits}_t" if compute.is_integer else compute.c
@@ -110,6 +110,9 @@ class Map(Op):
     def label(self) -> str:
         """Name of the kernel instance."""
         return type(self).__name__.lower()
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        return elementwise(self, at, ins, np.broadcast_shapes(*(x.value_shape for x in ins)))
 
 
 class Unary(Map):

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import erf
 
 import numpy as np
 
 from edgekit.ir import Array
 from edgekit.ops._map import Map, Unary
 
+_ERF = np.vectorize(erf, otypes=[np.float64])
+
 
 @dataclass(frozen=True)
 class Sigmoid(Unary):
     """y = 1 / (1 + exp(-a))"""
 
-    c = "ek_sigmoid_{d}(a)"
+    c_float = "ek_sigmoid_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
-        (x,) = ins
-        e = np.exp(-np.abs(x))  # never overflows
-        return np.where(x < 0, e / (1 + e), 1 / (1 + e)).astype(x.dtype)
+        return _sigmoid(*ins)
 
 
 @dataclass(frozen=True)
 class Tanh(Unary):
-    c = "ek_tanh_{d}(a)"
+    c_float = "ek_tanh_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
         return np.tanh(*ins)
@@ -32,7 +33,7 @@ class Tanh(Unary):
 
 @dataclass(frozen=True)
 class Exp(Unary):
-    c = "ek_exp_{d}(a)"
+    c_float = "ek_exp_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
         return np.exp(*ins)
@@ -40,10 +41,107 @@ class Exp(Unary):
 
 @dataclass(frozen=True)
 class Log(Unary):
-    c = "ek_log_{d}(a)"
+    c_float = "ek_log_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
         return np.log(*ins)
+
+
+@dataclass(frozen=True)
+class Erf(Unary):
+    c_float = "ek_erf_{d}(a)"
+
+    def compute(self, *ins: Array) -> Array:
+        return _erf(*ins)
+
+
+@dataclass(frozen=True)
+class Gelu(Unary):
+    """y = a (1 + erf(a / sqrt(2))) / 2"""
+
+    c_float = "({T})0.5 * a * (1 + ek_erf_{d}(a * ({T})0.70710678118654752))"
+
+    def compute(self, *ins: Array) -> Array:
+        (x,) = ins
+        return np.multiply(x * 0.5, 1 + _erf(x * 0.5**0.5))
+
+
+@dataclass(frozen=True)
+class GeluTanh(Unary):
+    """y = a sigmoid(2 z), which is a (1 + tanh(z)) / 2, with z = sqrt(2 / pi) (a + 0.044715 a^3)"""
+
+    c_float = "a * ek_sigmoid_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
+
+    def compute(self, *ins: Array) -> Array:
+        (x,) = ins
+        return x * _sigmoid(x * (1.5957691216057308 + 0.0713548162726009 * x * x))
+
+
+@dataclass(frozen=True)
+class Swish(Map):
+    """y = a sigmoid(b a)"""
+
+    c_float = "a * ek_sigmoid_{d}(a * b)"
+
+    def compute(self, *ins: Array) -> Array:
+        x, alpha = ins
+        return x * _sigmoid(x * alpha)
+
+
+@dataclass(frozen=True)
+class HardSwish(Unary):
+    """y = a clamp(a / 6 + 1 / 2, 0, 1)"""
+
+    c_float = "a <= -3 ? 0 : a >= 3 ? a : a * (a + 3) * ({T})0.16666666666666667"
+
+    def compute(self, *ins: Array) -> Array:
+        (x,) = ins
+        return np.where(x <= -3, 0, np.where(x >= 3, x, x * (x + 3) / 6)).astype(x.dtype)
+
+
+@dataclass(frozen=True)
+class HardSigmoid(Map):
+    """y = clamp(a b + c, 0, 1)"""
+
+    arity = 3
+    c_float = "a * b + c < 0 ? 0 : a * b + c > 1 ? 1 : a * b + c"
+
+    def compute(self, *ins: Array) -> Array:
+        x, alpha, beta = ins
+        return np.minimum(np.maximum(x * alpha + beta, 0), 1)
+
+
+@dataclass(frozen=True)
+class Elu(Map):
+    """y = a for a >= 0, else b (exp(c a) - 1)"""
+
+    arity = 3
+    c_float = "a < 0 ? b * ek_expm1_{d}(a * c) : a"
+
+    def compute(self, *ins: Array) -> Array:
+        x, alpha, rate = ins
+        return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0) * rate), x)
+
+
+@dataclass(frozen=True)
+class Softplus(Unary):
+    """y = log(1 + exp(a))"""
+
+    c_float = "(a > 0 ? a : 0) + ek_log1p_{d}(ek_exp_{d}(-ek_fabs_{d}(a)))"
+
+    def compute(self, *ins: Array) -> Array:
+        return _softplus(*ins)
+
+
+@dataclass(frozen=True)
+class Mish(Unary):
+    """y = a tanh(log(1 + exp(a)))"""
+
+    c_float = "a * ek_tanh_{d}((a > 0 ? a : 0) + ek_log1p_{d}(ek_exp_{d}(-ek_fabs_{d}(a))))"
+
+    def compute(self, *ins: Array) -> Array:
+        (x,) = ins
+        return x * np.tanh(_softplus(x))
 
 
 @dataclass(frozen=True)
@@ -51,7 +149,21 @@ class PRelu(Map):
     """y = a for a >= 0, else b a"""
 
     c = "a < 0 ? a * b : a"
+    c_int = "a < 0 ? ({T})(({U})a * ({U})b) : a"
 
     def compute(self, *ins: Array) -> Array:
         x, slope = ins
         return np.where(x < 0, x * slope, x)
+
+
+def _sigmoid(x: Array) -> Array:
+    e = np.exp(-np.abs(x))  # never overflows
+    return np.where(x < 0, e / (1 + e), 1 / (1 + e)).astype(x.dtype)
+
+
+def _softplus(x: Array) -> Array:
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _erf(x: Array) -> Array:
+    return _ERF(x).astype(x.dtype) if x.size else x

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: sums, products, quotients, powers, extremes, signs, rounding."""
+"""Elementwise arithmetic: sums, products, quotients, remainders, powers, extremes, signs."""
 
 from __future__ import annotations
 
@@ -42,22 +42,40 @@ class Div(Map):
     """Integers are divided towards zero, as ONNX has it; what is divided by 0 gives 0."""
 
     c = "a / b"
-    c_int = "b == 0 ? 0 : ek_div_{d}(a, b)"
+    c_int = "ek_div_{d}(a, b)"
 
     def compute(self, *ins: Array) -> Array:
         a, b = ins
-        if DType.of(a.dtype).is_float:
-            return np.divide(a, b)
-        a, b = np.broadcast_arrays(a, b)
-        safe = np.where(b == 0, 1, b).astype(b.dtype)
-        quotient = a // safe
-        quotient += ((quotient < 0) & (quotient * safe != a)).astype(a.dtype)
-        return np.where(b == 0, 0, quotient)
+        return np.divide(a, b) if _is_float(a) else _divide(a, b)
+
+
+@dataclass(frozen=True)
+class Mod(Map):
+    """The remainder of division towards minus infinity: it has the sign of b. Integers modulo 0 give 0."""
+
+    c = "ek_mod_{d}(a, b)"
+
+    def compute(self, *ins: Array) -> Array:
+        return np.mod(*ins)
+
+
+@dataclass(frozen=True)
+class Remainder(Map):
+    """The remainder of division towards zero: it has the sign of a. Integers modulo 0 give 0."""
+
+    c = "ek_fmod_{d}(a, b)"
+    c_int = "ek_rem_{d}(a, b)"
+
+    def compute(self, *ins: Array) -> Array:
+        return np.fmod(*ins)
 
 
 @dataclass(frozen=True)
 class Max(Map):
-    c = "ek_max_{d}(a, b)"
+    """NaN if either is NaN."""
+
+    c = "a > b ? a : b"
+    c_float = "a > b || a != a ? a : b"
 
     def compute(self, *ins: Array) -> Array:
         return np.maximum(*ins)
@@ -65,7 +83,10 @@ class Max(Map):
 
 @dataclass(frozen=True)
 class Min(Map):
-    c = "ek_min_{d}(a, b)"
+    """NaN if either is NaN."""
+
+    c = "a < b ? a : b"
+    c_float = "a < b || a != a ? a : b"
 
     def compute(self, *ins: Array) -> Array:
         return np.minimum(*ins)
@@ -73,7 +94,7 @@ class Min(Map):
 
 @dataclass(frozen=True)
 class Clip(Map):
-    """y = min(max(a, b), c); NaN stays NaN. Relu is Clip(x, 0, inf)."""
+    """y = min(max(a, b), c) for b <= c; NaN stays NaN. Relu is Clip(x, 0, inf)."""
 
     arity = 3
     c = "a < b ? b : a > c ? c : a"
@@ -94,16 +115,28 @@ class Neg(Unary):
 
 @dataclass(frozen=True)
 class Abs(Unary):
-    c = "ek_fabs_{d}(a)"
-    c_int = "ek_abs_{d}(a)"
+    """The magnitude; that of the least integer is itself, as in numpy."""
+
+    c_float = "ek_fabs_{d}(a)"
+    c_int = "a < 0 ? ({T})(0u - ({U})a) : a"
 
     def compute(self, *ins: Array) -> Array:
         return np.abs(*ins)
 
 
 @dataclass(frozen=True)
+class Sign(Unary):
+    """1, -1, or a itself where it is 0 or NaN."""
+
+    c = "a > 0 ? 1 : a < 0 ? -1 : a"
+
+    def compute(self, *ins: Array) -> Array:
+        return np.sign(*ins)
+
+
+@dataclass(frozen=True)
 class Sqrt(Unary):
-    c = "ek_sqrt_{d}(a)"
+    c_float = "ek_sqrt_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
         return np.sqrt(*ins)
@@ -111,15 +144,26 @@ class Sqrt(Unary):
 
 @dataclass(frozen=True)
 class Pow(Map):
+    """a to the power of b. Integers wrap; a negative power of one is its reciprocal, rounded towards zero."""
+
     c = "ek_pow_{d}(a, b)"
 
     def compute(self, *ins: Array) -> Array:
-        return np.power(*ins)
+        a, b = ins
+        if _is_float(a):
+            return np.power(a, b)
+        power = np.power(a, np.maximum(b, 0).astype(b.dtype))
+        odd = np.where(b % 2 == 0, a * a, a)  # the reciprocal of 1 and -1; no other integer has one
+        return np.where(b < 0, np.where(a * a == 1, odd, 0), power)
 
 
-@dataclass(frozen=True)
-class Floor(Unary):
-    c = "ek_floor_{d}(a)"
+def _is_float(x: Array) -> bool:
+    return DType.of(x.dtype).is_float
 
-    def compute(self, *ins: Array) -> Array:
-        return np.floor(*ins)
+
+def _divide(a: Array, b: Array) -> Array:
+    a, b = np.broadcast_arrays(a, b)
+    safe = np.where(b == 0, 1, b).astype(b.dtype)
+    quotient = a // safe
+    quotient += ((quotient < 0) & (quotient * safe != a)).astype(a.dtype)
+    return np.where(b == 0, 0, quotient)

@@ -1,0 +1,42 @@
+"""y = x repeated along dimensions of size 1, as numpy broadcasts; dimensions may be added in front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Arg, Op, Step, View, require
+from edgekit.ops._copy import copy
+from edgekit.ops._layout import Layout, Moved, Want
+from edgekit.ops._strided import broadcast, contiguous
+
+
+@dataclass(frozen=True)
+class Expand(Op):
+    shape: tuple[int, ...]
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        tail = self.shape[len(self.shape) - x.rank :]
+        require(
+            len(tail) == x.rank and all(n in (1, m) for n, m in zip(x.shape, tail, strict=True)),
+            f"{x} does not broadcast to {list(self.shape)}",
+        )
+        return (replace(x, shape=self.shape),)
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        return (np.broadcast_to(ins[0], self.shape),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        if x.type.size == y.type.size:
+            return [View(y, x)]
+        return copy(x, y, self.shape, broadcast(x.type.shape, self.shape), contiguous(self.shape))
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        x = ins[0].extended(len(self.shape))
+        y = x.resized(self.shape)
+        return Moved(Expand(y.shape), (Want(ins[0], x.shape),), (y,))
