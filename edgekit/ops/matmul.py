@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.ir import Array, DType, Type
-from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._layout import Layout, Moved, plain, stored
 from edgekit.ops._strided import Strides, contiguous, loops
 
 
@@ -27,7 +28,8 @@ class MatMul(Op):
         )
         a, b = (_permuted(t.shape, perm) for t, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
         require(ins[0].dtype == ins[1].dtype, f"operands differ in type: {ins[0]} and {ins[1]}")
-        require(ins[0].dtype is not DType.BOOL, "is not defined on bool")
+        dtype = ins[0].dtype
+        require(dtype.is_float or (dtype.is_integer and dtype.bits >= 8), f"is not defined on {dtype.value}")
         require(a[-1] == b[-2], f"{list(a)} has rows of {a[-1]}, {list(b)} has columns of {b[-2]}")
         try:
             batch = np.broadcast_shapes(a[:-2], b[:-2])
@@ -64,26 +66,39 @@ class MatMul(Op):
         for sizes, (a_batch, b_batch, y_batch), (a0, b0, y0) in loops(
             batch, a[:-2], b[:-2], contiguous(y.type.shape)[:-2]
         ):
-            params: dict[str, int | Sequence[int]] = {
-                "batch": sizes,
-                "a": a_batch,
-                "b": b_batch,
-                "y": y_batch,
-            }
+            params: dict[str, Param] = {"n": sizes, "a_n": a_batch, "b_n": b_batch, "y_n": y_batch}
             params |= {"a0": a0, "b0": b0, "y0": y0, "rows": rows, "inner": inner, "columns": columns}
-            params |= {"a_row": a[-2], "b_row": b[-1] if kernel == "matmul_nt" else b[-2]}
+            params |= {"a_row": a[-2], "b_column": b[-1]}
             if kernel == "matmul":
-                params |= {"a_inner": a[-1], "b_column": b[-1]}
+                params |= {"a_inner": a[-1], "b_inner": b[-2]}
             calls.append(
                 Call(
                     kernel=kernel,
-                    types={"T": y.type.dtype},
+                    types={"T": _wrapping(y.type.dtype)},
                     args=(*ins, y),
                     params=params,
                     macs=y.type.size * inner if not calls else 0,
                 )
             )
         return calls
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        """Operands may lie in any order of their dimensions."""
+        perms, wants = [], []
+        for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True):
+            single = all(len(group) == 1 for group in x.dims)
+            x = x if single else plain(x.value_shape)
+            wants.append(x)
+            perms.append(tuple(x.dims[p][0] for p in perm or range(len(x.dims))))
+        a, b = (() if perm == tuple(range(len(perm))) else perm for perm in perms)
+        shapes = [Type(DType.F32, x.value_shape) for x in ins]
+        (y,) = self.infer(*shapes)
+        return stored(MatMul(a, b), wants, [plain(y.shape)])
+
+
+def _wrapping(dtype: DType) -> DType:
+    """The type to compute in: integers as unsigned, which wrap to the same bits; signed ones must not in C."""
+    return DType(f"u{dtype.bits}") if dtype.is_integer else dtype
 
 
 def _permuted(shape: Sequence[int], perm: Sequence[int]) -> tuple[int, ...]:

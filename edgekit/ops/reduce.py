@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import contiguous, fold
 
 LOOPS = 4  # of the kernels, over what stays and over what is reduced
 
-KINDS = ("sum", "mean", "prod", "max", "min")
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "mean": np.sum,  # and divided
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+}
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Reduce(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank <= 2 * LOOPS + 1, f"takes {2 * LOOPS + 1} dimensions at most, got {x}")
-        require(self.kind in KINDS, f"knows no reduction {self.kind!r}")
+        require(self.kind in _NUMPY, f"knows no reduction {self.kind!r}")
         require(
             sorted(set(self.axes)) == list(self.axes) and all(0 <= a < x.rank for a in self.axes),
             f"axes {list(self.axes)} do not fit {x}",
@@ -49,23 +57,28 @@ class Reduce(Op):
         (x,) = ins
         dtype = DType.of(x.dtype)
         wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
-        ufunc = {"sum": np.add, "mean": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[
-            self.kind
-        ]
         start = np.asarray(identity(self.kind, dtype)).astype(wide.dtype)
         with np.errstate(all="ignore"):
-            y = ufunc.reduce(wide, axis=self.axes, dtype=wide.dtype, keepdims=self.keepdims, initial=start)
+            y = _NUMPY[self.kind](wide, axis=self.axes, keepdims=self.keepdims, initial=start)
             if self.kind == "mean":
-                count = prod(x.shape[a] for a in self.axes)
-                if dtype.is_float:
-                    y = y / np.asarray(count, wide.dtype)
-                else:  # towards zero, as in C
-                    y = np.sign(y) * (np.abs(y) // np.asarray(count, wide.dtype))
+                y = y.astype(compute_type(dtype).numpy)
+                count = np.asarray(prod(x.shape[a] for a in self.axes), y.dtype)
+                # Integers are divided towards zero, as in C.
+                y = y / count if dtype.is_float else np.sign(y) * (np.abs(y) // count)
         return (np.asarray(y).astype(x.dtype),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
         return reduction(x, y, self.kind, self.axes)
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        (x,) = ins
+        if len(x.shape) > 2 * LOOPS + 1:
+            return None
+        axes = tuple(sorted(d for axis in self.axes for d in x.dims[axis]))
+        y = x.resized([1 if i in self.axes else n for i, n in enumerate(x.value_shape)])
+        y = y if self.keepdims else y.without(self.axes)
+        return stored(replace(self, axes=axes), ins, [y])
 
 
 def identity(kind: str, dtype: DType) -> float | int:
@@ -92,7 +105,9 @@ def formula(kind: str, dtype: DType) -> str:
     """C for one step of a reduction: a is the result so far, b the next element."""
     compute = compute_type(dtype)
     if kind in ("max", "min"):
-        return f"ek_{kind}_{compute.value}(a, b)"
+        if compute.is_float:
+            return f"ek_f{kind}_{compute.value}(a, b)"
+        return f"a {'>' if kind == 'max' else '<'} b ? a : b"
     sign = "*" if kind == "prod" else "+"
     if compute.is_float:
         return f"a {sign} b"
@@ -100,8 +115,8 @@ def formula(kind: str, dtype: DType) -> str:
 
 
 def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
-    """The kernel call of a reduction. It runs over what stays, then over what is reduced; the last dimension is
-    the inner loop either way: many results advance together, or one result in several lanes."""
+    """The kernel call of a reduction: over what stays, then over what is reduced. The last dimension is the
+    inner loop either way: many results advance together, or one result in several lanes."""
     if y.type.size == 0:
         return []
     shape = x.type.shape
