@@ -1,8 +1,8 @@
 """Fits the polynomials of the C float math by minimax and writes runtime_c/include/edgekit/math_poly_*.h.
 
-Every function of the runtime is an exact reduction, a polynomial on a short interval and a reconstruction. This
-script owns the polynomials: what they approximate, where, to which error. It works in 60-digit arithmetic, so the
-output is the same on every machine, and `python scripts/fit_math.py --check` proves that the headers are current.
+Every function of the runtime is an exact reduction, a polynomial on a short interval and a reconstruction.
+This script owns the polynomials: what they stand for, where, and how well. It computes with 60 digits, so its
+output is the same on every machine; `python scripts/fit_math.py --check` proves that the headers are current.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from __future__ import annotations
 import argparse
 import struct
 import sys
-from collections.abc import Callable
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from minimax import Fit, Function, Real, solve
 from mpmath import (  # type: ignore[import-untyped]
     asin,
     atan,
     cos,
+    erf,
     erfc,
     exp,
-    expm1,
     log,
-    log1p,
-    lu_solve,
-    matrix,
     mp,
     mpf,
     pi,
@@ -35,85 +32,14 @@ from mpmath import (  # type: ignore[import-untyped]
     tan,
     tanh,
 )
-from mpmath import erf as erf_of
 
 mp.dps = 60
 INCLUDE = Path(__file__).resolve().parent.parent / "runtime_c" / "include" / "edgekit"
 
-Real = Any  # mpmath has no types
-Function = Callable[[Real], Real]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One polynomial p: what it stands for, and how an error of p shows in the result."""
-
-    name: str
-    formula: str  # for the comment: how the caller uses p
-    target: Function  # what p approximates
-    weight: Function  # error of the result, relative, per error of p
-    low: Real
-    high: Real
-    degree: int
-    variable: str = "x"
-    exact: int = 3  # leading coefficients that are rounded one by one, the rest refitted each time
-
-
-def odd(function: Function, leading: Real = 1) -> tuple[Function, Function]:
-    """For f(x) = leading*x + x*z*p(z), z = x^2: what p is, and the weight of its error."""
-
-    def target(z: Real) -> Real:
-        x = sqrt(z)
-        return (function(x) / x - leading) / z
-
-    def weight(z: Real) -> Real:
-        x = sqrt(z)
-        return x * z / function(x)
-
-    return target, weight
-
-
-HALF_LN2 = log(2) / 2
-QUARTER_PI = pi / 4
-
-
-def float32_fits() -> list[Fit]:
-    """The polynomials of the f32 functions. Intervals are a little wider than the reductions can reach."""
-    r = HALF_LN2 * mpf("1.0001")
-    log_low, log_high = sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1
-    erf_split, tanh_split = mpf("1.0"), mpf("0.9")
-    sin_p, sin_w = odd(sin)
-    tan_p, tan_w = odd(tan)
-    asin_p, asin_w = odd(asin)
-    atan_p, atan_w = odd(atan)
-    sinh_p, sinh_w = odd(sinh)
-    tanh_p, tanh_w = odd(tanh)
-    quarter = (QUARTER_PI * mpf("1.0001")) ** 2
-    tiny = mpf(2) ** -40
-    return [
-        Fit("exp", "exp(r) = 1 + r + r^2 p(r)", lambda r: (expm1(r) - r) / r**2, lambda r: r**2 * exp(-r), -r, r, 4, "r"),
-        Fit("exp2", "2^r = 1 + r p(r)", lambda r: expm1(r * log(2)) / r, lambda r: r * 2**-r, -mpf("0.50001"),
-            mpf("0.50001"), 5, "r"),
-        Fit("log", "log(1 + f) = f - f^2/2 + f^3 p(f)", lambda f: (log1p(f) - f + f**2 / 2) / f**3,
-            lambda f: f**3 / log1p(f), log_low, log_high, 7, "f"),
-        Fit("tanh", "tanh(x) = x + x z p(z), z = x^2", tanh_p, tanh_w, tiny, tanh_split**2, 6, "z"),
-        Fit("sinh", "sinh(x) = x + x z p(z), z = x^2", sinh_p, sinh_w, tiny, mpf(1), 3, "z"),
-        Fit("erf", "erf(x) = x + x p(z), z = x^2", lambda z: erf_of(sqrt(z)) / sqrt(z) - 1,
-            lambda z: sqrt(z) / erf_of(sqrt(z)), tiny, erf_split**2, 6, "z"),
-        Fit("log_erfc", "erf(x) = 1 - exp(p(x))", lambda x: log(erfc(x)),
-            lambda x: erfc(x) / erf_of(x) + mpf(2) ** -18, erf_split, mpf(4), 7, "x"),
-        Fit("sin", "sin(r) = r + r z p(z), z = r^2", sin_p, sin_w, tiny, quarter, 3, "z"),
-        Fit("cos", "cos(r) = 1 - z/2 + z^2 p(z), z = r^2", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2,
-            lambda z: z**2 / cos(sqrt(z)), tiny, quarter, 2, "z"),
-        Fit("tan", "tan(r) = r + r z p(z), z = r^2", tan_p, tan_w, tiny, quarter, 6, "z"),
-        Fit("asin", "asin(x) = x + x z p(z), z = x^2", asin_p, asin_w, tiny, mpf("0.25001"), 4, "z"),
-        Fit("atan", "atan(t) = t + t z p(z), z = t^2", atan_p, atan_w, tiny, mpf("0.4446"), 6, "z"),
-    ]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class FixedFit:
-    """A polynomial in integers: x and p are fixed point, and so are all values between."""
+    """A polynomial in integers: x, p and all values between are fixed point."""
 
     fit: Fit
     x_bits: int  # fraction bits of x
@@ -121,21 +47,240 @@ class FixedFit:
     signed: bool
 
 
-POW_LIMIT = mpf("0.0472")  # largest |f| that pow_cells leaves
+def odd(name: str, function: Function, limit: Real, degree: int) -> Fit:
+    """f(x) = x + x z p(z) with z = x^2, for |x| <= limit."""
+    return Fit(
+        name,
+        f"{name}(x) = x + x z p(z), z = x^2",
+        lambda z: function(sqrt(z)),
+        sqrt,
+        lambda z: z * sqrt(z),
+        mpf(2) ** -60,
+        mpf(limit) ** 2,
+        degree,
+        "z",
+    )
 
 
-def fixed_fits() -> list[FixedFit]:
-    """The polynomials of pow_f32."""
-    log2_e = 1 / log(2)
-    tiny = mpf(2) ** -40
+def exponential(degree: int) -> Fit:
+    limit = log(2) / 2 * mpf("1.0001")
+    return Fit(
+        "exp",
+        "exp(r) = 1 + r + r^2 p(r)",
+        exp,
+        lambda r: 1 + r,
+        lambda r: r**2,
+        -limit,
+        limit,
+        degree,
+        "r",
+    )
+
+
+def power_of_two(name: str, low: Real, high: Real, degree: int) -> Fit:
+    return Fit(
+        name, "2^r = 1 + r p(r)", lambda r: mpf(2) ** r, lambda r: mpf(1), lambda r: r, low, high, degree, "r"
+    )
+
+
+def cosine(degree: int) -> Fit:
+    return Fit(
+        "cos",
+        "cos(x) = 1 - z/2 + z^2 p(z), z = x^2",
+        lambda z: cos(sqrt(z)),
+        lambda z: 1 - z / 2,
+        lambda z: z**2,
+        mpf(2) ** -60,
+        QUARTER_PI**2,
+        degree,
+        "z",
+    )
+
+
+def error_function(limit: Real, degree: int) -> Fit:
+    return Fit(
+        "erf",
+        "erf(x) = x + x p(z), z = x^2",
+        lambda z: erf(sqrt(z)),
+        sqrt,
+        sqrt,
+        mpf(2) ** -60,
+        mpf(limit) ** 2,
+        degree,
+        "z",
+    )
+
+
+def log_erfc(name: str, center: Real, low: Real, high: Real, degree: int, least: int) -> Fit:
+    """The error of p is scaled by erfc when it reaches erf; 2^least of it is harmless anywhere."""
+    c = mpf(center)
+    return Fit(
+        name,
+        f"erf({center} + t) = 1 - exp(p(t))" if center else "erf(t) = 1 - exp(p(t))",
+        lambda t: log(erfc(c + t)),
+        lambda t: mpf(0),
+        lambda t: mpf(1),
+        mpf(low) - c,
+        mpf(high) - c,
+        degree,
+        "t",
+        lambda t: 1 / (erfc(c + t) / erf(c + t) + mpf(2) ** least),
+    )
+
+
+QUARTER_PI = pi / 4 * mpf("1.0001")
+POW_LIMIT = mpf("0.0472")  # the largest |f| that pow_cells leaves
+
+
+def float32_fits() -> list[Fit]:
+    """The polynomials of the f32 functions. Intervals are a little wider than the reductions reach."""
+    log_f32 = Fit(
+        "log",
+        "log(1 + f) = f - f^2/2 + f^3 p(f)",
+        lambda f: log(1 + f),
+        lambda f: f - f**2 / 2,
+        lambda f: f**3,
+        sqrt(mpf(1) / 2) - 1,
+        sqrt(mpf(2)) - 1,
+        7,
+        "f",
+    )
+    half = mpf("0.50001")
     return [
-        FixedFit(
-            Fit("pow_log2", "log2(1 + f) = f (log2(e) + f p(f))", lambda f: (log1p(f) / f - 1) / f * log2_e,
-                lambda f: f**2 / log1p(f) * log(2), -POW_LIMIT, POW_LIMIT, 5, "f", 0), 31, 31, True),
-        FixedFit(
-            Fit("pow_exp2", "2^r = 1 + r p(r)", lambda r: expm1(r * log(2)) / r, lambda r: r * 2**-r, tiny, mpf(1),
-                6, "r", 0), 32, 31, False),
-    ]  # fmt: skip
+        exponential(4),
+        power_of_two("exp2", -half, half, 5),
+        log_f32,
+        odd("tanh", tanh, "0.9", 6),
+        odd("sinh", sinh, 1, 3),
+        error_function(1, 6),
+        log_erfc("log_erfc", 0, 1, 4, 7, -18),
+        odd("sin", sin, QUARTER_PI, 3),
+        cosine(2),
+        odd("tan", tan, QUARTER_PI, 6),
+        odd("asin", asin, half, 4),
+        odd("atan", atan, "0.6667", 6),
+    ]
+
+
+def pow_fits() -> list[FixedFit]:
+    """The polynomials of pow_f32."""
+    log2_pow = Fit(
+        "pow_log2",
+        "log2(1 + f) = f (log2(e) + f p(f))",
+        lambda f: log(1 + f) / log(2),
+        lambda f: f / log(2),
+        lambda f: f**2,
+        -POW_LIMIT,
+        POW_LIMIT,
+        5,
+        "f",
+    )
+    return [
+        FixedFit(log2_pow, 31, 31, True),
+        FixedFit(power_of_two("pow_exp2", mpf(2) ** -40, mpf(1), 6), 32, 31, False),
+    ]
+
+
+def float64_fits() -> list[Fit]:
+    """The polynomials of the f64 functions."""
+    log_f64 = Fit(
+        "log",
+        "log((1 + s) / (1 - s)) = 2 s + s z (2/3 + z p(z)), z = s^2",
+        lambda z: log((1 + sqrt(z)) / (1 - sqrt(z))),
+        lambda z: sqrt(z) * (2 + z * mpf(2) / 3),
+        lambda z: z**2 * sqrt(z),
+        mpf(2) ** -60,
+        mpf("0.02945"),
+        6,
+        "z",
+    )
+    return [
+        exponential(9),
+        log_f64,
+        error_function("0.9", 12),
+        log_erfc("log_erfc_near", "1.55", "0.9", "2.2", 15, -60),
+        log_erfc("log_erfc_far", 4, "2.2", 6, 10, -50),
+        odd("sin", sin, QUARTER_PI, 5),
+        cosine(5),
+        odd("asin", asin, "0.50001", 12),
+        odd("atan", atan, "0.41422", 10),
+    ]
+
+
+def to_bits(bits: int) -> Function:
+    """Rounding to the nearest float of that many significand bits."""
+
+    def rounded(value: Real) -> Real:
+        with mp.workprec(bits):
+            return +value
+
+    return rounded
+
+
+def to_fixed(bits: int) -> Function:
+    """Rounding to the nearest multiple of 2^-bits."""
+    return lambda value: mp.nint(value * 2**bits) / mpf(2) ** bits
+
+
+def literal(value: Real, bits: int) -> str:
+    """A C literal that reads back as exactly this float."""
+    if bits == 53:
+        return repr(float(value))
+    text = f"{float(value):.9g}"
+    assert struct.unpack("f", struct.pack("f", float(text)))[0] == float(value)
+    return (text if "." in text or "e" in text else text + ".0") + "f"
+
+
+def comment_text(fit: Fit, error: Real, note: str = "") -> str:
+    low, high, error_bits = mp.nstr(fit.low, 4), mp.nstr(fit.high, 4), mp.nstr(log(error, 2), 4)
+    return f"/* {fit.formula} for {low} <= {fit.variable} <= {high}; error 2^{error_bits}{note} */"
+
+
+def function_text(fit: Fit, bits: int) -> str:
+    """One C function: p by Horner's rule."""
+    coefficients, error = solve(fit, to_bits(bits))
+    *middle, last = (literal(c, bits) for c in coefficients[1:])
+    kind, suffix = ("float", "f32") if bits == 24 else ("double", "f64")
+    v = fit.variable
+    lines = [
+        comment_text(fit, error),
+        f"static inline {kind} ek_{fit.name}_poly_{suffix}({kind} {v})",
+        "{",
+        f"    {kind} p = {last};",
+        *(f"    p = p * {v} + {c};" for c in reversed(middle)),
+        f"    return p * {v} + {literal(coefficients[0], bits)};",
+        "}",
+    ]
+    return "\n".join(lines).replace("+ -", "- ")
+
+
+def fixed_function_text(fixed: FixedFit) -> str:
+    """One C function: p by Horner's rule in integers."""
+    fit, v = fixed.fit, fixed.fit.variable
+    coefficients, error = solve(fit, to_fixed(fixed.p_bits))
+    first, *middle, last = (int(c * 2**fixed.p_bits) for c in coefficients)
+    kind, wide, end = ("int32_t", "int64_t", "") if fixed.signed else ("uint32_t", "uint64_t", "u")
+    step = f"({kind})(({wide})p * {v} >> {fixed.x_bits})"
+    lines = [
+        comment_text(fit, error),
+        f"/* {v} in units of 2^-{fixed.x_bits}, p of 2^-{fixed.p_bits} */",
+        f"static inline {kind} ek_{fit.name}_poly({kind} {v})",
+        "{",
+        f"    {kind} p = {last}{end};",
+        *(f"    p = {step} + {c}{end};" for c in reversed(middle)),
+        f"    return {step} + {first}{end};",
+        "}",
+    ]
+    return "\n".join(lines).replace("+ -", "- ")
+
+
+def table_text(kind: str, name: str, numbers: list[str]) -> str:
+    """A C array, broken into lines as clang-format does."""
+    text = f"static const {kind} {name}[{len(numbers)}] = {{{', '.join(numbers)}}};"
+    indent = " " * 4
+    return textwrap.fill(
+        text, 110, initial_indent=indent, subsequent_indent=2 * indent, break_on_hyphens=False
+    )
 
 
 def pow_cells() -> list[tuple[int, int]]:
@@ -149,183 +294,60 @@ def pow_cells() -> list[tuple[int, int]]:
     return cells
 
 
-def float64_fits() -> list[Fit]:
-    """The polynomials of the f64 functions."""
-    return []
-
-
-def rounded(value: Real, bits: int) -> Real:
-    """The nearest float of that many significand bits (ties to even), exact in mpmath."""
-    saved, mp.prec = mp.prec, bits
-    try:
-        return +mpf(value)
-    finally:
-        mp.prec = saved
-
-
-def grid_of(fit: Fit, points: int) -> list[Real]:
-    """Chebyshev points: dense at the ends, where the error of a minimax polynomial peaks."""
-    middle, radius = (fit.low + fit.high) / 2, (fit.high - fit.low) / 2
-    return [middle - radius * cos(pi * (2 * i + 1) / (2 * points)) for i in range(points)]
-
-
-def peaks(errors: list[Real], count: int) -> list[int]:
-    """Indices of `count` alternating extrema: the largest error of each run of one sign, best window of runs."""
-    runs: list[int] = []
-    for i, error in enumerate(errors):
-        if runs and (error > 0) == (errors[runs[-1]] > 0):
-            if abs(error) > abs(errors[runs[-1]]):
-                runs[-1] = i
-        else:
-            runs.append(i)
-    while len(runs) > count:
-        runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
-    return runs
-
-
-def remez(xs: list[Real], target: list[Real], weight: list[Real], degree: int) -> tuple[list[Real], Real]:
-    """Weighted minimax polynomial on the points xs, and its largest weighted error."""
-    count = degree + 2
-    last = len(xs) - 1
-    chosen = [int((last * (1 - cos(pi * i / (count - 1))) / 2) + mpf("0.5")) for i in range(count)]
-    best: tuple[list[Real], Real] | None = None
-    for _ in range(40):
-        system = matrix(count, count)
-        right = matrix(count, 1)
-        for row, i in enumerate(chosen):
-            power = mpf(1)
-            for column in range(degree + 1):
-                system[row, column] = power
-                power *= xs[i]
-            system[row, degree + 1] = (-1) ** row / weight[i]
-            right[row] = target[i]
-        solution = lu_solve(system, right)
-        coefficients = [solution[i] for i in range(degree + 1)]
-        errors = [w * (t - horner(coefficients, x)) for x, t, w in zip(xs, target, weight, strict=True)]
-        worst = max(abs(e) for e in errors)
-        if best is None or worst < best[1]:
-            best = coefficients, worst
-        if worst <= abs(solution[degree + 1]) * mpf("1.001"):
-            break
-        following = peaks(errors, count)
-        if len(following) < count or following == chosen:
-            break
-        chosen = following
-    assert best is not None
-    return best
-
-
-def horner(coefficients: list[Real], x: Real) -> Real:
-    total = mpf(0)
-    for c in reversed(coefficients):
-        total = total * x + c
-    return total
-
-
-def solve(fit: Fit, bits: int) -> tuple[list[Real], Real]:
-    """Coefficients that are floats, and the largest relative error of the function they rebuild.
-
-    Rounding all at once would waste the leading ones: each is rounded alone, and the others make up for it.
-    """
-    xs = grid_of(fit, 16 * (fit.degree + 2))
-    target = [fit.target(x) for x in xs]
-    weight = [abs(fit.weight(x)) for x in xs]
-    fixed: list[Real] = []
-    rest_target, rest_weight = target, weight
-    while len(fixed) < fit.exact and fit.degree > len(fixed):
-        coefficients, _ = remez(xs, rest_target, rest_weight, fit.degree - len(fixed))
-        fixed.append(rounded(coefficients[0], bits))
-        rest_target = [(t - fixed[-1]) / x for t, x in zip(rest_target, xs, strict=True)]
-        rest_weight = [w * abs(x) for w, x in zip(rest_weight, xs, strict=True)]
-    coefficients, _ = remez(xs, rest_target, rest_weight, fit.degree - len(fixed))
-    fixed += [rounded(c, bits) for c in coefficients]
-    error = max(w * abs(t - horner(fixed, x)) for x, t, w in zip(xs, target, weight, strict=True))
-    return fixed, error
-
-
-def literal(value: Real, bits: int) -> str:
-    """The shortest usual C literal that reads back as exactly this float."""
-    if bits == 53:
-        return repr(float(value))
-    text = f"{float(value):.9g}"
-    assert struct.unpack("f", struct.pack("f", float(text)))[0] == float(value)
-    return (text if "." in text or "e" in text else text + ".0") + "f"
-
-
-def function_text(fit: Fit, bits: int) -> str:
-    """One C function: p by Horner's rule."""
-    coefficients, error = solve(fit, bits)
-    kind, suffix = ("float", "f32") if bits == 24 else ("double", "f64")
-    v = fit.variable
-    low, high = mp.nstr(fit.low, 4), mp.nstr(fit.high, 4)
-    lines = [
-        f"/* {fit.formula} for {low} <= {v} <= {high}; error 2^{mp.nstr(log(error, 2), 4)} */",
-        f"static inline {kind} ek_{fit.name}_poly_{suffix}({kind} {v})",
-        "{",
-        f"    {kind} p = {literal(coefficients[-1], bits)};",
-        *(f"    p = p * {v} + {literal(c, bits)};" for c in reversed(coefficients[1:-1])),
-        f"    return p * {v} + {literal(coefficients[0], bits)};",
-        "}",
-    ]
-    return "\n".join(lines).replace("+ -", "- ")
-
-
-def fixed_function_text(fixed: FixedFit) -> str:
-    """One C function: p by Horner's rule in integers."""
-    fit = fixed.fit
-    xs = grid_of(fit, 16 * (fit.degree + 2))
-    coefficients, error = remez(xs, [fit.target(x) for x in xs], [abs(fit.weight(x)) for x in xs], fit.degree)
-    numbers = [int(mp.nint(c * 2**fixed.p_bits)) for c in coefficients]
-    kind, wide, end = ("int32_t", "int64_t", "") if fixed.signed else ("uint32_t", "uint64_t", "u")
-    v = fit.variable
-    lines = [
-        f"/* {fit.formula} for {mp.nstr(fit.low, 4)} <= {v} <= {mp.nstr(fit.high, 4)};"
-        f" error 2^{mp.nstr(log(error, 2), 4)}; {v} in units of 2^-{fixed.x_bits}, p of 2^-{fixed.p_bits} */",
-        f"static inline {kind} ek_{fit.name}_poly({kind} {v})",
-        "{",
-        f"    {kind} p = {numbers[-1]}{end};",
-        *(f"    p = ({kind})(({wide})p * {v} >> {fixed.x_bits}) + {c}{end};" for c in reversed(numbers[1:-1])),
-        f"    return ({kind})(({wide})p * {v} >> {fixed.x_bits}) + {numbers[0]}{end};",
-        "}",
-    ]
-    return "\n".join(lines).replace("+ -", "- ")
-
-
 def pow_cells_text() -> str:
     """The two tables of pow_f32."""
     cells = pow_cells()
     return f"""/* c close to 16/i for i = 11 .. 23, in units of 2^-7 */
 static inline uint32_t ek_pow_inverse(uint32_t i)
 {{
-    static const uint8_t c[{len(cells)}] = {{ {", ".join(str(c) for c, _ in cells)} }};
+{table_text("uint8_t", "c", [str(c) for c, _ in cells])}
     return c[i - 11u];
 }}
 
 /* -log2(c) in units of 2^-55 */
 static inline int64_t ek_pow_offset(uint32_t i)
 {{
-    static const int64_t offset[{len(cells)}] = {{ {", ".join(f"{log_c}" for _, log_c in cells)} }};
+{table_text("int64_t", "offset", [str(log_c) for _, log_c in cells])}
     return offset[i - 11u];
+}}"""
+
+
+def two_over_pi_text() -> str:
+    """2/pi to as many bits as the reduction of the largest f64 reads, behind two words of 0."""
+    count = 38
+    with mp.workprec(32 * count + 64):
+        digits = int(mp.floor(2 / pi * mpf(2) ** (32 * count)))
+    words = [0, 0] + [digits >> 32 * i & 0xFFFFFFFF for i in reversed(range(count))]
+    return f"""/* 2/pi * 2^-64, 32 bits from bit 32 i on */
+static inline uint32_t ek_two_over_pi_word(uint32_t i)
+{{
+{table_text("uint32_t", "word", [f"0x{w:08X}u" for w in words])}
+    return word[i];
 }}"""
 
 
 def header_text(suffix: str) -> str:
     """A whole header, ready to write."""
-    bits, fits = (24, float32_fits()) if suffix == "f32" else (53, float64_fits())
-    guard = f"EDGEKIT_MATH_POLY_{suffix.upper()}_H"
-    parts = [function_text(fit, bits) for fit in fits]
     if suffix == "f32":
-        parts += [fixed_function_text(fixed) for fixed in fixed_fits()] + [pow_cells_text()]
-    body = "\n\n".join(parts)
-    return (
-        f"/* Minimax polynomials of the {suffix} math functions. Written by scripts/fit_math.py; do not edit. */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>\n\n{body}\n\n#endif\n"
+        parts = [function_text(fit, 24) for fit in float32_fits()]
+        parts += [*(fixed_function_text(fixed) for fixed in pow_fits()), pow_cells_text()]
+    else:
+        parts = [*(function_text(fit, 53) for fit in float64_fits()), two_over_pi_text()]
+    guard = f"EDGEKIT_MATH_POLY_{suffix.upper()}_H"
+    return "\n\n".join(
+        [
+            f"/* Minimax polynomials of the {suffix} math. Written by scripts/fit_math.py; do not edit. */\n"
+            f"#ifndef {guard}\n#define {guard}",
+            "#include <stdint.h>",
+            *parts,
+            "#endif\n",
+        ]
     )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the headers instead of writing them")
+    parser.add_argument("--check", action="store_true", help="compare with the headers, write nothing")
     check = parser.parse_args().check
     stale = []
     for suffix in ("f32", "f64"):
@@ -336,7 +358,7 @@ def main() -> int:
         elif path.read_text() != text:
             stale.append(path.name)
     for name in stale:
-        print(f"error: {name} differs from its fit; run scripts/fit_math.py", file=sys.stderr)
+        print(f"error: {name} differs from its fit\nhint: run python scripts/fit_math.py", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -3,7 +3,6 @@
 #define EDGEKIT_BITS_H
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__FAST_MATH__) && !defined(EK_ALLOW_FAST_MATH)
 #error "EdgeKit's float math needs IEEE arithmetic: build without -ffast-math (or define EK_ALLOW_FAST_MATH)"
@@ -13,6 +12,7 @@
 #if defined(__GNUC__)
 #define EK_COPY_BITS(to, from) (void)__builtin_memcpy(&(to), &(from), sizeof(to))
 #else
+#include <string.h>
 #define EK_COPY_BITS(to, from) (void)memcpy(&(to), &(from), sizeof(to))
 #endif
 

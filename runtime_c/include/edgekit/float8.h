@@ -30,7 +30,8 @@ static inline uint32_t ek_small_float_round(float x, uint32_t m, uint32_t bias)
     const uint32_t a = ek_bits_f32(x) & 0x7FFFFFFFu;
     const uint32_t drop = 23u - m;
     const uint32_t least = (128u - bias) << 23; /* smallest normal value, 2^(1 - bias) */
-    const uint32_t normal = (a - ((127u - bias) << 23) + ((1u << (drop - 1u)) - 1u) + ((a >> drop) & 1u)) >> drop;
+    const uint32_t normal =
+        (a - ((127u - bias) << 23) + ((1u << (drop - 1u)) - 1u) + ((a >> drop) & 1u)) >> drop;
     /* Below, results are multiples of 2^(1 - bias - m): the ULP of the float whose addition rounds to one. */
     const uint32_t unit = (151u - bias - m) << 23;
     const float shifted = ek_from_bits_f32(a < least ? a : 0u) + ek_from_bits_f32(unit);
@@ -48,8 +49,8 @@ static inline float ek_small_float_value(uint32_t magnitude, uint32_t sign, uint
 }
 
 /* A format with sign: `largest` is the last finite code, `beyond` what follows it, `nan` the code of NaN. */
-static inline uint8_t ek_f32_to_signed_f8(float x, uint32_t m, uint32_t bias, uint32_t largest, uint32_t beyond,
-                                          uint32_t nan, int saturate)
+static inline uint8_t ek_f32_to_signed_f8(
+    float x, uint32_t m, uint32_t bias, uint32_t largest, uint32_t beyond, uint32_t nan, int saturate)
 {
     const uint32_t magnitude = ek_small_float_round(x, m, bias);
     uint32_t code = magnitude > largest ? (saturate ? largest : beyond) : magnitude;

@@ -28,7 +28,8 @@ static inline float ek_f16_to_f32(ek_f16 h)
 {
     const uint32_t magnitude = (uint32_t)(h & 0x7FFFu) << 13;
     /* Exponents move from bias 15 to bias 127; the top one, infinity and NaN, moves twice. */
-    const uint32_t normal = magnitude + (112u << 23) + ek_select_u32(magnitude >= 0x0F800000u, 112u << 23, 0u);
+    const uint32_t normal =
+        magnitude + (112u << 23) + ek_select_u32(magnitude >= 0x0F800000u, 112u << 23, 0u);
     /* A subnormal is a fraction of 2^-14: put it behind 2^-14, then take 2^-14 away. */
     const float fraction = ek_from_bits_f32(magnitude + (113u << 23)) - 6.10351562e-05f;
     const uint32_t u = ek_select_u32(magnitude < 0x00800000u, ek_bits_f32(fraction), normal);

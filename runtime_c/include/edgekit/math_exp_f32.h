@@ -88,7 +88,7 @@ static inline float ek_expm1_f32(float x)
     sum = one + r;
     rest += ek_select_f32(ek_fabs_f32(one) > ek_fabs_f32(r), (one - sum) + r, (r - sum) + one);
     y = 2.0f * (sum + (rest + half * s));
-    y = ek_select_f32(x == 0.0f, x, y);
+    y = ek_select_f32(ek_fabs_f32(x) < 1e-8f, x, y); /* keeps -0 and subnormals */
     return ek_select_f32(x != x, x + x, y);
 }
 
@@ -124,7 +124,8 @@ static inline float ek_erf_f32(float x)
 {
     const float a = ek_fabs_f32(x);
     const float z = x * x;
-    const float large = ek_copysign_f32(1.0f - ek_exp_normal_f32(ek_log_erfc_poly_f32(ek_select_f32(a < 4.0f, a, 4.0f))), x);
+    const float large =
+        ek_copysign_f32(1.0f - ek_exp_normal_f32(ek_log_erfc_poly_f32(ek_select_f32(a < 4.0f, a, 4.0f))), x);
     const float small = x + x * ek_erf_poly_f32(z);
     const float y = ek_select_f32(a < 1.0f, small, large);
     return ek_select_f32(x != x, x + x, y);

@@ -32,7 +32,8 @@ static inline float ek_pow_exp2_f32(int64_t e, uint32_t sign)
     const uint64_t whole = ((uint64_t)1 << 31) + ((uint64_t)r * ek_pow_exp2_poly(r) >> 32);
     const uint32_t lost = n < -126 ? (uint32_t)(-126 - n) : 0u;
     const uint32_t kept = lost < 32u ? (uint32_t)((whole + ((uint64_t)128 << lost)) >> (8u + lost)) : 0u;
-    const uint32_t exponent = n < -126 ? 0u : (uint32_t)(n + 126) << 23; /* the leading bit of `kept` adds 1 */
+    const uint32_t exponent =
+        n < -126 ? 0u : (uint32_t)(n + 126) << 23; /* the leading bit of `kept` adds 1 */
     return ek_from_bits_f32(sign | (n > 127 ? 0x7F800000u : exponent + kept));
 }
 

@@ -81,8 +81,8 @@ static inline float ek_fmod_f32(float x, float y)
 
 /* Where the square root is one instruction, the builtin is that instruction, but only under -fno-math-errno:
  * otherwise the compiler adds a call to sqrtf for negative numbers. Both ways give the same bits. */
-#if defined(__NO_MATH_ERRNO__) \
-    && (defined(__SSE2__) || defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4)) \
+#if defined(__NO_MATH_ERRNO__)                                                                               \
+    && (defined(__SSE2__) || defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4))                   \
         || (defined(__riscv_fdiv) && defined(__riscv_f)) || defined(__wasm__))
 #define EK_SQRT_F32_BUILTIN 1
 #else

@@ -13,8 +13,8 @@
  * nearest to a multiple of pi/2 is 2^-30 away from it. */
 static inline uint32_t ek_quadrant_f32(float a, float *high, float *low)
 {
-    static const uint32_t two_over_pi[8] = { 0u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u,
-        0x3C439041u, 0xFE5163ABu };
+    static const uint32_t two_over_pi[8] = {
+        0u, 0xA2F9836Eu, 0x4E441529u, 0xFC2757D1u, 0xF534DDC0u, 0xDB629599u, 0x3C439041u, 0xFE5163ABu};
     const uint32_t u = ek_bits_f32(a);
     const uint32_t whole = (u & 0x7FFFFFu) | 0x800000u;
     uint32_t start, shift, window[3], q, i;
@@ -31,7 +31,8 @@ static inline uint32_t ek_quadrant_f32(float a, float *high, float *low)
         const uint32_t *w = two_over_pi + (start >> 5) + i;
         window[i] = (w[0] << shift) | (w[1] >> 1 >> (31u - shift));
     }
-    turn = ((uint64_t)(window[0] * whole) << 32) + (uint64_t)window[1] * whole + ((uint64_t)window[2] * whole >> 32);
+    turn = ((uint64_t)(window[0] * whole) << 32) + (uint64_t)window[1] * whole
+           + ((uint64_t)window[2] * whole >> 32);
     q = (uint32_t)((turn + ((uint64_t)1 << 61)) >> 62); /* the nearest quadrant */
     rest = turn - ((uint64_t)q << 62);
     size = rest >> 63 ? (uint64_t)0 - rest : rest;
@@ -158,8 +159,9 @@ static inline float ek_acos_f32(float x)
  * Mirrored into 0 <= y <= x the angle is atan(y/x), or pi/4 + atan((y - x) / (y + x)) where that is closer. */
 static inline float ek_atan2_f32(float y, float x)
 {
-    static const float high[5] = { 0.0f, 0.785398185f, 1.57079637f, 2.35619450f, 3.14159274f };
-    static const float low[5] = { 0.0f, -2.18556941e-08f, -4.37113883e-08f, -5.96244032e-09f, -8.74227766e-08f };
+    static const float high[5] = {0.0f, 0.785398185f, 1.57079637f, 2.35619450f, 3.14159274f};
+    static const float low[5] = {
+        0.0f, -2.18556941e-08f, -4.37113883e-08f, -5.96244032e-09f, -8.74227766e-08f};
     float ax = ek_fabs_f32(x), ay = ek_fabs_f32(y);
     float least, most, t, z, sum, tail;
     int swap, diagonal, eighths;
