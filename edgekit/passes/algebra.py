@@ -67,10 +67,11 @@ def square(edit: Edit, node: Node) -> Sequence[str] | None:
 
 
 def reshape_of_reshape(edit: Edit, node: Node) -> Sequence[str] | None:
-    if not isinstance(node.op, Reshape):
+    """Two reshapes are one; an output that is the copy of another stays it."""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Reshape) else None
+    if before is None or not isinstance(before.op, Reshape) or before.op == node.op:
         return None
-    before = edit.producer(node.inputs[0])
-    return edit.add(node.op, before.inputs[0]) if before and isinstance(before.op, Reshape) else None
+    return edit.add(node.op, before.inputs[0])
 
 
 def transpose_of_transpose(edit: Edit, node: Node) -> Sequence[str] | None:
