@@ -66,6 +66,14 @@ def load(path: Path) -> Graph:
     return graph
 
 
+def is_ek(path: Path) -> bool:
+    """Is this an .ek file, by its name or by its first bytes? A damaged one is, too."""
+    if path.suffix.lower() == SUFFIX or not path.is_file():
+        return path.suffix.lower() == SUFFIX
+    with path.open("rb") as opened:
+        return opened.read(len(_SIGNATURE)) == _SIGNATURE
+
+
 @cache
 def schema() -> flat.Schema:
     """The schema of the structure."""
@@ -164,9 +172,7 @@ def _value_record(name: str, value: Value, offset: int) -> Record:
         "name": name,
         "dtype": value.type.dtype.value,
         "shape": value.type.shape,
-        "quant": None
-        if quant is None
-        else {"scale": quant.scale, "zero": quant.zero, "axis": -1 if quant.axis is None else quant.axis},
+        "quant": None if quant is None else {**vars(quant), "axis": -1 if quant.axis is None else quant.axis},
         "data": -1 if value.data is None else offset,
     }
 
@@ -205,7 +211,7 @@ def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
     """A value, and where its data end in the data section; those of the values before it end at `end`."""
     quant = record["quant"]
     if quant is not None:
-        quant = Quant(quant["scale"], quant["zero"], None if quant["axis"] == -1 else quant["axis"])
+        quant = Quant(**{**quant, "axis": None if quant["axis"] == -1 else quant["axis"]})
     type = Type(DType(record["dtype"]), record["shape"], quant)
     start = record["data"]
     if start == -1:

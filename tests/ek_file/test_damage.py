@@ -85,7 +85,7 @@ def again(items: list[Any]) -> None:
     items.append(items[0])
 
 
-ONE_SCALE = {"scale": [1.0], "zero": [0]}
+ONE_SCALE = {"scale": [1.0], "zero": [0], "rounding": "E"}
 # Name: code, words of the message, what is changed. Values are x, w, b, y, z.
 FORGERIES: dict[str, tuple[str, str, Callable[[flat.Record], None]]] = {
     "operator unknown": ("E0406", "operator Warp is unknown", lambda r: node(r, op="Warp")),

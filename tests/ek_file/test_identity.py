@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import graphs
+from support import any_graphs
 
 from edgekit import atomic, attributes, file, flat
 from edgekit.errors import EdgeKitError, Exit
@@ -27,7 +27,7 @@ same_folder = settings(
 
 
 @same_folder
-@given(graph=graphs.graphs())
+@given(graph=any_graphs.graphs())
 def test_load_gives_what_was_saved(graph: Graph, tmp_path: Path) -> None:
     file.save(graph, tmp_path / "net.ek")
     loaded = file.load(tmp_path / "net.ek")
@@ -36,7 +36,7 @@ def test_load_gives_what_was_saved(graph: Graph, tmp_path: Path) -> None:
 
 
 @same_folder
-@given(graph=graphs.graphs())
+@given(graph=any_graphs.graphs())
 def test_same_graph_gives_same_bytes(graph: Graph, tmp_path: Path) -> None:
     first, second = tmp_path / "first.ek", tmp_path / "second.ek"
     file.save(graph, first)
@@ -73,7 +73,7 @@ def through_bytes(op: Op) -> Op:
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_every_operator_keeps_its_attributes(cls: type[Op], data: st.DataObject) -> None:
-    op = data.draw(graphs.records(cls))
+    op = data.draw(any_graphs.records(cls))
     assert repr(through_bytes(op)) == repr(op)  # by text, because NaN differs from NaN
 
 
@@ -110,7 +110,7 @@ def with_probe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("with_probe")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(op=graphs.records(Probe))
+@given(op=any_graphs.records(Probe))
 def test_every_kind_of_attribute_is_kept(op: Any) -> None:
     assert repr(through_bytes(op)) == repr(op)
 
