@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph, Node, Source, Type, Value, type_of
+from edgekit.ir import Array, Graph, Node, Quant, Source, Type, Value, type_of
 from edgekit.ops import Op
 
 # A tensor of more elements or dimensions is an attack or a mistake, not a model; and so is folding that takes
@@ -78,14 +78,19 @@ class Builder:
     def data(self, name: str) -> Array | None:
         return self.values[name].data
 
-    def add(self, op: Op, *inputs: str, names: Sequence[str] = ()) -> tuple[str, ...]:
+    def add(
+        self, op: Op, *inputs: str, names: Sequence[str] = (), quant: Quant | None = None
+    ) -> tuple[str, ...]:
         """Apply an operator and return the names of its results, `names` where they are free. What depends on
-        constants alone becomes a constant at once."""
+        constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
+        for, where the operator does not take that over from its operands."""
         types = [self.type(name) for name in inputs]
         try:
             results = op.infer(*types)
         except TypeError as error:
             raise EdgeKitError("E0401", f"{type(op).__name__}: {error}", self.where(inputs)) from None
+        if not op.moves:
+            results = tuple(replace(result, quant=quant) for result in results)
         for result in results:
             if absurd(result.shape):
                 raise EdgeKitError(
@@ -97,7 +102,7 @@ class Builder:
             outputs += (self.fresh(hint),)
             self.values[outputs[-1]] = Value(result)
         data = [self.data(name) for name in inputs]
-        if inputs and all(x is not None for x in data):
+        if inputs and all(x is not None for x in data) and (op.moves or quant is None):
             if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
                 message = f"this constant takes {macs:.0e} multiplications to compute"
                 raise EdgeKitError("E0402", message, self.where(inputs))

@@ -124,11 +124,13 @@ _C |= {d: "uint8_t" for d in DType if d not in _C}
 
 @dataclass(frozen=True)
 class Quant:
-    """real = scale * (q - zero), per tensor, or per channel along `axis`."""
+    """real = scale * (q - zero), per tensor, or per channel along `axis`. `rounding` names the rule by which
+    results get here (edgekit/fixed.py): E, or tfl and tflm for imported TFLite models."""
 
     scale: tuple[float, ...]
     zero: tuple[int, ...]
     axis: int | None = None
+    rounding: str = "E"
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ class Type:
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def real(self) -> Type:
+        """This type without what its integers stand for."""
+        return self if self.quant is None else replace(self, quant=None)
 
     @property
     def size(self) -> int:

@@ -23,7 +23,10 @@ def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     for name in graph.inputs:
         values[name] = check_input(name, graph.type(name), inputs)
     for node in graph.nodes:
-        results = node.op.eval(*(values[name] for name in node.inputs))
+        args = [values[name] for name in node.inputs]
+        ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
+        quantized = any(t.quant is not None for t in (*ins, *outs))
+        results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
         for name, result in zip(node.outputs, results, strict=True):
             check_result(node.op, graph.type(name), result)
             values[name] = result

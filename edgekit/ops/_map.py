@@ -65,7 +65,8 @@ class Map(Op):
             raise TypeError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
         dtypes = [t.dtype for t in ins]
         self.formula(*dtypes)
-        return (Type(self.result(*dtypes), shape),)
+        quant = ins[0].quant if self.moves else None
+        return (Type(self.result(*dtypes), shape, quant),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         """Floats narrower than float32 are computed in float32, as in C."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, DType
+from edgekit.ir import Array, DType, Type
+from edgekit.ops._integer import add_integers
 from edgekit.ops._map import Map, Unary
 
 
@@ -17,6 +20,9 @@ class Add(Map):
 
     def compute(self, *ins: Array) -> Array:
         return np.add(*ins)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return (add_integers(args, ins, outs[0]),)
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class Clip(Map):
     """y = min(max(a, b), c) for b <= c; NaN stays NaN. Relu is Clip(x, 0, inf)."""
 
     arity = 3
+    moves: ClassVar[bool] = True  # quantized bounds have the scale of the operand
     c = "a < b ? b : a > c ? c : a"
 
     def compute(self, *ins: Array) -> Array:
@@ -153,8 +160,8 @@ class Pow(Map):
         if _is_float(a):
             return np.power(a, b)
         power = np.power(a, np.maximum(b, 0).astype(b.dtype))
-        odd = np.where(b % 2 == 0, a * a, a)  # the reciprocal of 1 and -1; no other integer has one
-        return np.where(b < 0, np.where(a * a == 1, odd, 0), power)
+        own = np.where(np.abs(a) == 1, np.where(b % 2 == 0, 1, a), 0)  # only 1 and -1 have a whole reciprocal
+        return np.where(b < 0, own, power)
 
 
 def _is_float(x: Array) -> bool:

@@ -17,6 +17,7 @@ from edgekit.ops._strided import contiguous
 
 @dataclass(frozen=True)
 class Concat(Op):
+    moves = True
     axis: int  # 0 <= axis < rank
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

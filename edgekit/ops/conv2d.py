@@ -1,15 +1,18 @@
-"""y[n,h,w,o] = clamp(b[o] + sum over i,j,c of x[n, h sh + i dh - top, w sw + j dw - left, c] w[o,i,j,c], lo, hi)"""
+"""Convolution: y[n,h,w,o] = clamp(b[o] + sum of x[n, h sh + i dh - top, w sw + j dw - left, c] w[o,i,j,c])"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from edgekit.ir import Array, Type
-from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._integer import centred, requantize_sums
+from edgekit.ops.matmul import wrapping
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,18 @@ class Window:
         }
 
 
+def wide_type(dtype: np.dtype[Any]) -> type:
+    """The type in which `eval` adds up products."""
+    if not DType.of(dtype).is_float:
+        return np.int64
+    return np.float64 if dtype == np.float64 else np.float32
+
+
+def limits(dtype: DType, lo: float, hi: float) -> dict[str, Param]:
+    """The limits of a result as kernels take them. Integers are computed as unsigned, and have none."""
+    return {"lo": lo, "hi": hi} if dtype.is_float else {"lo": 0, "hi": (1 << max(dtype.bits, 32)) - 1}
+
+
 @dataclass(frozen=True)
 class Conv2d(Op):
     """Operands: x [N, H, W, C], w [O, kh, kw, C / groups], b [O]. Depthwise is groups = C."""
@@ -72,7 +87,10 @@ class Conv2d(Op):
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
-        require(x.rank == 4 and w.rank == 4 and b.rank == 1, f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}")
+        require(
+            x.rank == 4 and w.rank == 4 and b.rank == 1,
+            f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}",
+        )
         outputs = w.shape[0]
         require(x.dtype == w.dtype, f"input {x} and weights {w} differ in type")
         require(
@@ -80,12 +98,16 @@ class Conv2d(Op):
             f"input {x} and weights {w} do not match with {self.groups} groups",
         )
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
+        require(
+            x.dtype.is_float or x.quant is not None or (self.lo, self.hi) == (-inf, inf),
+            "limits are for floats",
+        )
         height, width = self.window(w).out(x.shape[1], x.shape[2])
         return (replace(x, shape=(x.shape[0], height, width, outputs)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
-        wide = np.float64 if x.dtype == np.float64 else np.float32
+        wide = wide_type(x.dtype)
         window = Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
         patches = window.patches(x.astype(wide), 0.0)
         n, oh, ow = patches.shape[:3]
@@ -94,10 +116,18 @@ class Conv2d(Op):
         parts = []
         for g in range(self.groups):
             cells = patches[..., g * depth : (g + 1) * depth].reshape(n * oh * ow, -1)
-            weights = w[g * per_group : (g + 1) * per_group].reshape(per_group, -1).astype(wide)
+            weights: Array = w[g * per_group : (g + 1) * per_group].reshape(per_group, -1).astype(wide)
             parts.append(cells @ weights.T)
         y = np.concatenate(parts, axis=1) + b.astype(wide)
-        return (np.clip(y, self.lo, self.hi).astype(x.dtype).reshape(n, oh, ow, outputs),)
+        y = y if wide is np.int64 else np.clip(y, self.lo, self.hi)
+        return (y.astype(x.dtype).reshape(n, oh, ow, outputs),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        x, w, b = args
+        padding = replace(self, lo=-inf, hi=inf)
+        # float64 holds the sums exactly: they are below 2^31.
+        (sums,) = padding.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
+        return (requantize_sums(sums, ins, outs[0], self.lo, self.hi),)
 
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)
@@ -108,16 +138,16 @@ class Conv2d(Op):
         n, in_h, in_w, in_c = x.type.shape
         _, out_h, out_w, out_c = outs[0].type.shape
         depthwise = self.groups == in_c and w.type.shape[3] == 1
-        params: dict[str, int | float] = {"batch": n, "in_h": in_h, "in_w": in_w, "in_c": in_c}
+        params: dict[str, Param] = {"batch": n, "in_h": in_h, "in_w": in_w, "in_c": in_c}
         params |= {"out_h": out_h, "out_w": out_w, "out_c": out_c}
         params |= self.window(w.type).params()
-        params |= {"lo": self.lo, "hi": self.hi}
+        params |= limits(x.type.dtype, self.lo, self.hi)
         if not depthwise:
             params |= {"groups": self.groups, "step_h": in_w * in_c, "step_w": in_c, "step_c": 1}
         return [
             Call(
                 kernel="depthwise2d" if depthwise else "conv2d",
-                types={"T": x.type.dtype},
+                types={"T": wrapping(x.type.dtype)},
                 args=(x, w, b, outs[0]),
                 params=params,
                 macs=self.macs(x.type, w.type, b.type),

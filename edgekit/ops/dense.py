@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer import centred, requantize_sums
 from edgekit.ops._layout import Layout, Moved, Want, plain
 
 
@@ -24,8 +25,13 @@ class Dense(Op):
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
-        require(x.rank >= 1 and w.rank == 2 and b.rank == 1, f"takes x[..., I], w[O, I], b[O], got {x}, {w}, {b}")
-        require(x.shape[-1] == w.shape[1], f"input {x} has {x.shape[-1]} features, weights {w} expect {w.shape[1]}")
+        require(
+            x.rank >= 1 and w.rank == 2 and b.rank == 1, f"takes x[..., I], w[O, I], b[O], got {x}, {w}, {b}"
+        )
+        require(
+            x.shape[-1] == w.shape[1],
+            f"input {x} has {x.shape[-1]} features, weights {w} expect {w.shape[1]}",
+        )
         require(b.shape[0] == w.shape[0], f"weights {w} and bias {b} differ in outputs")
         return (replace(x, shape=(*x.shape[:-1], w.shape[0])),)
 
@@ -34,6 +40,11 @@ class Dense(Op):
         wide = np.float64 if x.dtype == np.float64 else np.float32
         y = x.astype(wide) @ w.astype(wide).T + b.astype(wide)
         return (np.clip(y, self.lo, self.hi).astype(x.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        x, w, b = args
+        sums = centred(x, ins[0]) @ w.astype(np.float64).T + b.astype(np.float64)
+        return (requantize_sums(sums, ins, outs[0], self.lo, self.hi, dense=True),)
 
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
@@ -63,5 +74,9 @@ class Dense(Op):
         outputs, inputs = w.value_shape
         columns = Layout((outputs, *x.shape[first:]), ((0,), tuple(1 + d - first for d in row)))
         y = Layout((*x.shape[:first], outputs), (*rows, (first,)))
-        wants = (Want(x, (*y.shape[:-1], inputs)), Want(columns, w.value_shape), Want(plain(b.shape), b.shape))
+        wants = (
+            Want(x, (*y.shape[:-1], inputs)),
+            Want(columns, w.value_shape),
+            Want(plain(b.shape), b.shape),
+        )
         return Moved(self, wants, (y,))

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit import fixed
+from edgekit.ir import Array, DType, Quant, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._integer import centred, quant_of
 from edgekit.ops.conv2d import Window
 from edgekit.ops.reduce import formula, identity
 
@@ -37,7 +39,7 @@ class Pool2d(Op):
         require(x.rank == 4, f"takes x[N,H,W,C], got {x}")
         require(self.kind in ("max", "sum", "mean"), f"knows no pooling {self.kind!r}")
         require(
-            x.dtype.is_float or (x.dtype.is_integer and self.kind != "mean"),
+            x.dtype.is_float or x.quant is not None or (x.dtype.is_integer and self.kind != "mean"),
             f"{self.kind} is not defined on {x}",
         )
         height, width = self.window.out(x.shape[1], x.shape[2])
@@ -53,6 +55,30 @@ class Pool2d(Op):
             with np.errstate(all="ignore"):
                 y = y / self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
         return (y.astype(x.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if self.kind == "max":
+            return self.eval(*args)
+        assert self.kind == "mean", "a sum of integers has no scale of its own"
+        (x,), y = args, quant_of(outs[0])
+        low, high = fixed.int_range(outs[0].dtype)
+        counts = self.counts(x.shape[1], x.shape[2])[:, :, None]
+        if y.rounding == "E":
+            sums = self.window.patches(centred(x, ins[0]), 0.0).sum(axis=(3, 4)).astype(np.int64)
+            unit = Quant((1.0,), (0,))
+            results = [
+                np.where(
+                    counts == n,
+                    fixed.requantize(sums, fixed.ratio(quant_of(ins[0]), unit, y) / n, y, low, high),
+                    0,
+                )
+                for n in np.unique(counts)
+            ]
+            return (np.sum(results, axis=0).astype(x.dtype),)
+        # TFLite: the scale stays, and halves are rounded away from zero.
+        sums = self.window.patches(x.astype(np.float64), 0.0).sum(axis=(3, 4)).astype(np.int64)
+        magnitude = (np.abs(sums) + counts // 2) // counts
+        return (np.clip(np.where(sums > 0, magnitude, -magnitude), low, high).astype(x.dtype),)
 
     def counts(self, height: int, width: int) -> Array:
         """Cells that the mean of each window divides by: rows times columns."""

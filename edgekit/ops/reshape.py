@@ -12,6 +12,7 @@ from edgekit.ops import Arg, Op, Step, View, require
 
 @dataclass(frozen=True)
 class Reshape(Op):
+    moves = True
     shape: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

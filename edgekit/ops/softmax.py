@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgekit import fixed_tfl
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer import quant_of
 from edgekit.ops._layout import Layout, Moved, stored
 
 
@@ -17,7 +19,7 @@ class Softmax(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank >= 1, f"takes rows, got {x}")
-        require(x.dtype in (DType.F32, DType.F64), f"is not defined on {x.dtype.value}")
+        require(x.dtype in (DType.F32, DType.F64) or x.quant is not None, f"is not defined on {x.dtype.value}")
         return (x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -25,6 +27,12 @@ class Softmax(Op):
         with np.errstate(all="ignore"):
             e = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
             return ((e / e.sum(axis=-1, keepdims=True)).astype(x.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        (x,) = args
+        assert quant_of(outs[0]).rounding != "E", "imported models only"
+        y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0])
+        return (y.astype(x.dtype),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

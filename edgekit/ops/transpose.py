@@ -15,6 +15,7 @@ from edgekit.ops._strided import contiguous
 
 @dataclass(frozen=True)
 class Transpose(Op):
+    moves = True
     perm: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
@@ -26,7 +27,7 @@ class Transpose(Op):
         return (replace(x, shape=tuple(x.shape[p] for p in self.perm)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        return (np.ascontiguousarray(ins[0].transpose(self.perm)),)
+        return (ins[0].transpose(self.perm).copy(),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

@@ -1,0 +1,125 @@
+"""Scales to integers: the requantization rules and the rounding of the integer specification, in numpy.
+
+Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models (they differ in
+fully connected layers only). The C twin is runtime_c/include/edgekit/fixed.h; nothing else turns scales into integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgekit.ir import Array, DType, Quant
+
+Int = NDArray[np.int64]
+_INT32_MAX = 2**31 - 1
+_INT32_MIN = -(2**31)
+
+
+def int_range(dtype: DType) -> tuple[int, int]:
+    """The smallest and largest value of an integer type."""
+    bits = dtype.bits
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if dtype.is_signed else (0, 2**bits - 1)
+
+
+def round_half_away(x: Array | float) -> Array:
+    """To the nearest integer, halves away from zero, as C's round()."""
+    return np.trunc(x + np.copysign(0.5, x))  # type: ignore[no-any-return]  # array in, array out
+
+
+def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
+    """A clamp on reals as a clamp on the integers that stand for them."""
+    low, high = int_range(dtype)
+    scale, zero = np.float32(quant.scale[0]), quant.zero[0]
+    if np.isfinite(lo):
+        low = max(low, zero + int(round_half_away(np.float32(lo) / scale)))
+    if np.isfinite(hi):
+        high = min(high, zero + int(round_half_away(np.float32(hi) / scale)))
+    return low, high
+
+
+# Rule E
+def rule_e(ratio: Array) -> tuple[Int, int]:
+    """Multipliers and the common shift for ratios (input scales over output scale), one per channel."""
+    ratio = np.asarray(ratio, np.float64)
+    shift = int(np.clip(30 - np.floor(np.log2(ratio.max())), 33, 54))
+    multiplier = np.floor(ratio * 2.0**shift + 0.5).astype(np.int64)
+    assert (multiplier >= 0).all() and (multiplier < 2**31).all(), f"ratio {ratio.max()} is out of range"
+    return multiplier, shift
+
+
+def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, high: int) -> Int:
+    """y = clamp(zero + ((acc * M + 2^(s-1)) >> s), low, high)"""
+    # Python's integers would do; float128 would not. acc * M fits int64: |acc| < 2^31, M < 2^31.
+    return np.clip(zero + ((acc * multiplier + (1 << (shift - 1))) >> shift), low, high)
+
+
+# Rule T
+def quantize_multiplier(ratio: Array | float) -> tuple[Int, Int]:
+    """(M, e) with ratio = M / 2^31 * 2^e, as TFLite rounds it."""
+    fraction, exponent = np.frexp(np.asarray(ratio, np.float64))
+    multiplier = round_half_away(fraction * 2.0**31).astype(np.int64)
+    exponent = exponent.astype(np.int64)
+    overflow = multiplier == 2**31
+    multiplier, exponent = np.where(overflow, multiplier // 2, multiplier), exponent + overflow
+    tiny = exponent < -31
+    return np.where(tiny, 0, multiplier), np.where(tiny, 0, exponent)
+
+
+def srdhm(a: Any, b: Any) -> Int:
+    """Saturating rounding doubling high multiplication: (a b + 2^30) >> 31, the one overflow saturated."""
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    product = a * b
+    nudge = np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    total = product + nudge
+    result = np.where(total >= 0, total >> 31, -((-total) >> 31))  # truncation, as C divides
+    return np.where((a == _INT32_MIN) & (b == _INT32_MIN), _INT32_MAX, result)
+
+
+def rdbpot(x: Any, exponent: Any) -> Int:
+    """x / 2^exponent, rounded half away from zero."""
+    x, exponent = np.asarray(x, np.int64), np.asarray(exponent, np.int64)
+    mask = (np.int64(1) << exponent) - 1
+    remainder = x & mask
+    threshold = (mask >> 1) + (x < 0)
+    return (x >> exponent) + (remainder > threshold)
+
+
+def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
+    """x * M / 2^31 * 2^e with TFLite's two roundings."""
+    exponent = np.asarray(exponent, np.int64)
+    left, right = np.maximum(exponent, 0), np.maximum(-exponent, 0)
+    shifted = ((x << left) + 2**31) % 2**32 - 2**31  # wraps, as C's int32 does
+    return rdbpot(srdhm(shifted, multiplier), right)
+
+
+def mbqm_once(x: Int, multiplier: Any, exponent: Any) -> Int:
+    """x * M / 2^31 * 2^e with a single rounding, half up: (x M + 2^(30-e)) >> (31 - e)."""
+    exponent = np.asarray(exponent, np.int64)
+    return (x * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+
+
+def requantize(acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False) -> Int:
+    """Sums in units of the input scales as integers of `out`, by the rule that `out` asks for. `ratio` is
+    s_x s_w[c] / s_y in float64."""
+    zero = out.zero[0]
+    if out.rounding == "E":
+        multiplier, shift = rule_e(ratio)
+        return requantize_e(acc, multiplier, shift, zero, low, high)
+    multiplier, exponent = quantize_multiplier(ratio)
+    rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
+    return np.clip(rule(acc, multiplier, exponent) + zero, low, high)
+
+
+def ratio(x: Quant, w: Quant, y: Quant) -> Array:
+    """s_x s_w[c] / s_y: scales are float32 in the model, and everybody multiplies them in float64."""
+    s_w = np.asarray(w.scale, np.float32).astype(np.float64)
+    return np.float64(np.float32(x.scale[0])) * s_w / np.float64(np.float32(y.scale[0]))  # type: ignore[no-any-return]
+
+
+def fits_int32(bias: Int, weights: Array) -> bool:
+    """|b| + 128 sum |w| < 2^31 for every output (first axis of `weights`)."""
+    sums = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1)
+    return bool((np.abs(bias) + 128 * sums < 2**31).all())
