@@ -1,36 +1,11 @@
-"""Convolutions: wrapped in transposes to NHWC, which a pass removes again; one dimension becomes two."""
+"""Convolutions, transposed ones, and those over integers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
+from edgekit.converters.convolution import Sliding, conv, conv_transpose, halves, pads_of
 from edgekit.converters.tensor import Tensor
-from edgekit.errors import EdgeKitError
-from edgekit.ops.conv2d import Conv2d
 
-
-def pads_of(
-    auto_pad: str,
-    pads: Sequence[int] | None,
-    size: Sequence[int],
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-) -> tuple[int, ...]:
-    """Begin pads, then end pads, as the specification's auto_pad has them."""
-    n = len(size)
-    if auto_pad in ("", "NOTSET"):
-        return tuple(pads) if pads is not None else (0,) * (2 * n)
-    if auto_pad == "VALID":
-        return (0,) * (2 * n)
-    totals = [
-        max((-(-x // s) - 1) * s + (k - 1) * d + 1 - x, 0)
-        for x, k, s, d in zip(size, kernel, strides, dilations, strict=True)
-    ]
-    small, large = [t // 2 for t in totals], [t - t // 2 for t in totals]
-    return (*small, *large) if auto_pad == "SAME_UPPER" else (*large, *small)
+Ints = tuple[int, ...] | None
 
 
 def Conv(
@@ -39,25 +14,55 @@ def Conv(
     b: Tensor | None = None,
     *,
     auto_pad: str = "NOTSET",
-    dilations: tuple[int, ...] | None = None,
+    dilations: Ints = None,
     group: int = 1,
-    kernel_shape: tuple[int, ...] | None = None,
-    pads: tuple[int, ...] | None = None,
-    strides: tuple[int, ...] | None = None,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> Tensor:
+    return conv(x, w, b, _sliding(x, w, auto_pad, dilations, pads, strides), group)
+
+
+def _sliding(x: Tensor, w: Tensor, auto_pad: str, dilations: Ints, pads: Ints, strides: Ints) -> Sliding:
+    strides, dilations = strides or (1,) * (x.rank - 2), dilations or (1,) * (x.rank - 2)
+    return Sliding(strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations))
+
+
+def ConvTranspose(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    output_padding: Ints = None,
+    output_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
 ) -> Tensor:
     spatial = x.rank - 2
-    if spatial not in (1, 2):
-        raise EdgeKitError("E0205", f"convolution over {spatial} dimensions is not supported")
     kernel = w.shape[2:]
-    strides = strides or (1,) * spatial
-    dilations = dilations or (1,) * spatial
-    pads = pads_of(auto_pad, pads, x.shape[2:], kernel, strides, dilations)
-    if b is None:
-        b = x.like(np.zeros(w.shape[0]))
-    if spatial == 1:
-        x = x.reshape(*x.shape[:2], 1, x.shape[2])
-        w = w.reshape(*w.shape[:2], 1, w.shape[2])
-        strides, dilations, pads = (1, *strides), (1, *dilations), (0, pads[0], 0, pads[1])
-    op = Conv2d(strides[:2], pads[:4], dilations[:2], group)  # type: ignore[arg-type]  # two and four by now
-    y = x.to_nhwc().apply(op, w.to_nhwc(), b).to_nchw()
-    return y.reshape(*y.shape[:2], y.shape[3]) if spatial == 1 else y
+    strides, dilations = strides or (1,) * spatial, dilations or (1,) * spatial
+    extra = output_padding or (0,) * spatial
+    reach = [
+        s * (n - 1) + e + (k - 1) * d + 1
+        for s, n, e, k, d in zip(strides, x.shape[2:], extra, kernel, dilations, strict=True)
+    ]
+    if output_shape is None and auto_pad.startswith("SAME"):
+        output_shape = tuple(n * s for n, s in zip(x.shape[2:], strides, strict=True))
+    if output_shape is not None:
+        output_shape = output_shape[-spatial:]  # some exporters give batch and channels too
+        totals = [max(r - n, 0) for r, n in zip(reach, output_shape, strict=True)]
+        ends = halves(totals, more_at_end=auto_pad == "SAME_UPPER")
+    else:
+        ends = pads if pads is not None and auto_pad in ("", "NOTSET") else (0,) * (2 * spatial)
+        output_shape = tuple(r - a - z for r, a, z in zip(reach, ends, ends[spatial:], strict=False))
+    # From [C, O / groups, ...] to [O, C / groups, ...].
+    channels, outputs = w.shape[:2]
+    parts = w.reshape(group, channels // group, outputs, *kernel)
+    weights = parts.transpose(0, 2, 1, *range(3, parts.rank)).reshape(
+        group * outputs, channels // group, *kernel
+    )
+    return conv_transpose(x, weights, b, Sliding(strides, dilations, ends), output_shape, group)

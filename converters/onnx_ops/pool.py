@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from edgekit.converters.compose import reduce
-from edgekit.converters.onnx_ops.conv import pads_of
+from edgekit.converters.convolution import pads_of
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ops.arithmetic import Abs, Pow

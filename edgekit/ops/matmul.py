@@ -74,7 +74,7 @@ class MatMul(Op):
             calls.append(
                 Call(
                     kernel=kernel,
-                    types={"T": _wrapping(y.type.dtype)},
+                    types={"T": wrapping(y.type.dtype)},
                     args=(*ins, y),
                     params=params,
                     macs=y.type.size * inner if not calls else 0,
@@ -96,8 +96,8 @@ class MatMul(Op):
         return stored(MatMul(a, b), wants, [plain(y.shape)])
 
 
-def _wrapping(dtype: DType) -> DType:
-    """The type to compute in: integers as unsigned, which wrap to the same bits; signed ones must not in C."""
+def wrapping(dtype: DType) -> DType:
+    """The type to add up in: integers as unsigned, which wrap to the bits that signed ones must not in C."""
     return DType(f"u{dtype.bits}") if dtype.is_integer else dtype
 
 

@@ -1,0 +1,33 @@
+/* y[n][u][v][o] = clamp(b[o] + sum of x[n][h][w][c] w[o][i][j][c] over all c and all h, w, i, j with
+ * u = h stride_h + i dilation_h - pad_top and v = w stride_w + j dilation_w - pad_left, lo, hi).
+ * Outputs are split into `groups`, each of which reads its own part of the channels. */
+#ifndef EDGEKIT_CONV_TRANSPOSE2D_H
+#define EDGEKIT_CONV_TRANSPOSE2D_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t groups;
+    EK_T_ACC lo;
+    EK_T_ACC hi;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif
