@@ -1,10 +1,11 @@
-"""Matrix products: Gemm and MatMul."""
+"""Matrix products: Gemm, MatMul, Einsum."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from edgekit.converters.compose import dense, matmul
+from edgekit.converters.einsum import einsum
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ops.matmul import MatMul as MatMulOp
@@ -41,3 +42,7 @@ def Gemm(
         y = a.apply(MatMulOp((1, 0) if transA else (), (1, 0) if transB else ()), b)
         y = y * alpha if alpha != 1 else y
     return y if c is None else y + c
+
+
+def Einsum(*xs: Tensor, equation: str) -> Tensor:
+    return einsum(equation, xs)
