@@ -15,8 +15,11 @@ def common(graph: Graph) -> Graph:
     known: dict[tuple[Op, tuple[str, ...]], Node] = {}
 
     def reuse(edit: Edit, node: Node) -> Sequence[str] | None:
-        first = known.setdefault((node.op, node.inputs), node)
-        return None if first is node else first.outputs
+        first = known.get((node.op, node.inputs))
+        if first is not None and edit.producer(first.outputs[0]) is first:  # it may have died since
+            return first.outputs
+        known[node.op, node.inputs] = node
+        return None
 
     return sweep(_equal_constants(graph), reuse)
 

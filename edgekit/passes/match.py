@@ -37,9 +37,9 @@ def number(edit: Edit, name: str) -> float | int | None:
 
 def per_channel(data: Array, shape: tuple[int, ...]) -> Array | None:
     """A constant that differs along the last dimension of `shape` alone, as a vector of that size."""
-    if data.ndim > len(shape) or any(n != 1 for n in data.shape[:-1]):
+    if not shape or data.ndim > len(shape) or any(n != 1 for n in data.shape[:-1]):
         return None
-    if data.size not in (1, shape[-1] if shape else 1):
+    if data.size not in (1, shape[-1]):
         return None
     return np.broadcast_to(data.reshape(-1), shape[-1:])
 

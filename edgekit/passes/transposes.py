@@ -24,6 +24,13 @@ _MAX_TRIALS = 64
 
 def transposes(graph: Graph) -> Graph:
     """The pass."""
+    while (after := _fewer(graph)) is not graph:
+        graph = after
+    return graph
+
+
+def _fewer(graph: Graph) -> Graph:
+    """The best of some walks, if it is better than the graph as it is."""
     moving = [node for node in graph.nodes if _moves(graph, node)]
     if not moving:
         return graph
