@@ -63,52 +63,56 @@ class Sliding:
         return Sliding(self.strides[1:], self.dilations[1:], (*self.pads[1:3], *self.pads[4:6]))
 
 
-def conv(x: Tensor, w: Tensor, b: Tensor | None, sliding: Sliding, groups: int) -> Tensor:
+def sliding(
+    x: Tensor, w: Tensor, auto_pad: str, dilations: Ints | None, pads: Ints | None, strides: Ints | None
+) -> Sliding:
+    """The attributes of a convolution, with ONNX's defaults."""
+    strides, dilations = strides or (1,) * (x.rank - 2), dilations or (1,) * (x.rank - 2)
+    return Sliding(strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations))
+
+
+def conv(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, groups: int) -> Tensor:
     """x [N, C, ...] with w [O, C / groups, ...]."""
     check_rank(x, w)
     b = b if b is not None else x.like(np.zeros(w.shape[0]))
     if x.rank == 3:
-        return unflat(conv(flat(x), flat(w), b, sliding.flat(), groups))
+        return unflat(conv(flat(x), flat(w), b, slide.flat(), groups))
     if x.rank == 5:
-        return _conv_3d(x, w, b, sliding, groups)
-    op = Conv2d(pair(sliding.strides), four(sliding.pads), pair(sliding.dilations), groups)
+        return _conv_3d(x, w, b, slide, groups)
+    op = Conv2d(pair(slide.strides), four(slide.pads), pair(slide.dilations), groups)
     return x.to_nhwc().apply(op, w.to_nhwc(), b).to_nchw()
 
 
-def _conv_3d(x: Tensor, w: Tensor, b: Tensor, sliding: Sliding, groups: int) -> Tensor:
-    stride, dilation, ends = sliding.along(0)
+def _conv_3d(x: Tensor, w: Tensor, b: Tensor, slide: Sliding, groups: int) -> Tensor:
+    stride, dilation, ends = slide.along(0)
     x = pad(x, (0, 0, ends[0], 0, 0), (0, 0, ends[1], 0, 0), "constant")
     depth = (x.shape[2] - (w.shape[2] - 1) * dilation - 1) // stride + 1
     total: Tensor | None = None
     for i in range(w.shape[2]):
         planes = part(x, 2, i * dilation, depth, stride)
-        y = conv(as_batch(planes), plane(w, i), b if i == 0 else None, sliding.plane(), groups)
+        y = conv(as_batch(planes), plane(w, i), b if i == 0 else None, slide.plane(), groups)
         total = y if total is None else total + y
     assert total is not None, "a window has a depth"
     return from_batch(total, x.shape[0])
 
 
-def conv_transpose(
-    x: Tensor, w: Tensor, b: Tensor | None, sliding: Sliding, size: Ints, groups: int
-) -> Tensor:
+def conv_transpose(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, size: Ints, groups: int) -> Tensor:
     """x [N, C, ...] with w [O, C / groups, ...]; `size` is that of the result."""
     check_rank(x, w)
     b = b if b is not None else x.like(np.zeros(w.shape[0]))
     if x.rank == 3:
-        return unflat(conv_transpose(flat(x), flat(w), b, sliding.flat(), (1, *size), groups))
+        return unflat(conv_transpose(flat(x), flat(w), b, slide.flat(), (1, *size), groups))
     if x.rank == 5:
-        return _conv_transpose_3d(x, w, b, sliding, size, groups)
-    op = ConvTranspose2d(
-        pair(size), pair(sliding.strides), pair(sliding.pads[:2]), pair(sliding.dilations), groups
-    )
+        return _conv_transpose_3d(x, w, b, slide, size, groups)
+    op = ConvTranspose2d(pair(size), pair(slide.strides), pair(slide.pads[:2]), pair(slide.dilations), groups)
     return x.to_nhwc().apply(op, w.to_nhwc(), b).to_nchw()
 
 
-def _conv_transpose_3d(x: Tensor, w: Tensor, b: Tensor, sliding: Sliding, size: Ints, groups: int) -> Tensor:
-    stride, dilation, (front, _) = sliding.along(0)
+def _conv_transpose_3d(x: Tensor, w: Tensor, b: Tensor, slide: Sliding, size: Ints, groups: int) -> Tensor:
+    stride, dilation, (front, _) = slide.along(0)
     depth, total = x.shape[2], b.reshape(b.shape[0], 1, 1, 1)
     for i in range(w.shape[2]):
-        planes = conv_transpose(as_batch(x), plane(w, i), None, sliding.plane(), size[1:], groups)
+        planes = conv_transpose(as_batch(x), plane(w, i), None, slide.plane(), size[1:], groups)
         y = from_batch(planes, x.shape[0])
         n, outputs, _, *area = y.shape
         # Planes stand `stride` apart, then where this part of the window puts them.

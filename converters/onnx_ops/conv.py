@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.converters.convolution import Sliding, conv, conv_transpose, halves, pads_of
+from edgekit.converters.convolution import Sliding, conv, conv_transpose, halves, sliding
 from edgekit.converters.tensor import Tensor
 
 Ints = tuple[int, ...] | None
@@ -20,12 +20,7 @@ def Conv(
     pads: Ints = None,
     strides: Ints = None,
 ) -> Tensor:
-    return conv(x, w, b, _sliding(x, w, auto_pad, dilations, pads, strides), group)
-
-
-def _sliding(x: Tensor, w: Tensor, auto_pad: str, dilations: Ints, pads: Ints, strides: Ints) -> Sliding:
-    strides, dilations = strides or (1,) * (x.rank - 2), dilations or (1,) * (x.rank - 2)
-    return Sliding(strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations))
+    return conv(x, w, b, sliding(x, w, auto_pad, dilations, pads, strides), group)
 
 
 def ConvTranspose(
