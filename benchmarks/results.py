@@ -1,0 +1,44 @@
+"""Tables of docs/performance.md: each benchmark replaces its own section, and says how it was measured."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+_HEAD = """# Performance
+
+Every table here is written by the script that its heading names; none is edited by hand. Machines are shared and
+noisy, so compare columns of one table, never two tables.
+"""
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A markdown table; the first column is text, the others are numbers."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine() -> str:
+    """The processor and the compiler, as a reader would name them."""
+    cpu = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.processor(),
+    )
+    gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    return f"{cpu}, {gcc}"
+
+
+def write_section(script: str, title: str, text: str) -> None:
+    """Replace the section of a script in docs/performance.md."""
+    start, end = f"<!-- {script} -->", f"<!-- end of {script} -->"
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else _HEAD
+    section = f"{start}\n## {title}\n\n`python -m benchmarks.{script}`\n\n{text}\n{end}"
+    if start in page:
+        before, rest = page.split(start)
+        page = before + section + rest.split(end)[1]
+    else:
+        page = page.rstrip() + "\n\n" + section + "\n"
+    PAGE.write_text(page, encoding="utf-8")
