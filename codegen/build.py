@@ -1,28 +1,40 @@
-"""Graph -> folder: writes the generated library, compiles it, measures it, and checks it against the simulator."""
+"""Graph -> folder: writes the generated library, compiles it, measures it, compares it with the simulator."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import selftest, toolchain
+from edgekit.codegen import publish, selftest, toolchain
+from edgekit.codegen import verify as verification
+from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.codegen.verify import Verification, verify
+from edgekit.codegen.publish import write as write
+from edgekit.codegen.render import Optimize, Weights, render, sources
+from edgekit.codegen.verify import LEVEL, Tell, Verification
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.ir import Array, Graph
 from edgekit.target import Target
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
 BASE_FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-ffunction-sections", "-fdata-sections")
-LEVEL = {"size": "-Os", "speed": "-O3"}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One kernel call of the library."""
+
+    name: str  # in the generated C
+    origin: str  # the layer of the source model
+    kernel: str
+    macs: int
+    weight_bytes: int  # of constants that no earlier layer uses
 
 
 @dataclass(frozen=True)
@@ -34,15 +46,17 @@ class Report:
     optimize: str
     folder: str
     files: tuple[str, ...]
+    layers: tuple[Layer, ...]
     macs: int
     weight_bytes: int
     arena_bytes: int
-    arena_lower_bound: int
+    arena_lower_bound: int  # no plan needs less
     code_bytes: int | None = None  # None: not compiled
-    constant_bytes: int | None = None
-    stack_bytes: int | None = None
+    constant_bytes: int | None = None  # weights, parameters of the layers, tables
+    stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
     compiler: str = ""
     verification: Verification | None = None
+    unverified: str = ""  # why the compiled code was not compared with the simulator
 
     @property
     def flash_bytes(self) -> int | None:
@@ -50,29 +64,49 @@ class Report:
 
 
 def build(
-    graph: Graph, target: Target, folder: Path, *, optimize: Optimize = "speed", check: bool = True
+    graph: Graph,
+    target: Target,
+    folder: Path | None = None,
+    *,
+    optimize: Optimize = "speed",
+    weights: Weights = "auto",
+    check: bool | None = None,
+    force: bool = False,
+    tell: Tell = lambda step: None,
 ) -> Report:
-    """Write the library into `folder`; compile and verify it unless `check` is off or there is no compiler."""
+    """Write the library into `folder`, by default one with its name. It is compiled and compared with the
+    simulator before; `check` is False to leave that out, True to insist, None to do what is possible here."""
+    tell("planning")
     program = compile_graph(graph, target)
-    files = generate(program, optimize)
-    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        work = Path(scratch)
-        write(files, work)
-        try:
-            compiler: toolchain.Compiler | None = toolchain.find(target)
-        except EdgeKitError:
-            compiler = None
-        sizes = measure(program, files, work, compiler, optimize) if compiler else None
-        verification = None
-        if check and compiler:
-            verification = verify(program, files, work, compiler, optimize)
-        publish(files, folder)
+    folder = folder or Path(program.name)
+    files = generate(program, optimize, weights)
+    if not force:
+        publish.check(files, folder)
+    compiler, reason = _compiler(target, insist=bool(check))
+    sizes, verified = None, None
+    if compiler:
+        with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+            work = Path(scratch)
+            write(files, work)
+            tell(f"compiling with {compiler.name}")
+            objects = compile_objects(program, files, work, compiler, optimize)
+            sizes = measure(program, objects, work)
+            if check is False:
+                reason = "verification was switched off"
+            elif check or not reason:
+                driver = verification.drive(program, objects, work, compiler, optimize)
+                samples = verification.random_samples(program)
+                verified = verification.verify(program, driver, compiler, samples, tell)
+                tell("running the self-test")
+                verification.self_test(program, objects, work, compiler)
+    publish.publish(files, folder, force=force)
     return Report(
         name=program.name,
         target=target.name,
         optimize=optimize,
         folder=str(folder),
         files=tuple(files),
+        layers=tuple(_layers(program)),
         macs=program.macs,
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
@@ -81,13 +115,76 @@ def build(
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,
         compiler=compiler.name if compiler else "",
-        verification=verification,
+        verification=verified,
+        unverified=reason,
     )
 
 
-def generate(program: Program, optimize: Optimize) -> dict[str, bytes]:
+def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:
+    """The compiler to use, and why its code cannot be verified, if so."""
+    try:
+        return toolchain.find(target), verification.why_not_here(target)
+    except EdgeKitError as error:
+        if insist:
+            raise
+        return None, f"{error.message}; {error.hint}"
+
+
+def _layers(program: Program) -> Iterator[Layer]:
+    seen: set[str] = set()
+    for line in program.lines:
+        constants = {o.place.name for o in line.operands if o.place.kind == "constant"} - seen
+        seen |= constants
+        size = sum(program.graph.type(name).bytes for name in constants)
+        yield Layer(line.c, line.origin, line.kernel.name, line.macs, size)
+
+
+@contextmanager
+def compiled(
+    program: Program, optimize: Optimize, tell: Tell = lambda step: None
+) -> Iterator[tuple[Driver, toolchain.Compiler]]:
+    """The library of a program, compiled for this machine in a folder that is gone afterwards."""
+    compiler = toolchain.find(program.target)
+    files = generate(program, optimize)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        write(files, Path(scratch))
+        tell(f"compiling with {compiler.name}")
+        names = library_sources(files, optimize)
+        yield verification.drive(program, names, Path(scratch), compiler, optimize), compiler
+
+
+def verify(
+    graph: Graph,
+    target: Target,
+    *,
+    optimize: Optimize = "speed",
+    samples: Sequence[Mapping[str, Array]] | None = None,
+    tell: Tell = lambda step: None,
+) -> Verification:
+    """Compile the library and compare it with the simulator, on these samples or on random ones."""
+    program = compile_graph(graph, target)
+    with compiled(program, optimize, tell) as (driver, compiler):
+        samples = verification.random_samples(program) if samples is None else samples
+        return verification.verify(program, driver, compiler, samples, tell)
+
+
+def run(
+    graph: Graph,
+    target: Target,
+    samples: Sequence[Mapping[str, Array]],
+    *,
+    optimize: Optimize = "speed",
+    tell: Tell = lambda step: None,
+) -> list[dict[str, Array]]:
+    """The outputs of the compiled library for each sample."""
+    program = compile_graph(graph, target)
+    with compiled(program, optimize, tell) as (driver, _):
+        return [driver.run(program, sample) for sample in samples]
+
+
+def generate(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
     """Every file of the library, manifest included."""
-    files = render(program, optimize)
+    files = render(program, optimize, weights)
     files[f"{program.name}_selftest.c"] = selftest.render(program)
     manifest = {
         "edgekit": edgekit.__version__,
@@ -100,75 +197,34 @@ def generate(program: Program, optimize: Optimize) -> dict[str, bytes]:
         "macs": program.macs,
         "sha256": {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
     }
-    files["edgekit.manifest.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
+    files[publish.MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
     return dict(sorted(files.items()))
 
 
-def write(files: Mapping[str, bytes], folder: Path) -> None:
-    for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
+def library_sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
+    """What is compiled into the library."""
+    return [path for path in sources(files, optimize) if not path.endswith("_selftest.c")]
 
 
-def publish(files: Mapping[str, bytes], folder: Path) -> None:
-    """Put the files into the user's folder, each whole or not at all, and drop what an earlier build left."""
-    stale = _files_of_earlier_build(folder) - set(files)
-    for path, data in files.items():
-        destination = folder / path
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=destination.parent, prefix=".edgekit-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(name, 0o644)
-        os.replace(name, destination)
-    for path in stale:
-        (folder / path).unlink(missing_ok=True)
-
-
-def _files_of_earlier_build(folder: Path) -> set[str]:
-    """What the manifest in the folder lists, where the file is still as it was written."""
-    try:
-        listed = json.loads((folder / "edgekit.manifest.json").read_text(encoding="utf-8"))["sha256"]
-        return {
-            path
-            for path, digest in listed.items()
-            if ".." not in Path(path).parts
-            and not Path(path).is_absolute()
-            and hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()
-
-
-def measure(
+def compile_objects(
     program: Program,
     files: Mapping[str, bytes],
     folder: Path,
     compiler: toolchain.Compiler,
     optimize: Optimize,
-) -> toolchain.Sizes:
-    """Compile the library and read its exact sizes."""
-    names = [s for s in sources(files, optimize) if not s.endswith("_selftest.c")]
+) -> list[str]:
+    """Compile the library in its folder; the names of the object files."""
+    names = library_sources(files, optimize)
     flags = [*BASE_FLAGS, LEVEL[optimize], *program.target.cflags, "-I."]
     if compiler.family == "gcc":
         flags.append("-fcallgraph-info=su")
     compiler.run([*flags, "-c", *names], folder)
-    objects = [folder / (Path(n).stem + ".o") for n in names]
-    code, constants, writable = toolchain.section_sizes(objects)
+    return [Path(name).stem + ".o" for name in names]
+
+
+def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain.Sizes:
+    """The exact sizes of a compiled library."""
+    code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
     assert not writable, "generated code has no writable globals"
     stack = toolchain.stack_bound(sorted(folder.glob("*.ci")), f"{program.name}_run")
     return toolchain.Sizes(code, constants, stack)
-
-
-def has_compiler(target: Target) -> bool:
-    """Is there a compiler for this target?"""
-    try:
-        toolchain.find(target)
-    except EdgeKitError:
-        return False
-    return True
-
-
-def clean(folder: Path) -> None:
-    """Remove a folder of ours, whatever is in it."""
-    shutil.rmtree(folder, ignore_errors=True)

@@ -14,20 +14,22 @@ from edgekit.codegen.literal import elements, lines, stored
 from edgekit.codegen.program import Constant, Line, Program
 
 Optimize = Literal["size", "speed"]
+Weights = Literal["auto", "c", "bin"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
 
 
-def render(program: Program, optimize: Optimize) -> dict[str, bytes]:
-    """Path -> content of every file of the library, without the manifest."""
+def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
+    """Path -> content of every file of the library, without the manifest. `weights` become C text or a binary
+    that the assembler includes."""
     name = program.name
+    binary = weights == "bin" or (weights == "auto" and program.weight_bytes > BINARY_WEIGHTS)
     files = {
         f"{name}.h": _text("model.h.j2", program, optimize),
         f"{name}.c": _text("model.c.j2", program, optimize),
         f"{name}_weights.h": _text("weights.h.j2", program, optimize),
-        "CMakeLists.txt": _text("CMakeLists.txt.j2", program, optimize),
+        "CMakeLists.txt": _text("CMakeLists.txt.j2", program, optimize, binary),
     }
-    binary = program.weight_bytes > BINARY_WEIGHTS
     if binary:
         files[f"{name}_weights.S"] = _text("weights.S.j2", program, optimize)
     else:
@@ -70,7 +72,7 @@ def _half_ports(program: Program) -> bool:
     return any(p.type.dtype.c.startswith("ek_") for p in (*program.inputs, *program.outputs))
 
 
-def _text(template: str, program: Program, optimize: Optimize) -> str:
+def _text(template: str, program: Program, optimize: Optimize, binary: bool = False) -> str:
     ports = [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
     ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
     used = {o.place.name for line in program.lines for o in line.operands if o.place.kind == "input"}
@@ -100,6 +102,7 @@ def _text(template: str, program: Program, optimize: Optimize) -> str:
             guard=program.name.upper(),
             signature=", ".join([*ports, "void *arena"]),
             speed=optimize == "speed",
+            binary=binary,
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
             uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
             unused_inputs=[p for p in program.inputs if p.name not in used],
@@ -117,7 +120,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  # C, not HTML
+        autoescape=False,  # C, not HTML
     )
     environment.filters |= {
         "comment": _comment,

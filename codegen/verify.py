@@ -1,8 +1,9 @@
-"""Runs a compiled library here and compares it with the simulator, value by value; misuse of memory is caught too."""
+"""Runs a compiled library here and compares it with the simulator, value by value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,55 +11,128 @@ import numpy as np
 
 from edgekit import simulate
 from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Program
-from edgekit.codegen.render import Optimize, sources
+from edgekit.codegen.render import Optimize
 from edgekit.codegen.selftest import tolerance
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.errors import EdgeKitError, raise_all
+from edgekit.ir import Array, Type
+from edgekit.target import Target
 
-_LEVEL = {"size": "-Os", "speed": "-O3"}
+_SECONDS = 300
+_WHOSE_FAULT = "a fault of EdgeKit or of the compiler: please report it"
+LEVEL = {"size": "-Os", "speed": "-O3"}
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How close compiled code and simulator are in one output, over all samples."""
+
+    name: str
+    type: Type
+    max_error: float  # absolute
+    relative_error: float  # of the largest value that the simulator gives
+    exact: bool
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The largest difference between compiled code and simulator, over `samples` random inputs."""
+    """What was compared; that it exists says that every output was within its tolerance."""
 
     samples: int
-    max_error: float  # absolute, over all outputs
-    relative_error: float  # of the output's largest value
-    exact: bool
+    compiler: str
+    outputs: tuple[Agreement, ...]
+
+    @property
+    def max_error(self) -> float:
+        return max((o.max_error for o in self.outputs), default=0.0)
+
+    @property
+    def relative_error(self) -> float:
+        return max((o.relative_error for o in self.outputs), default=0.0)
+
+    @property
+    def exact(self) -> bool:
+        return all(o.exact for o in self.outputs)
+
+
+def why_not_here(target: Target) -> str:
+    """Why programs for this target cannot run on this machine; empty where they can."""
+    return "" if target.runner == "native" else f"target {target.name} cannot run on this machine"
+
+
+def drive(
+    program: Program, sources: Sequence[str], folder: Path, compiler: toolchain.Compiler, optimize: Optimize
+) -> Driver:
+    """Make a program that runs the library, from its sources or object files in `folder`."""
+    if reason := why_not_here(program.target):
+        raise EdgeKitError("E0503", reason)
+    return Driver([program], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags])
+
+
+def random_samples(program: Program, count: int = 3) -> list[Mapping[str, Array]]:
+    """Seeded inputs: the same in every verification."""
+    return [simulate.random_inputs(program.graph, seed) for seed in range(count)]
 
 
 def verify(
     program: Program,
-    files: Mapping[str, bytes],
-    folder: Path,
+    driver: Driver,
     compiler: toolchain.Compiler,
-    optimize: Optimize,
-    samples: int = 3,
+    samples: Sequence[Mapping[str, Array]],
+    tell: Tell = lambda step: None,
 ) -> Verification:
-    """Compile the library in `folder` (where its files are) with a driver, run it on seeded inputs, compare."""
-    names = [s for s in sources(files, optimize) if not s.endswith("_selftest.c")]
-    driver = Driver([program], names, folder, compiler, [_LEVEL[optimize], *program.target.cflags])
-    worst = relative = 0.0
-    exact = True
-    for seed in range(samples):
-        inputs = simulate.random_inputs(program.graph, seed)
+    """Run the compiled library on the samples and compare; E0601 names every output that is off."""
+    worst = {port.name: Agreement(port.name, port.type, 0.0, 0.0, True) for port in program.outputs}
+    for i, inputs in enumerate(samples):
+        tell(f"verifying, sample {i + 1} of {len(samples)}")
         expected = simulate.run(program.graph, inputs)
         found = driver.run(program, inputs)
+        faults = []
         for port in program.outputs:
             error, scale, same = compare(found[port.name], expected[port.name])
-            exact &= same
-            worst, relative = max(worst, error), max(relative, error / scale if scale else error)
+            known = worst[port.name]
+            worst[port.name] = Agreement(
+                port.name,
+                port.type,
+                max(known.max_error, error),
+                max(known.relative_error, error / scale if scale else error),
+                known.exact and same,
+            )
             if error > tolerance(port.type.dtype, expected[port.name]):
-                raise EdgeKitError(
-                    "E0601",
-                    f"the compiled code differs from the simulator by {error:.3g} in output {port.name}",
-                    f"seed {seed}, compiler {compiler.name}",
-                    "the library was not written; this is a fault of EdgeKit or of the compiler: please report it",
-                )
-    return Verification(samples, worst, relative, exact)
+                faults.append(_off(port.name, error, f"sample {i}, compiler {compiler.name}"))
+        raise_all(faults)
+    return Verification(len(samples), compiler.name, tuple(worst.values()))
+
+
+def self_test(program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler) -> None:
+    """Run the self-test that comes with the library, as a firmware would; E0601 where it fails."""
+    name = program.name
+    main = f"""#include "{name}.h"
+int {name}_selftest(void *arena);
+static unsigned char arena[{name.upper()}_ARENA_SIZE + 1] __attribute__((aligned({program.target.align})));
+int main(void)
+{{
+    return {name}_selftest(arena);
+}}
+"""
+    (folder / "selftest_main.c").write_text(main)
+    files = [*objects, f"{name}_selftest.c", "selftest_main.c"]
+    compiler.run([*FLAGS, *program.target.cflags, *files, "-o", "selftest"], folder)
+    try:
+        code = subprocess.run([folder / "selftest"], timeout=_SECONDS, check=False).returncode
+    except subprocess.TimeoutExpired:
+        raise EdgeKitError("E0602", f"the self-test of {name} did not end in {_SECONDS} s") from None
+    if code:
+        raise EdgeKitError(
+            "E0601", f"the self-test of {name} fails ({code})", f"compiler {compiler.name}", _WHOSE_FAULT
+        )
+
+
+def _off(output: str, error: float, where: str) -> EdgeKitError:
+    message = f"the compiled code differs from the simulator by {error:.3g} in output {output}"
+    return EdgeKitError("E0601", message, where, _WHOSE_FAULT)
 
 
 def compare(found: Array, expected: Array) -> tuple[float, float, bool]:

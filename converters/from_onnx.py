@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,17 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, defs, numpy_helper
 
 from edgekit.builder import Builder
-from edgekit.converters import onnx_file, onnx_ops
+from edgekit.converters import onnx_check, onnx_file, onnx_ops
+from edgekit.converters.onnx_check import (
+    FunctionKey,
+    domain_of,
+    function_key,
+    label,
+    operand_fault,
+    opsets_of,
+)
+from edgekit.converters.onnx_file import blame
+from edgekit.converters.onnx_functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, Graph, Node, Source, Type, Value
@@ -25,8 +36,14 @@ from edgekit.ops.reshape import Reshape
 Handler = Callable[..., Any]
 # Keywords by which a handler asks for more than inputs and attributes.
 _CONTEXT = ("opset", "outputs", "importer")
-_NEWEST = defs.onnx_opset_version()
-_OLDEST = 7
+FORMAT = "ONNX"
+SUFFIXES = (".onnx",)
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """ONNX files have no signature, but start with a small version and go on with a field of ModelProto."""
+    looks = head[:1] == b"\x08" and head[1:2] < b"\x40" and head[2:3] in b"\x12\x1a\x22\x28\x32\x3a\x42"
+    return (path.suffix.lower() in SUFFIXES and path.is_file()) or (looks and len(head) > 2)
 
 
 def convert(
@@ -39,11 +56,18 @@ def convert(
     """Convert a model. `shapes` binds dynamic dimensions, `constants` fixes inputs to values; a batch dimension
     that is not bound is 1."""
     source = Source(format="onnx")
-    if isinstance(model, Path):
-        model, source = onnx_file.load(model)
-    return Importer(model, shapes or {}, constants or {}).run(
-        name or onnx_file.model_name(model, source), source
-    )
+    # Hostile constants overflow and divide by zero while they fold; that is no news for a user.
+    with blame(""), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(model, Path):
+            path = model
+            model, source = onnx_file.load(path)
+            onnx_check.check(model)
+            onnx_file.load_external(model, path.parent)
+        else:
+            onnx_check.check(model)
+        name = name or onnx_file.model_name(model, source)
+        return Importer(model, shapes or {}, constants or {}).run(name, source)
 
 
 @cache
@@ -71,54 +95,44 @@ class Importer:
         self.shapes = shapes
         self.constants = constants
         self.builder = Builder()
-        self.opsets = {_domain(o.domain): o.version for o in model.opset_import}
-        self.functions = {(_domain(f.domain), f.name): f for f in model.functions}
+        self.opsets = opsets_of(model)
+        self.functions = {function_key(f): f for f in model.functions}
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
-        version = self.opsets.get("", 0)
-        if (
-            graph.node
-            and not _OLDEST <= version <= _NEWEST
-            and any(not _domain(n.domain) for n in graph.node)
-        ):
-            raise EdgeKitError(
-                "E0202",
-                f"opset {version} is not supported",
-                hint=f"export with opset {_OLDEST} to {_NEWEST}"
-                + ("; or update the onnx package" * (version > _NEWEST)),
-            )
-        raise_all(list(self._unsupported(graph.node)))
+        raise_all(list(self._unsupported(graph.node, self.opsets, set())))
         scope: dict[str, Tensor] = {}
         inputs = self._bind_inputs(graph, scope)
         self.import_nodes(graph.node, scope)
-        outputs = []
-        for value in graph.output:
-            if value.name not in scope:
-                raise EdgeKitError("E0401", f"output {value.name} is never computed")
-            outputs.append((value.name, scope[value.name]))
+        outputs = [(value.name, scope[value.name]) for value in graph.output if value.name in scope]
+        if len(outputs) < len(graph.output):
+            missing = next(value.name for value in graph.output if value.name not in scope)
+            raise EdgeKitError("E0205", f"output {missing} is not supported", "graph outputs")
         return self._finish(name, inputs, outputs, scope, source)
 
-    def _unsupported(self, nodes: Sequence[NodeProto], depth: int = 0) -> Iterator[EdgeKitError]:
-        """An error for each node without a handler or a function body, all at once."""
+    def _unsupported(
+        self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""
+    ) -> Iterator[EdgeKitError]:
+        """An error for each node without a handler or a function body, also in functions, all at once."""
         for i, node in enumerate(nodes):
-            key = (_domain(node.domain), node.op_type)
-            if key in handlers() or key in self.functions or _schema_function(node, self.opsets) is not None:
+            here = origin + label(node, i)
+            key = function_key(node)
+            if key[:2] in handlers() or has_schema_function(node, opsets):
                 continue
-            where = f"node {node.name or f'#{i}'}"
-            domain = f" of domain {node.domain}" if key[0] else ""
-            yield EdgeKitError(
-                "E0201",
-                f"unsupported op {node.op_type}{domain}",
-                where,
-                "docs/ops.md lists what is supported; simplify or replace the layer before export",
-            )
+            if key in self.functions:
+                body = self.functions[key]
+                if key not in seen:
+                    seen.add(key)
+                    yield from self._unsupported(body.node, {**opsets, **opsets_of(body)}, seen, here + "/")
+                continue
+            yield _unsupported_op(node, f"node {here}")
 
     def _bind_inputs(self, graph: GraphProto, scope: dict[str, Tensor]) -> list[str]:
-        for tensor in graph.initializer:
-            scope[tensor.name] = self.const(onnx_file.tensor(tensor), tensor.name)
-        for sparse in graph.sparse_initializer:
-            scope[sparse.values.name] = self.const(onnx_file.sparse(sparse), sparse.values.name)
+        given = {t.name: onnx_file.tensor(t) for t in graph.initializer}
+        given |= {t.values.name: onnx_file.sparse(t) for t in graph.sparse_initializer}
+        self.builder = Builder(given=sum(data.nbytes for data in given.values()))
+        for name, data in given.items():
+            scope[name] = self.const(data, name)
         inputs = []
         for value in graph.input:
             if value.name in scope and value.name not in self.constants:
@@ -139,81 +153,64 @@ class Importer:
     def const(self, data: Array, hint: str) -> Tensor:
         return Tensor(self.builder, self.builder.const(data, hint=hint))
 
-    def import_nodes(self, nodes: Sequence[NodeProto], scope: dict[str, Tensor], origin: str = "") -> None:
+    def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Tensor], origin: str = "") -> None:
         """Convert nodes in order; `scope` maps ONNX names to edges and receives the results."""
         for i, node in enumerate(nodes):
-            here = node.name or (node.output[0] if node.output else f"{node.op_type}#{i}")
-            self.builder.origin = f"{origin}/{here}" if origin else here
-            self._import_node(node, scope)
+            here = f"{origin}/{label(node, i)}" if origin else label(node, i)
+            self.builder.origin = here
+            with blame(f"node {here}"):
+                inputs = [scope[name] if name else None for name in node.input]
+                results = self._results(node, inputs, here)
+                for name, result in zip(node.output, results, strict=False):
+                    if name and result is not None:
+                        scope[name] = result
 
-    def _import_node(self, node: NodeProto, scope: dict[str, Tensor]) -> None:
-        origin = self.builder.origin
-        inputs: list[Tensor | None] = []
-        for name in node.input:
-            if name and name not in scope:
-                raise EdgeKitError(
-                    "E0401", f"{node.op_type} reads {name}, which nothing computes", f"node {origin}"
-                )
-            inputs.append(scope[name] if name else None)
-        key = (_domain(node.domain), node.op_type)
-        if key in handlers():
-            results = self._call(handlers()[key], node, inputs)
-        else:
-            body = self.functions.get(key) or _schema_function(node, self.opsets, inputs)
-            if body is None:
-                raise EdgeKitError("E0201", f"unsupported op {node.op_type}", f"node {origin}")
-            results = self._expand(body, node, inputs)
-        for name, result in zip(node.output, results, strict=False):
-            if name and result is not None:
-                scope[name] = result
+    def _results(
+        self, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
+    ) -> Sequence[Tensor | None]:
+        """What a node computes: by its handler, or by the body of the function that defines it."""
+        version = self.opsets.get(domain_of(node.domain), 1)
+        types = [None if x is None else x.type for x in inputs]
+        if fault := operand_fault(node, version, types):
+            raise EdgeKitError("E0401", f"{node.op_type}: {fault}")
+        key = function_key(node)
+        if key[:2] in handlers():
+            return self._call(handlers()[key[:2]], node, inputs, version)
+        body = self.functions.get(key) or schema_function(node, self.opsets, types)
+        if body is None:
+            raise _unsupported_op(node, f"node {origin}")
+        return self._expand(body, node, inputs, origin)
 
     def _call(
-        self, handler: Handler, node: NodeProto, inputs: Sequence[Tensor | None]
+        self, handler: Handler, node: NodeProto, inputs: Sequence[Tensor | None], version: int
     ) -> Sequence[Tensor | None]:
-        """Run a handler; whatever goes wrong in it is said of this node."""
-        origin = self.builder.origin
-        parameters = inspect.signature(handler).parameters
+        """Run a handler: inputs by position, attributes and context by keyword."""
+        signature = _signature(handler)
         keywords = {a.name: attribute_value(a) for a in node.attribute}
-        accepted = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
+        accepted = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
         for name in keywords:
             if name not in accepted or name in _CONTEXT:
-                raise EdgeKitError(
-                    "E0203", f"{node.op_type}: attribute {name} is not supported", f"node {origin}"
-                )
-        context = {
-            "opset": self.opsets.get(_domain(node.domain), 1),
-            "outputs": len(node.output),
-            "importer": self,
-        }
+                raise EdgeKitError("E0203", f"{node.op_type}: attribute {name} is not supported")
+        context = {"opset": version, "outputs": len(node.output), "importer": self}
         keywords |= {name: context[name] for name in _CONTEXT if name in accepted}
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]
         try:
-            inspect.signature(handler).bind(*inputs, **keywords)
+            signature.bind(*inputs, **keywords)
         except TypeError as error:
-            raise EdgeKitError("E0401", f"{node.op_type}: {error}", f"node {origin}") from None
-        try:
-            results = handler(*inputs, **keywords)
-        except EdgeKitError as error:
-            error.where = error.where or f"node {origin}"
-            raise
-        except Exception as error:  # a handler meets what an exporter (or a fuzzer) made; never a traceback
-            raise EdgeKitError(
-                "E0403", f"{node.op_type}: {error}", f"node {origin}", "is the model well formed?"
-            ) from error
+            raise EdgeKitError("E0401", f"{node.op_type}: {error}") from None
+        results = handler(*inputs, **keywords)
         return results if isinstance(results, tuple | list) else (results,)
 
     def _expand(
-        self, body: FunctionProto, node: NodeProto, inputs: Sequence[Tensor | None]
+        self, body: FunctionProto, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
     ) -> Sequence[Tensor | None]:
         """Import the body of a function in place of a node that calls it."""
         outer = self.opsets
-        self.opsets = outer | {_domain(o.domain): o.version for o in body.opset_import}
-        given = {a.name: a for a in body.attribute_proto} | {a.name: a for a in node.attribute}
+        self.opsets = outer | opsets_of(body)
         scope = {name: x for name, x in zip(body.input, inputs, strict=False) if x is not None}
-        nodes = [_bind_attributes(n, given, set(body.input) - set(scope)) for n in body.node]
         try:
-            self.import_nodes(nodes, scope, self.builder.origin)
+            self.import_nodes(bound_nodes(body, node, set(body.input) - set(scope)), scope, origin)
         finally:
             self.opsets = outer
         return [scope.get(name) for name in body.output]
@@ -236,8 +233,9 @@ class Importer:
                 self.builder.values[edge] = Value(tensor.type)
                 self.builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
             rename[edge] = public
+        public_names = set(rename.values())
         for onnx_name, tensor in scope.items():
-            if tensor.name not in taken and tensor.name not in rename and onnx_name not in rename.values():
+            if tensor.name not in taken and tensor.name not in rename and onnx_name not in public_names:
                 rename[tensor.name] = onnx_name
         graph = self.builder.graph(name, inputs, [tensor for tensor in rename][: len(outputs)], source)
         return _renamed(graph, rename)
@@ -267,6 +265,17 @@ def _renamed(graph: Graph, rename: Mapping[str, str]) -> Graph:
     )
 
 
+def _unsupported_op(node: NodeProto, where: str) -> EdgeKitError:
+    domain = f" of domain {node.domain}" if domain_of(node.domain) else ""
+    hint = "docs/ops.md lists what is supported; simplify or replace the layer before export"
+    return EdgeKitError("E0201", f"unsupported op {node.op_type}{domain}", where, hint)
+
+
+@cache
+def _signature(handler: Handler) -> inspect.Signature:
+    return inspect.signature(handler)
+
+
 def attribute_value(attribute: AttributeProto) -> Any:
     """An attribute as plain Python: str, int, float, tuple, numpy array or GraphProto."""
     if attribute.type == AttributeProto.TENSOR:
@@ -281,55 +290,3 @@ def attribute_value(attribute: AttributeProto) -> Any:
     if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS):
         return tuple(value)
     return value
-
-
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
-def _schema_function(
-    node: NodeProto, opsets: Mapping[str, int], inputs: Sequence[Tensor | None] | None = None
-) -> FunctionProto | None:
-    """The function body by which the ONNX specification defines an operator, where it has one. Some bodies depend
-    on the input types: `inputs` gives them; without, any body is good enough (the question is then only if)."""
-    domain = _domain(node.domain)
-    try:
-        schema = defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
-    except defs.SchemaError:
-        return None
-    if schema.has_function:
-        return schema.function_body  # type: ignore[no-any-return]
-    if not schema.has_context_dependent_function:
-        return None
-    if inputs is None:
-        return FunctionProto()
-    types = [b"" if x is None else _type_proto(x.type).SerializeToString() for x in inputs]
-    body = schema.get_context_dependent_function(node.SerializeToString(), types)
-    return FunctionProto.FromString(body) if body else None
-
-
-def _type_proto(type: Type) -> onnx.TypeProto:
-    element = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(type.dtype.numpy))
-    return onnx.helper.make_tensor_type_proto(element, type.shape)
-
-
-def _bind_attributes(node: NodeProto, given: Mapping[str, AttributeProto], absent: set[str]) -> NodeProto:
-    """A node of a function body with the caller's attributes; references to attributes that the caller left out
-    are dropped, and so are inputs it left out."""
-    bound = NodeProto()
-    bound.CopyFrom(node)
-    del bound.attribute[:]
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            if attribute.ref_attr_name in given:
-                bound.attribute.add().CopyFrom(given[attribute.ref_attr_name])
-                bound.attribute[-1].name = attribute.name
-        else:
-            copy = bound.attribute.add()
-            copy.CopyFrom(attribute)
-            if copy.type == AttributeProto.GRAPH:
-                inner = [_bind_attributes(n, given, absent) for n in copy.g.node]
-                del copy.g.node[:]
-                copy.g.node.extend(inner)
-    bound.input[:] = ["" if name in absent else name for name in node.input]
-    return bound

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from edgekit import suggest
 from edgekit.errors import EdgeKitError
 
 
@@ -31,11 +32,11 @@ def load(name: str) -> Target:
     path = Path(name)
     if path.suffix == ".toml":
         if not path.is_file():
-            raise EdgeKitError("E0105", f"no target file {name}")
+            raise EdgeKitError("E0106", f"no target file {name}")
         return parse(path.stem, path.read_text(encoding="utf-8"))
     file = files("edgekit.targets") / f"{name}.toml"
-    if not file.is_file():
-        raise EdgeKitError("E0105", f"unknown target {name}", hint=f"known: {', '.join(names())}")
+    if name not in names():
+        raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, names()))
     return parse(name, file.read_text(encoding="utf-8"))
 
 
@@ -49,17 +50,17 @@ def parse(name: str, text: str) -> Target:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise EdgeKitError("E0105", f"target {name}: {error}") from None
+        raise EdgeKitError("E0106", f"target {name}: {error}") from None
     known = {f.name for f in fields(Target)} - {"name"}
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
             raise EdgeKitError(
-                "E0105", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}"
+                "E0106", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}"
             )
         expected = type(getattr(Target(name), key))
         value = tuple(value) if isinstance(value, list) else value
         if not isinstance(value, expected):
-            raise EdgeKitError("E0105", f"target {name}: {key} should be a {expected.__name__}")
+            raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
         values[key] = value
     return Target(name, **values)

@@ -55,7 +55,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    for name in FOLDERS:
+    for name in (*FOLDERS, "examples"):  # links in edgekit/ lead to both
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
     return folder
@@ -106,6 +106,11 @@ def installation(
 
 def test_command_answers(installation: Installation) -> None:
     assert "Usage: edgekit" in installation.run("edgekit", "--help")
+
+
+def test_demo_works(installation: Installation) -> None:
+    found = json.loads(installation.run("edgekit", "demo", "--json"))
+    assert found["correct"] > 0.99 * found["images"]
 
 
 def test_each_stage_imports_and_finds_its_files(installation: Installation) -> None:

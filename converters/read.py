@@ -1,0 +1,73 @@
+"""A model file of any known format -> Graph: content decides, the suffix only says which reader to ask first.
+
+A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)` and
+`convert(path, shapes=, name=)`. Nothing lists the readers: a new front end is a new file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, cast
+
+from edgekit import converters
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+
+_PREFIX = "from_"
+_HEAD = 4096
+
+
+class Reader(Protocol):
+    """What a module from_<format>.py offers."""
+
+    FORMAT: str
+    SUFFIXES: tuple[str, ...]
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Is this file, which starts with these bytes, one of this format? A damaged one is, too."""
+        ...
+
+    def convert(
+        self, model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = ""
+    ) -> Graph:
+        """The graph of the model, not simplified yet."""
+        ...
+
+
+def read(path: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+    """Convert a model file of any format."""
+    head = first_bytes(path)
+    for reader in readers(path.suffix):
+        if reader.sniff(path, head):
+            return reader.convert(path, shapes=shapes, name=name)
+    what = "is a folder" if path.is_dir() else "is of no known format"
+    raise EdgeKitError("E0206", f"{path} {what}", hint=f"EdgeKit reads {', '.join(formats())}")
+
+
+def first_bytes(path: Path) -> bytes:
+    """The start of a plain file, or of nothing where it is a folder of a format that is one."""
+    try:
+        if path.is_dir():
+            return b""
+        if path.exists() and not path.is_file():
+            raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+
+
+def readers(suffix: str = "") -> Iterator[Reader]:
+    """All readers; the one that is named as the suffix comes first, before the others are even imported."""
+    names = sorted(m.name for m in pkgutil.iter_modules(converters.__path__) if m.name.startswith(_PREFIX))
+    names.sort(key=lambda name: name != _PREFIX + suffix.lstrip(".").lower())
+    for name in names:
+        yield cast(Reader, importlib.import_module(f"{converters.__name__}.{name}"))
+
+
+def formats() -> list[str]:
+    """Each format with its suffixes, for people."""
+    return [f"{reader.FORMAT} ({' '.join(reader.SUFFIXES)})" for reader in readers()]

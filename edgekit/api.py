@@ -1,0 +1,188 @@
+"""The verbs of EdgeKit in Python; `edgekit` exports them, and the command line only puts them into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from edgekit import arrays, difference, file, inspection, simulate
+from edgekit import target as target_files
+from edgekit.checkup import Checkup, doctor
+from edgekit.codegen import build as library
+from edgekit.codegen.build import Report
+from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.verify import Verification
+from edgekit.converters import read
+from edgekit.difference import Difference
+from edgekit.errors import EdgeKitError
+from edgekit.inspection import Inspection
+from edgekit.ir import Array, Graph
+from edgekit.passes.simplify import simplify
+from edgekit.target import Target
+
+__all__ = [
+    "Checkup",
+    "Difference",
+    "EdgeKitError",
+    "Graph",
+    "Inspection",
+    "Report",
+    "Target",
+    "Verification",
+    "build",
+    "convert",
+    "diff",
+    "doctor",
+    "inspect",
+    "list_targets",
+    "load",
+    "run",
+    "save",
+    "verify",
+]
+
+Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
+Inputs = (
+    Mapping[str, Array] | Array | str | PathLike[str]
+)  # by name, for the only input, or an .npz or .npy file
+Tell = Callable[[str], None]
+
+
+def _quiet(step: str) -> None:
+    """Progress that nobody wants to see."""
+
+
+def convert(model: Model, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+    """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
+    becomes the prefix of everything in the generated C."""
+    if isinstance(model, Graph):
+        graph, is_new = model, False
+    else:
+        path = Path(model)
+        is_new = not file.is_ek(path)
+        graph = simplify(read.read(path, shapes=shapes, name=name)) if is_new else file.load(path)
+    if shapes and not is_new:
+        raise EdgeKitError(
+            "E0103",
+            f"{graph.name} is converted already, its shapes are fixed",
+            hint="convert the model file again",
+        )
+    return graph.with_name(name) if name else graph
+
+
+def load(path: str | PathLike[str]) -> Graph:
+    """Read an .ek file."""
+    return file.load(Path(path))
+
+
+def save(graph: Graph, path: str | PathLike[str]) -> None:
+    """Write an .ek file, whole or not at all."""
+    file.save(graph, Path(path))
+
+
+def inspect(model: Model, *, target: str | Target = "host") -> Inspection:
+    """What is in a model, and the working memory that it needs on a target."""
+    return inspection.inspect(convert(model), _target(target))
+
+
+def build(
+    model: Model,
+    folder: str | PathLike[str] | None = None,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    weights: Weights = "auto",
+    verify: bool | None = None,
+    force: bool = False,
+    tell: Tell = _quiet,
+) -> Report:
+    """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
+    default one with the model's name. `verify`: False leaves the comparison out, True fails where it cannot
+    be done. `force` overwrites files that were changed or come from elsewhere. `tell` hears of progress."""
+    wanted = _target(target)
+    tell("reading the model")
+    graph = convert(model)
+    return library.build(
+        graph,
+        wanted,
+        None if folder is None else Path(folder),
+        optimize=optimize,
+        weights=weights,
+        check=verify,
+        force=force,
+        tell=tell,
+    )
+
+
+def run(
+    model: Model,
+    inputs: Inputs,
+    *,
+    target: str | Target | None = None,
+    optimize: Optimize = "speed",
+    tell: Tell = _quiet,
+) -> dict[str, Array]:
+    """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
+    dimension in front of an input's own counts samples, and then in front of the outputs, too."""
+    wanted = None if target is None else _target(target)
+    graph = convert(model)
+    given = _inputs(graph, inputs)
+    samples = arrays.samples(graph, given)
+    if wanted is None:
+        results = []
+        for i, sample in enumerate(samples):
+            tell(f"simulating sample {i + 1} of {len(samples)}")
+            results.append(simulate.run(graph, sample))
+    else:
+        results = library.run(graph, wanted, samples, optimize=optimize, tell=tell)
+    return arrays.together(graph, given, results)
+
+
+def verify(
+    model: Model,
+    *,
+    target: str | Target = "host",
+    inputs: Inputs | None = None,
+    optimize: Optimize = "speed",
+    tell: Tell = _quiet,
+) -> Verification:
+    """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
+    an output is further off than rounding explains."""
+    wanted = _target(target)
+    graph = convert(model)
+    samples = None if inputs is None else arrays.samples(graph, _inputs(graph, inputs))
+    return library.verify(graph, wanted, optimize=optimize, samples=samples, tell=tell)
+
+
+def diff(a: Model, b: Model, inputs: Inputs | None = None) -> Difference:
+    """How far two models are apart in the simulator, on these inputs or on seeded random ones: the outputs,
+    and the layers that have the same name in both."""
+    first, second = convert(a), convert(b)
+    if inputs is None:
+        samples = [simulate.random_inputs(first, seed) for seed in range(3)]
+    else:
+        samples = arrays.samples(first, _inputs(first, inputs))
+    return difference.diff(first, second, samples)
+
+
+def list_targets() -> tuple[Target, ...]:
+    """The targets that come with EdgeKit."""
+    return tuple(target_files.load(name) for name in target_files.names())
+
+
+def _target(target: str | Target) -> Target:
+    return target if isinstance(target, Target) else target_files.load(target)
+
+
+def _inputs(graph: Graph, inputs: Inputs) -> Mapping[str, Array]:
+    if isinstance(inputs, str | PathLike):
+        return arrays.load(Path(inputs), graph)
+    if isinstance(inputs, np.ndarray):
+        if len(graph.inputs) != 1:
+            names = ", ".join(graph.inputs)
+            raise EdgeKitError("E0108", f"{graph.name} takes several inputs by name: {names}")
+        return {graph.inputs[0]: inputs}
+    return inputs

@@ -1,0 +1,179 @@
+"""Arrays in files, .npz by input name or .npy for one input: checked against a graph, cut into samples."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from edgekit import atomic, suggest
+from edgekit.errors import EdgeKitError, raise_all
+from edgekit.ir import Array, DType, Graph, Type
+
+Arrays = Mapping[str, Array]
+# Zip files store a date; the oldest that they know makes equal arrays equal files.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def load(path: Path, graph: Graph) -> dict[str, Array]:
+    """The inputs of a graph from a file."""
+    content = _read(path)
+    if isinstance(content, dict):
+        return content
+    if len(graph.inputs) != 1:
+        names = ", ".join(graph.inputs)
+        raise EdgeKitError(
+            "E0108",
+            f"{path.name} holds one array, {graph.name} has {len(graph.inputs)} inputs",
+            hint=f"write an .npz with the keys {names}",
+        )
+    return {graph.inputs[0]: content}
+
+
+def _read(path: Path) -> Array | dict[str, Array]:
+    """An array, or arrays by name. Pickled objects are refused: they are programs."""
+    if not path.is_file():
+        reason = "it is no plain file" if path.exists() else "No such file or directory"
+        raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
+    try:
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return content
+        with content:
+            return {name: content[name] for name in content.files}
+    except OSError as error:
+        if error.strerror:
+            raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+        raise _no_arrays(path) from None
+    except (ValueError, EOFError, zipfile.BadZipFile, KeyError, NotImplementedError, SyntaxError) as error:
+        if "allow_pickle" in str(error):
+            raise EdgeKitError(
+                "E0404",
+                f"{path.name} holds pickled objects, which can run programs",
+                hint="save plain numeric arrays with numpy.savez",
+            ) from None
+        raise _no_arrays(path) from None
+
+
+def _no_arrays(path: Path) -> EdgeKitError:
+    return EdgeKitError(
+        "E0401", f"{path.name} is no .npz or .npy file, or is damaged", hint="numpy.savez makes one"
+    )
+
+
+def save(path: Path, arrays: Arrays) -> None:
+    """Write all arrays or nothing, a single one as .npy where the name says so. Same arrays, same bytes."""
+    check_destination(path, len(arrays))
+    if path.suffix.lower() == ".npy":
+        (array,) = arrays.values()
+        atomic.write(path, [_npy(array)])
+        return
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _DATE), _npy(array))
+    atomic.write(path, [buffer.getvalue()])
+
+
+def check_destination(path: Path, count: int) -> None:
+    """Refuse a file name that `save` cannot write; asked before the work is done."""
+    if path.suffix.lower() not in (".npz", ".npy"):
+        raise EdgeKitError("E0105", f"cannot write {path.name}: arrays go into .npz or .npy files")
+    if path.suffix.lower() == ".npy" and count != 1:
+        raise EdgeKitError("E0105", f"{path.name} takes one array, here are {count}", hint="write an .npz")
+
+
+def _npy(array: Array) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
+    """The inputs of each run. Arrays have the shape of their input, or a dimension in front that counts
+    samples; where that of the model is a batch of 1, it counts them itself."""
+    raise_all(list(_name_faults(graph, given)))
+    counts: dict[str, int | None] = {}
+    typed: dict[str, Array] = {}
+    faults: list[EdgeKitError] = []
+    for name in graph.inputs:
+        try:
+            typed[name], counts[name] = _as_samples(name, graph.type(name), np.asarray(given[name]))
+        except EdgeKitError as error:
+            faults.append(error)
+    raise_all(faults)
+    several = {name: count for name, count in counts.items() if count is not None}
+    if len(set(several.values())) > 1:
+        listed = ", ".join(f"{name}: {count}" for name, count in several.items())
+        raise EdgeKitError("E0108", f"inputs differ in the number of samples ({listed})")
+    total = next(iter(several.values()), 1)
+    return [{name: x if counts[name] is None else x[i] for name, x in typed.items()} for i in range(total)]
+
+
+def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
+    for name in given:
+        if name not in graph.inputs:
+            hint = suggest.hint(name, graph.inputs, "inputs")
+            yield EdgeKitError("E0108", f"{name} is no input of {graph.name}", hint=hint)
+    for name in graph.inputs:
+        if name not in given:
+            yield EdgeKitError("E0101", f"input {name} is missing", hint=f"{name} is {graph.type(name)}")
+
+
+def _as_samples(name: str, type: Type, array: Array) -> tuple[Array, int | None]:
+    """The array as [samples, *shape] with their number, or as it is with None where it is one sample."""
+    array = _typed(name, type, array)
+    if array.shape == type.shape:
+        return array, None
+    if array.shape[1:] == type.shape and array.ndim == type.rank + 1:
+        return array, len(array)
+    if type.rank and type.shape[0] == 1 and array.shape[1:] == type.shape[1:] and array.ndim == type.rank:
+        return array.reshape(len(array), *type.shape), len(array)
+    found = ",".join(map(str, array.shape))
+    raise EdgeKitError(
+        "E0102",
+        f"input {name} is [{found}], the model takes {type}",
+        hint="its first dimension may count samples; convert --shape binds another shape",
+    )
+
+
+def _typed(name: str, type: Type, array: Array) -> Array:
+    """The array in the input's element type: never converted, only narrow types get back the names that files
+    do not keep."""
+    wanted = type.dtype.numpy
+    if array.dtype == wanted:
+        return array
+    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize and wanted.kind == "V":
+        return array.view(wanted)
+    cast = f"save it as x.astype('{wanted}')" if wanted.isbuiltin else f"the model takes {type.dtype.value}"
+    try:
+        found = DType.of(array.dtype).value
+    except (KeyError, TypeError):
+        found = str(array.dtype)
+    raise EdgeKitError("E0102", f"input {name} is {found}, the model takes {type}", hint=cast)
+
+
+def together(graph: Graph, given: Arrays, results: Sequence[Arrays]) -> dict[str, Array]:
+    """The outputs of all runs: as they are for one sample, else joined as the inputs were."""
+    one = all(np.asarray(given[name]).shape == graph.type(name).shape for name in graph.inputs)
+    joined: dict[str, Array] = {}
+    for name in graph.outputs:
+        type = graph.type(name)
+        parts = [result[name] for result in results]
+        if one:
+            joined[name] = parts[0]
+        elif type.rank and type.shape[0] == 1 and _batched(graph, given):
+            joined[name] = (
+                np.concatenate(parts) if parts else np.empty((0, *type.shape[1:]), type.dtype.numpy)
+            )
+        else:
+            joined[name] = np.stack(parts) if parts else np.empty((0, *type.shape), type.dtype.numpy)
+    return joined
+
+
+def _batched(graph: Graph, given: Arrays) -> bool:
+    """Did the first dimension of the inputs itself count samples, rather than one in front of it?"""
+    return all(np.asarray(given[name]).ndim == graph.type(name).rank for name in graph.inputs)

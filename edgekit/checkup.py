@@ -1,0 +1,100 @@
+"""What is installed here: Python, packages, compilers, and what each target can do with them."""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from dataclasses import dataclass
+from importlib import metadata
+
+import edgekit
+from edgekit import target as target_files
+from edgekit.codegen import toolchain
+from edgekit.codegen.verify import why_not_here
+from edgekit.errors import EdgeKitError
+from edgekit.target import Target
+
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"](\w+)['\"])?")
+# Tools of people who change EdgeKit; nobody else misses them.
+_EXTRAS_FOR_DEVELOPERS = {"dev", "bench"}
+
+
+@dataclass(frozen=True)
+class Package:
+    """A Python package that EdgeKit uses."""
+
+    name: str
+    version: str  # empty where it is not installed
+    extra: str  # the extra that brings it, empty for those that every installation has
+
+
+@dataclass(frozen=True)
+class TargetStatus:
+    """What can be done for a target on this machine; C is written for all of them, everywhere."""
+
+    name: str
+    compiler: str  # empty: none, the C cannot be compiled and measured here
+    compiler_version: str
+    measures_stack: bool
+    runs_here: bool  # and so can be verified
+    hint: str
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """The state of an installation."""
+
+    edgekit: str
+    python: str
+    machine: str
+    packages: tuple[Package, ...]
+    targets: tuple[TargetStatus, ...]
+
+
+def doctor() -> Checkup:
+    """Look at this machine."""
+    return Checkup(
+        edgekit=edgekit.__version__,
+        python=platform.python_version(),
+        machine=f"{platform.system()} {platform.machine()}",
+        packages=tuple(_packages()),
+        targets=tuple(_status(target_files.load(name)) for name in target_files.names()),
+    )
+
+
+def _packages() -> list[Package]:
+    """The requirements that the installed EdgeKit states."""
+    found = []
+    for requirement in metadata.requires("edgekit") or ():
+        match = _REQUIREMENT.match(requirement)
+        assert match, f"requirement {requirement!r} has no name"
+        if match[2] not in _EXTRAS_FOR_DEVELOPERS:
+            found.append(Package(match[1], _version(match[1]), match[2] or ""))
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _status(target: Target) -> TargetStatus:
+    try:
+        compiler = toolchain.find(target)
+    except EdgeKitError as error:
+        return TargetStatus(target.name, "", "", False, False, error.hint)
+    reason = why_not_here(target)
+    return TargetStatus(
+        target.name, compiler.name, _first_line(compiler), compiler.family == "gcc", not reason, reason
+    )
+
+
+def _first_line(compiler: toolchain.Compiler) -> str:
+    """What a compiler says of itself."""
+    said = subprocess.run(
+        [*compiler.argv, "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    return said.stdout.partition("\n")[0]

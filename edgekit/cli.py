@@ -1,0 +1,334 @@
+"""The command line: words in, a call of edgekit.api, words out; nothing heavy is imported before its use."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from edgekit import console, settings
+from edgekit.errors import EdgeKitError, Exit
+
+_CLOSED_PIPE = 128 + 13  # as the shell reports a program that SIGPIPE ended
+_INTERRUPTED = 128 + 2
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="Turn a trained model into a small, readable C library, measured and verified before it is flashed.",
+    epilog="edgekit.toml in the working directory presets options: a table for each command; flags override.",
+)
+
+
+class Optimize(StrEnum):
+    """What the generated code is made for."""
+
+    SIZE = "size"
+    SPEED = "speed"
+
+
+class Weights(StrEnum):
+    """How constants are written."""
+
+    AUTO = "auto"
+    C = "c"
+    BIN = "bin"
+
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An .ek file, or a model file of any known format.")
+]
+Shapes = Annotated[
+    list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
+]
+Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
+TargetName = Annotated[str, typer.Option("--target", help="A target of `edgekit targets`, or a .toml file.")]
+Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def _output(metavar: str, help: str) -> Any:
+    return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+def _input(option: str, help: str) -> Any:
+    return typer.Option(option, metavar="X.NPZ", help=help)
+
+
+@app.callback(invoke_without_command=True)
+def edgekit(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of a bug; anywhere on the line.")
+    ] = False,
+) -> None:
+    if version:
+        from edgekit import __version__
+
+        console.out(f"edgekit {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        console.say(context.get_help())
+        raise typer.Exit(Exit.USAGE)
+    commands = [command.callback for command in app.registered_commands if command.callback]
+    known = {command.__name__: _options(command) for command in commands}
+    context.default_map = settings.presets(Path(settings.FILE), known)
+
+
+def _options(command: Callable[..., object]) -> dict[str, type]:
+    """The settings that presets may name: the options of a command, and the type of each."""
+    found: dict[str, type] = {}
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        if get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], type(typer.Option())):
+            continue
+        wanted = hint.__origin__
+        wanted = get_args(wanted)[0] if isinstance(wanted, UnionType) else wanted
+        is_list = get_origin(wanted) is list
+        found[name] = list if is_list else str if issubclass(wanted, str) else bool
+    return found
+
+
+@app.command()
+def inspect(
+    model: Model,
+    shape: Shapes = None,
+    target: TargetName = "host",
+    verbose: Verbose = False,
+    json: Json = False,
+) -> None:
+    """Show what is in a model: inputs, outputs, layers, parameters, MACs, working memory."""
+    from edgekit import api, report
+
+    graph = api.convert(model, shapes=settings.shapes(shape))
+    found = api.inspect(graph, target=target)
+    _emit("inspect", found, report.inspection(found, verbose=verbose), json)
+
+
+@app.command()
+def convert(
+    model: Model,
+    output: Annotated[str, _output("NET.EK", "Default: MODEL.ek, here.")] = "",
+    shape: Shapes = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Convert a model file to an .ek file: simplified, checked, ready for every other command."""
+    from edgekit import api, report
+
+    path = output or f"{name or Path(model).stem}.ek"
+    graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+    api.save(graph, path)
+    _emit("convert", {"file": path, "name": graph.name}, report.graph(graph, path), json)
+
+
+@app.command()
+def build(
+    model: Model,
+    output: Annotated[str, _output("FOLDER", "Default: the model's name.")] = "",
+    target: TargetName = "host",
+    optimize: Goal = Optimize.SPEED,
+    weights: Annotated[
+        Weights, typer.Option("--weights", help="As C text or as a binary; auto: by size.")
+    ] = Weights.AUTO,
+    verify: Annotated[
+        bool | None,
+        typer.Option(
+            "--verify/--no-verify", help="Insist on the comparison with the simulator, or leave it out."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
+    ] = False,
+    shape: Shapes = None,
+    name: Name = "",
+    verbose: Verbose = False,
+    json: Json = False,
+) -> None:
+    """Write a C library, compiled, measured and compared with the simulator before it is reported."""
+    from edgekit import api, report
+
+    with console.progress() as tell:
+        tell("reading the model")
+        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        found = api.build(
+            graph,
+            output or None,
+            target=target,
+            optimize=optimize.value,
+            weights=weights.value,
+            verify=verify,
+            force=force,
+            tell=tell,
+        )
+    _emit("build", found, report.build(found, verbose=verbose), json)
+    if found.unverified and verify is None:
+        console.say(f"note: the library is written, but not verified: {found.unverified}")
+
+
+@app.command()
+def run(
+    model: Model,
+    input: Annotated[str, _input("--input", "Arrays by input name, or one .npy.")],
+    output: Annotated[str, _output("Y.NPZ", "Write the outputs, do not print them.")] = "",
+    target: Annotated[
+        str, typer.Option("--target", help="Run compiled code for it; default: the simulator.")
+    ] = "",
+    optimize: Goal = Optimize.SPEED,
+    shape: Shapes = None,
+    json: Json = False,
+) -> None:
+    """Run a model on inputs from a file, in the simulator or as compiled code."""
+    from edgekit import api, arrays, report
+
+    with console.progress() as tell:
+        graph = api.convert(model, shapes=settings.shapes(shape))
+        if output:
+            arrays.check_destination(Path(output), len(graph.outputs))
+        found = api.run(graph, input, target=target or None, optimize=optimize.value, tell=tell)
+    if output:
+        arrays.save(Path(output), found)
+        _emit("run", {"file": output}, [f"{output}: {', '.join(found)}"], json)
+    else:
+        _emit("run", {"outputs": found}, report.outputs(found), json)
+
+
+@app.command()
+def verify(
+    model: Model,
+    target: TargetName = "host",
+    input: Annotated[str, _input("--input", "Default: seeded random inputs.")] = "",
+    optimize: Goal = Optimize.SPEED,
+    shape: Shapes = None,
+    json: Json = False,
+) -> None:
+    """Compile the library and compare it with the simulator; write nothing."""
+    from edgekit import api, report
+
+    with console.progress() as tell:
+        graph = api.convert(model, shapes=settings.shapes(shape))
+        found = api.verify(graph, target=target, inputs=input or None, optimize=optimize.value, tell=tell)
+    _emit("verify", found, report.verification(found), json)
+
+
+@app.command()
+def diff(
+    a: Model,
+    b: Model,
+    data: Annotated[str, _input("--data", "Default: seeded random inputs.")] = "",
+    shape: Shapes = None,
+    json: Json = False,
+) -> None:
+    """Compare two models on the same inputs: outputs, and the layers with the same name."""
+    from edgekit import api, report
+
+    first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
+    found = api.diff(first, second, data or None)
+    _emit("diff", found, report.difference(found), json)
+
+
+@app.command()
+def doctor(json: Json = False) -> None:
+    """Show what is installed here, and what each target can do with it."""
+    from edgekit import api, report
+
+    found = api.doctor()
+    _emit("doctor", found, report.checkup(found), json)
+
+
+@app.command()
+def demo(
+    output: Annotated[str, _output("FOLDER", "Keep what is made.")] = "",
+    json: Json = False,
+) -> None:
+    """Take a model that comes with EdgeKit all the way to compiled, verified C."""
+    from edgekit import demo as demonstration
+
+    found = demonstration.demo(Path(output) if output else None, console.quiet if json else console.out)
+    if json:
+        _emit("demo", found, [], json)
+
+
+@app.command()
+def targets(json: Json = False) -> None:
+    """List what libraries can be built for."""
+    from edgekit import api, report
+
+    found = api.list_targets()
+    _emit("targets", {"targets": found}, report.targets(found), json)
+
+
+def _emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:
+    """Print a result in the form that was asked for."""
+    from edgekit import report
+
+    console.out(report.as_json(command, result) if json else "\n".join(lines))
+
+
+# The class of all usage errors: newer typers carry their own copy of click, so it cannot be imported.
+_UsageProblem: type[Any] = typer.BadParameter.__mro__[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code. --debug may stand anywhere on it."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    ours = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in ours
+    words = [w for w in ours if w != "--debug"] + words[len(ours) :]
+    try:
+        return _run(words, debug=debug)
+    except console.ClosedPipeError:
+        return _CLOSED_PIPE
+
+
+def _run(words: Sequence[str], *, debug: bool) -> int:
+    try:
+        code = typer.main.get_command(app).main(words, prog_name="edgekit", standalone_mode=False)
+        return code if isinstance(code, int) else Exit.OK
+    except (typer.Abort, KeyboardInterrupt):
+        console.say("interrupted")
+        return _INTERRUPTED
+    except EdgeKitError as error:
+        return _fail(words, error)
+    except _UsageProblem as problem:
+        command = getattr(getattr(problem, "ctx", None), "command_path", "edgekit")
+        return _fail(words, EdgeKitError("E0100", problem.format_message(), hint=f"{command} --help"))
+    except OSError as error:
+        if debug:
+            traceback.print_exc()
+        where = f" {error.filename}" if error.filename else ""
+        return _fail(words, EdgeKitError("E0104", f"the system refuses{where}: {error.strerror or error}"))
+    except Exception as error:  # a bug of ours: a sentence, not a page
+        if debug:
+            traceback.print_exc()
+        return _fail(words, _bug(error))
+
+
+def _bug(error: Exception) -> EdgeKitError:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return EdgeKitError(
+        "E7001",
+        f"a bug of EdgeKit: {what:.300}",
+        f"{Path(place.filename).name}:{place.lineno}",
+        "please report it, with the model if you can; --debug shows more",
+    )
+
+
+def _fail(words: Sequence[str], error: EdgeKitError) -> int:
+    console.say_error(error)
+    if "--json" in words:
+        from edgekit import report
+
+        command = next((w for w in words if not w.startswith("-")), "")
+        console.out(report.errors_as_json(command, error))
+    return error.exit_code

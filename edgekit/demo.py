@@ -1,0 +1,90 @@
+"""`edgekit demo`: a trained model becomes C, is compiled, checked, and reads digits it has never seen."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+
+from edgekit import api, report
+from edgekit.ir import Array
+
+_DRAWN = (3, 5, 8)  # labels of the images that are shown
+_INK = " .:*#"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration found."""
+
+    folder: str  # empty: nothing was kept
+    size: api.Report
+    speed: api.Report
+    ran_on: str  # the compiler of the C that recognised the images, or the simulator
+    images: int
+    correct: int
+
+
+def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
+    """Convert, build both ways, verify, recognise; `out` hears the story. `folder` keeps the files."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _demo(folder, str(folder), out)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        return _demo(Path(scratch), "", out)
+
+
+def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
+    data = files("edgekit")
+    with as_file(data / "demo.onnx") as model, as_file(data / "demo.npz") as images:
+        with np.load(images, allow_pickle=False) as held_out:
+            x, labels = held_out["x"], held_out["label"]
+        out("A network that was trained to read digits, as ONNX, becomes a graph: simplified, checked.\n")
+        graph = api.convert(model, name="digits")
+    api.save(graph, folder / "digits.ek")
+    _tell(out, report.inspection(api.inspect(graph), verbose=False))
+
+    out("\nThe smallest library:\n")
+    size = api.build(graph, folder / "size", optimize="size")
+    _tell(out, report.build(_shown(size, kept), verbose=False))
+    out("\nThe fastest library, from the same kernels:\n")
+    speed = api.build(graph, folder / "speed", optimize="speed")
+    _tell(out, report.build(_shown(speed, kept), verbose=False))
+
+    target = "host" if speed.verification else None
+    ran_on = f"C, compiled with {speed.compiler}" if target else "the simulator"
+    scores = next(iter(api.run(graph, x, target=target).values()))
+    found = scores.reshape(len(labels), -1).argmax(axis=1)
+    correct = int((found == labels).sum())
+    out(f"\nImages that the network has never seen, recognised by {ran_on}:\n")
+    _tell(out, list(_drawn(x, labels, found)))
+    out(f"\n{correct} of {len(labels)} are right.")
+    if kept:
+        out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c.")
+    else:
+        out("\n`edgekit demo -o FOLDER` keeps the files. Your own model: `edgekit build MODEL`.")
+    return Demo(kept, size, speed, ran_on, len(labels), correct)
+
+
+def _tell(out: Callable[[str], None], lines: list[str]) -> None:
+    for line in lines:
+        out(f"    {line}")
+
+
+def _shown(built: api.Report, kept: str) -> api.Report:
+    """The report without the name of a folder that is about to vanish."""
+    return built if kept else replace(built, folder=Path(built.folder).name)
+
+
+def _drawn(images: Array, labels: Array, found: Array) -> Iterator[str]:
+    """Some images side by side, two characters a pixel, and what was recognised."""
+    indices = [int(np.flatnonzero(labels == label)[0]) for label in _DRAWN]
+    levels = np.rint(images[indices, 0] * (len(_INK) - 1)).astype(int)
+    for rows in levels.transpose(1, 0, 2):
+        yield "   ".join("".join(_INK[level] * 2 for level in row) for row in rows).rstrip()
+    width = 2 * images.shape[-1]
+    yield "   ".join(f"{found[i]}".center(width) for i in indices).rstrip()

@@ -1,0 +1,93 @@
+"""What is in a model: inputs, outputs, layers, parameters, multiply-accumulates, operators, memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from edgekit.codegen.program import compile_graph
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph, Source, Type
+from edgekit.target import Target
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One operator of the graph."""
+
+    name: str  # of its first result
+    origin: str  # the layer of the source model
+    op: str
+    output: Type
+    parameters: int  # elements of the constants that it reads
+    macs: int
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Working memory of the library for a target."""
+
+    target: str
+    bytes: int
+    lower_bound: int  # no plan needs less
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What is known of a graph before anything is generated."""
+
+    name: str
+    source: Source
+    inputs: Mapping[str, Type]
+    outputs: Mapping[str, Type]
+    layers: tuple[Layer, ...]
+    operators: Mapping[str, int]  # how often each is used
+    parameters: int
+    weight_bytes: int
+    macs: int
+    arena: Arena | None  # None: this target has no kernel for an operator, see `missing`
+    missing: str = ""
+
+
+def inspect(graph: Graph, target: Target) -> Inspection:
+    """Look at a graph; the arena is exact for this target."""
+    layers = tuple(_layers(graph))
+    constants = [data for _, data in graph.constants()]
+    arena, missing = None, ""
+    try:
+        plan = compile_graph(graph, target).arena
+        arena = Arena(target.name, plan.size, plan.lower_bound)
+    except EdgeKitError as error:
+        missing = error.message
+    return Inspection(
+        name=graph.name,
+        source=graph.source,
+        inputs={name: graph.type(name) for name in graph.inputs},
+        outputs={name: graph.type(name) for name in graph.outputs},
+        layers=layers,
+        operators=dict(Counter(sorted(layer.op for layer in layers)).most_common()),
+        parameters=sum(data.size for data in constants),
+        weight_bytes=sum(data.nbytes for data in constants),
+        macs=sum(layer.macs for layer in layers),
+        arena=arena,
+        missing=missing,
+    )
+
+
+def _layers(graph: Graph) -> list[Layer]:
+    layers = []
+    for node in graph.nodes:
+        types = [graph.type(name) for name in node.inputs]
+        constants = {name for name in node.inputs if graph.data(name) is not None}
+        layers.append(
+            Layer(
+                name=node.outputs[0],
+                origin=node.origin,
+                op=type(node.op).__name__,
+                output=graph.type(node.outputs[0]),
+                parameters=sum(graph.type(name).size for name in constants),
+                macs=node.op.macs(*types),
+            )
+        )
+    return layers

@@ -1,0 +1,211 @@
+"""Results as text for people and as JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from edgekit.api import Checkup, Difference, Graph, Inspection, Report, Target, Verification
+from edgekit.checkup import TargetStatus
+from edgekit.difference import Distance
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Type
+
+VERSION = 1  # of the JSON; raised when a script that reads it would break
+_MAX_SHOWN = 8  # elements of an output that a person gets to see
+
+
+def as_json(command: str, result: object) -> str:
+    """A result as one JSON object: the fields of the dataclass, and what is derived from them."""
+    content = plain(result)
+    content = content if isinstance(content, dict) else {"result": content}
+    return json.dumps({"version": VERSION, "command": command, **content}, indent=2, allow_nan=False)
+
+
+def errors_as_json(command: str, error: EdgeKitError) -> str:
+    """A failure as one JSON object."""
+    errors = [
+        {"code": e.code, "message": e.message, "where": e.where, "hint": e.hint} for e in (error, *error.also)
+    ]
+    return json.dumps({"version": VERSION, "command": command, "errors": errors}, indent=2)
+
+
+def plain(value: object) -> Any:
+    """A value in the types of JSON. What is no finite number is null."""
+    match value:
+        case Type():
+            return {"dtype": value.dtype.value, "shape": list(value.shape)}
+        case Enum():
+            return value.value
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+    if is_dataclass(value):
+        names = [f.name for f in fields(value)]
+        names += [n for n, member in vars(type(value)).items() if isinstance(member, property)]
+        return {name: plain(getattr(value, name)) for name in names}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Sequence):
+        return [plain(v) for v in value]
+    raise AssertionError(f"{type(value).__name__} has no form in JSON")
+
+
+def table(rows: Sequence[Sequence[object]], head: Sequence[str] = (), right: str = "") -> list[str]:
+    """Columns side by side; `right` marks those of numbers with >, others with <."""
+    cells = [[str(cell) for cell in row] for row in ([head] if head else []) + list(rows)]
+    if not cells:
+        return []
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    sides = right.ljust(len(widths), "<")
+    lines = ["  ".join(f"{c:{s}{w}}" for c, s, w in zip(row, sides, widths, strict=True)) for row in cells]
+    return [line.rstrip() for line in lines]
+
+
+def size(count: int | None) -> str:
+    """Bytes, exact."""
+    return "unknown" if count is None else f"{count:,} B"
+
+
+def graph(graph: Graph, path: str) -> list[str]:
+    """After convert."""
+    weights = sum(data.nbytes for _, data in graph.constants())
+    return [f"{path}: {graph.name}, {len(graph.nodes)} operators, {size(weights)} of weights"]
+
+
+def inspection(found: Inspection, *, verbose: bool) -> list[str]:
+    rows: list[tuple[object, ...]] = [("model", found.name)]
+    if found.source.file:
+        rows.append(("source", f"{found.source.file} ({found.source.format})"))
+    if found.source.producer:
+        rows.append(("made by", found.source.producer))
+    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
+    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    rows += [
+        ("parameters", f"{found.parameters:,} in {size(found.weight_bytes)}"),
+        ("MACs", f"{found.macs:,}"),
+    ]
+    if found.arena:
+        rows.append(
+            ("arena", _arena(found.arena.bytes, found.arena.lower_bound) + f", target {found.arena.target}")
+        )
+    else:
+        rows.append(("arena", f"unknown: {found.missing}"))
+    used = ", ".join(f"{name} {count}" for name, count in found.operators.items())
+    rows.append(("operators", f"{len(found.layers)}: {used}" if used else "none"))
+    lines = table(rows)
+    if verbose:
+        layers = [
+            (x.origin or x.name, x.op, x.output, f"{x.parameters:,}", f"{x.macs:,}") for x in found.layers
+        ]
+        lines += ["", *table(layers, ("layer", "operator", "output", "parameters", "MACs"), "<<<>>")]
+    return lines
+
+
+def _arena(actual: int, bound: int) -> str:
+    proof = "no plan needs less" if actual == bound else f"no plan needs less than {bound:,} B"
+    return f"{size(actual)}, {proof}"
+
+
+def build(found: Report, *, verbose: bool) -> list[str]:
+    made = f"{len(found.files)} files, target {found.target}, --optimize {found.optimize}"
+    rows: list[tuple[object, ...]] = [("library", f"{found.folder}: {made}")]
+    if found.code_bytes is None:
+        rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: not compiled"))
+    else:
+        other = (found.constant_bytes or 0) - found.weight_bytes
+        parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
+        rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
+    rows.append(("arena", _arena(found.arena_bytes, found.arena_lower_bound)))
+    rows.append(("stack", _stack(found)))
+    rows.append(("MACs", f"{found.macs:,}"))
+    checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
+    rows.append(("verified", checked))
+    lines = table(rows)
+    if verbose:
+        layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
+        lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
+    return lines
+
+
+def _stack(found: Report) -> str:
+    if found.stack_bytes is not None:
+        return f"at most {size(found.stack_bytes)}"
+    return f"unknown: {found.compiler} does not tell" if found.compiler else "unknown: not compiled"
+
+
+def verification(found: Verification) -> list[str]:
+    lines = [f"verified  {_verified(found)}"]
+    if len(found.outputs) > 1:
+        rows = [(x.name, x.type, _error(x.max_error), "yes" if x.exact else "no") for x in found.outputs]
+        lines += ["", *table(rows, ("output", "type", "largest error", "exact"), "<<>")]
+    return lines
+
+
+def _verified(found: Verification) -> str:
+    with_what = f"{found.compiler} against the simulator, {found.samples} samples"
+    if found.exact:
+        return f"bit by bit equal, {with_what}"
+    return f"largest error {found.max_error:.2g} ({found.relative_error:.2g} of the output), {with_what}"
+
+
+def difference(found: Difference) -> list[str]:
+    kinds = {"layer": found.layers, "output": found.outputs}
+    rows = [(kind, *_distance(d)) for kind, distances in kinds.items() for d in distances]
+    head = ("", "value", "type", "largest error", "SQNR")
+    return [*table(rows, head, "<<<>>"), "", f"{found.samples} samples" + ", all outputs equal" * found.exact]
+
+
+def _distance(d: Distance) -> tuple[object, ...]:
+    name = d.name if d.name == d.other else f"{d.name} / {d.other}"
+    return name, d.type, _error(d.max_error), "exact" if d.exact else f"{d.sqnr_db:.1f} dB"
+
+
+def _error(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def outputs(arrays: Mapping[str, Array]) -> list[str]:
+    """Outputs of a run, shortened where they are long."""
+    rows = []
+    for name, array in arrays.items():
+        shape = ",".join(map(str, array.shape))
+        flat = array.reshape(-1)
+        form = "{}" if array.dtype.kind in "biu" else "{:.6g}"
+        shown = " ".join(form.format(x) for x in flat[:_MAX_SHOWN].tolist())
+        more = f" ... ({flat.size:,} numbers, -o file.npz keeps them)" if flat.size > _MAX_SHOWN else ""
+        rows.append((name, f"[{shape}]", f"{shown}{more}"))
+    return table(rows)
+
+
+def targets(found: Sequence[Target]) -> list[str]:
+    rows = [(t.name, t.description, " ".join(t.isa), t.runner) for t in found]
+    return table(rows, ("target", "what it is", "kernels", "runs by"))
+
+
+def checkup(found: Checkup) -> list[str]:
+    lines = [f"edgekit {found.edgekit}, Python {found.python}, {found.machine}", ""]
+    rows = []
+    for package in found.packages:
+        missing = f"missing: pip install 'edgekit[{package.extra}]'" if package.extra else "missing"
+        rows.append((package.name, package.version or missing, package.extra or "core"))
+    lines += [*table(rows, ("package", "version", "part of")), ""]
+    able = [(t.name, ", ".join(_abilities(t)), t.compiler_version or t.hint) for t in found.targets]
+    return lines + table(able, ("target", "here it", "with"))
+
+
+def _abilities(status: TargetStatus) -> Iterator[str]:
+    yield "writes C"
+    if status.compiler:
+        yield "compiles"
+    if status.measures_stack:
+        yield "bounds the stack"
+    if status.runs_here:
+        yield "runs and verifies"

@@ -1,0 +1,14 @@
+"""Did you mean: the known name that a mistyped one is closest to."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def hint(name: str, known: Iterable[str], what: str = "known") -> str:
+    """A hint for a name that is not known: the closest one first, then all of them."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, 1, 0.5)
+    listed = f"{what}: {', '.join(names) or 'none'}"
+    return f"did you mean {close[0]}? {listed}" if close else listed
