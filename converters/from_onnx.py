@@ -1,4 +1,4 @@
-"""ONNX -> Graph. The handlers are in onnx_ops: functions named as the operators, keywords are the attributes."""
+"""ONNX -> Graph. Handlers are in onnx_ops: functions named as the operators, keywords are the attributes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, defs, numpy_helper
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 from edgekit.builder import Builder
 from edgekit.converters import onnx_check, onnx_file, onnx_ops
@@ -30,7 +30,7 @@ from edgekit.converters.onnx_file import blame
 from edgekit.converters.onnx_functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph, Node, Source, Type, Value
+from edgekit.ir import Array, Graph, Node, Source, Value
 from edgekit.ops.reshape import Reshape
 
 Handler = Callable[..., Any]
@@ -53,8 +53,8 @@ def convert(
     constants: Mapping[str, Array] | None = None,
     name: str = "",
 ) -> Graph:
-    """Convert a model. `shapes` binds dynamic dimensions, `constants` fixes inputs to values; a batch dimension
-    that is not bound is 1."""
+    """Convert a model. `shapes` binds dynamic dimensions, `constants` fixes inputs to values; a batch
+    dimension that is not bound is 1."""
     source = Source(format="onnx")
     # Hostile constants overflow and divide by zero while they fold; that is no news for a user.
     with blame(""), np.errstate(all="ignore"), warnings.catch_warnings():
@@ -72,8 +72,8 @@ def convert(
 
 @cache
 def handlers() -> Mapping[tuple[str, str], Handler]:
-    """(domain, operator) -> handler: every capitalised function of the modules of onnx_ops. A module states its
-    domain as DOMAIN where it is not the default one."""
+    """(domain, operator) -> handler: every capitalised function of the modules of onnx_ops. A module states
+    its domain as DOMAIN where it is not the default one."""
     found: dict[tuple[str, str], Handler] = {}
     for info in pkgutil.iter_modules(onnx_ops.__path__):
         module = importlib.import_module(f"{onnx_ops.__name__}.{info.name}")
@@ -161,9 +161,8 @@ class Importer:
             with blame(f"node {here}"):
                 inputs = [scope[name] if name else None for name in node.input]
                 results = self._results(node, inputs, here)
-                for name, result in zip(node.output, results, strict=False):
-                    if name and result is not None:
-                        scope[name] = result
+                named = zip(node.output, results, strict=False)
+                scope.update((name, x) for name, x in named if name and x is not None)
 
     def _results(
         self, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
@@ -223,12 +222,12 @@ class Importer:
         scope: Mapping[str, Tensor],
         source: Source,
     ) -> Graph:
-        """Give edges their ONNX names back; an output which is an input, a constant or another output is copied."""
+        """Give edges their ONNX names back; what is an input, a constant or another output too is copied."""
         rename: dict[str, str] = {}
         taken = set(inputs)
         for public, tensor in outputs:
             edge = tensor.name
-            if edge in taken or edge in rename or tensor.data is not None and public != edge:
+            if edge in taken or edge in rename or (tensor.data is not None and public != edge):
                 edge = self.builder.fresh(public)
                 self.builder.values[edge] = Value(tensor.type)
                 self.builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
@@ -237,7 +236,7 @@ class Importer:
         for onnx_name, tensor in scope.items():
             if tensor.name not in taken and tensor.name not in rename and onnx_name not in public_names:
                 rename[tensor.name] = onnx_name
-        graph = self.builder.graph(name, inputs, [tensor for tensor in rename][: len(outputs)], source)
+        graph = self.builder.graph(name, inputs, list(rename)[: len(outputs)], source)
         return _renamed(graph, rename)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,22 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, SparseTensorProto, TensorProto, ValueInfoProto, numpy_helper
 
-from edgekit.builder import MAX_ELEMENTS
+from edgekit.builder import absurd
+from edgekit.converters.onnx_check import messages
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Source, Type
 
+_MAX_FILE = 1 << 31  # as much as protobuf can hold
+_MAX_READS = 4  # of one file of external data
+
 
 def load(path: Path) -> tuple[ModelProto, Source]:
-    """A model with its external data, and where it came from."""
+    """A model without its external data, and where it came from."""
     try:
+        if path.exists() and not path.is_file():
+            raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
+        if path.stat().st_size >= _MAX_FILE:
+            raise EdgeKitError("E0402", f"{path.name} has 2 GiB or more", hint="export with external data")
         raw = path.read_bytes()
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
@@ -31,44 +39,70 @@ def load(path: Path) -> tuple[ModelProto, Source]:
         raise EdgeKitError("E0401", f"{path.name} is no ONNX file or is damaged") from None
     if not model.HasField("graph") or not model.graph.output:
         raise EdgeKitError("E0401", f"{path.name} holds no graph", hint="is it an ONNX model, complete?")
-    producer = " ".join(p for p in (model.producer_name, model.producer_version) if p)
-    source = Source(path.name, hashlib.sha256(raw).hexdigest(), "onnx", producer)
-    _load_external(model, path.parent)
-    return model, source
+    producer = " ".join(str(p) for p in (model.producer_name, model.producer_version) if p)
+    name = path.name.encode(errors="replace").decode()  # a file name need not be text
+    return model, Source(name, hashlib.sha256(raw).hexdigest(), "onnx", producer)
 
 
-def _load_external(model: ModelProto, folder: Path) -> None:
+def load_external(model: ModelProto, folder: Path) -> None:
     """Replace references to external data by the bytes: only plain files inside the model's own folder."""
-    for tensor in onnx.external_data_helper._get_all_tensors(model):
-        if tensor.data_location != TensorProto.EXTERNAL:
+    left: dict[Path, int] = {}  # a small model could read a large file over and over
+    for tensor in messages(model):
+        if not isinstance(tensor, TensorProto) or tensor.data_location != TensorProto.EXTERNAL:
             continue
-        info = {entry.key: entry.value for entry in tensor.external_data}
-        location = info.get("location", "")
-        path = folder / location
         where = f"tensor {tensor.name}"
-        if not location or Path(location).is_absolute() or ".." in Path(location).parts:
-            raise EdgeKitError("E0404", f"external data {location!r} is outside the model's folder", where)
-        if any(p.is_symlink() for p in [path, *path.parents] if p.is_relative_to(folder) and p != folder):
-            raise EdgeKitError("E0404", f"external data {location!r} is a link", where, "copy the file")
-        if not path.is_file():
-            raise EdgeKitError(
-                "E0104", f"external data {location!r} is missing", where, f"expected beside the model"
-            )
-        try:
-            offset, length = int(info.get("offset", 0)), int(info.get("length", -1))
-        except ValueError:
-            raise EdgeKitError("E0401", "offset or length of external data is no number", where) from None
+        info = {entry.key: entry.value for entry in tensor.external_data}
+        path = _external_path(folder, info.get("location", ""), where)
         size = path.stat().st_size
-        length = size - offset if length < 0 else length
-        if offset < 0 or offset + length > size:
-            raise EdgeKitError(
-                "E0401", f"external data ends at {offset + length}, {location!r} has {size} bytes", where
-            )
-        with path.open("rb") as file:
-            file.seek(offset)
-            tensor.raw_data = file.read(length)
+        offset, length = _external_range(info, size, where)
+        _check_dims(tensor.dims, where)
+        if length > 8 * math.prod(tensor.dims):
+            raise EdgeKitError("E0401", f"{length} bytes are too many for {list(tensor.dims)}", where)
+        left[path] = left.get(path, _MAX_READS * size) - length
+        if left[path] < 0:
+            raise EdgeKitError("E0404", f"external data {path.name!r} are read over and over", where)
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                tensor.raw_data = file.read(length)
+        except OSError as error:
+            raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}", where) from None
         tensor.data_location = TensorProto.DEFAULT
         del tensor.external_data[:]
+
+
+def _external_path(folder: Path, location: str, where: str) -> Path:
+    """The file of external data, if it is a plain one inside the folder."""
+    if not location or Path(location).is_absolute() or ".." in Path(location).parts:
+        raise EdgeKitError("E0404", f"external data {location!r} are outside of the model's folder", where)
+    path = folder.resolve() / location
+    try:
+        if path.resolve() != path:
+            raise EdgeKitError(
+                "E0404", f"external data {location!r} are behind a link", where, "copy the file"
+            )
+        if path.exists() and not path.is_file():
+            raise EdgeKitError("E0404", f"external data {location!r} are no plain file", where)
+        found = path.is_file()
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have
+        found = False
+    if not found:
+        hint = "the file belongs beside the model"
+        raise EdgeKitError("E0104", f"external data {location[:100]!r} are missing", where, hint)
+    return path
+
+
+def _external_range(info: Mapping[str, str], size: int, where: str) -> tuple[int, int]:
+    """Offset and length of external data in a file of this size."""
+    try:
+        offset = int(info.get("offset", 0))
+        length = int(info.get("length", size - offset))
+    except ValueError:
+        raise EdgeKitError("E0401", "offset or length of external data is no number", where) from None
+    if offset < 0 or length < 0 or offset + length > size:
+        message = f"external data from {offset} to {offset + length} of a file of {size} bytes"
+        raise EdgeKitError("E0401", message, where)
+    return offset, length
 
 
 def model_name(model: ModelProto, source: Source) -> str:
@@ -81,28 +115,60 @@ def tensor(proto: TensorProto) -> Array:
     where = f"tensor {proto.name}"
     if proto.data_type in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
         raise EdgeKitError("E0204", f"tensors of {_type_name(proto.data_type)} are not supported", where)
-    if any(d < 0 for d in proto.dims) or math.prod(proto.dims) > MAX_ELEMENTS:
-        raise EdgeKitError("E0402", f"shape {list(proto.dims)[:8]} is absurd", where)
-    try:
+    if proto.data_location == TensorProto.EXTERNAL:  # to_array would look for them in the current folder
+        raise EdgeKitError("E0404", "external data need a model file beside them", where, "convert the file")
+    _check_dims(proto.dims, where)
+    with blame(where):
         array = numpy_helper.to_array(proto)
+    if array.shape != tuple(proto.dims):
+        raise EdgeKitError(
+            "E0401", f"shape {list(proto.dims)} holds data of shape {list(array.shape)}", where
+        )
+    if array.dtype == np.bool_:
+        return np.asarray(array.view(np.uint8) != 0)  # numpy trusts that a bool is 0 or 1
+    try:
         DType.of(array.dtype)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise EdgeKitError("E0401", f"the data do not match the type: {error}", where) from None
+    except KeyError:
+        raise EdgeKitError(
+            "E0204", f"tensors of {_type_name(proto.data_type)} are not supported", where
+        ) from None
     return array
 
 
 def sparse(proto: SparseTensorProto) -> Array:
     """A sparse tensor, made dense."""
+    where = f"tensor {proto.values.name}"
     values, indices = tensor(proto.values), tensor(proto.indices)
     shape = tuple(proto.dims)
-    if any(d < 0 for d in shape) or math.prod(shape) > MAX_ELEMENTS:
-        raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", f"tensor {proto.values.name}")
-    flat = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), shape)
-    if flat.size != values.size or (flat.size and not 0 <= flat.min() <= flat.max() < math.prod(shape)):
-        raise EdgeKitError("E0401", "sparse indices are outside the tensor", f"tensor {proto.values.name}")
-    dense = np.zeros(math.prod(shape), values.dtype)
-    dense[flat] = values
+    _check_dims(shape, where)
+    with blame(where):
+        flat = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), shape)
+        if flat.size != values.size or flat.dtype != np.int64 or (flat.size and flat.min() < 0):
+            raise EdgeKitError("E0401", "sparse indices do not fit the tensor", where)
+        dense = np.zeros(math.prod(shape), values.dtype)
+        dense[flat] = values.reshape(-1)
     return dense.reshape(shape)
+
+
+@contextmanager
+def blame(where: str) -> Iterator[None]:
+    """Whatever goes wrong inside is said of this part of the model, which any exporter, or a fuzzer, may have
+    made. The first exception stays attached for those who look for the reason."""
+    try:
+        yield
+    except EdgeKitError as error:
+        error.where = error.where or where
+        raise
+    except MemoryError as error:
+        raise EdgeKitError("E0402", "takes more memory than there is", where) from error
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        raise EdgeKitError("E0403", text[:300], where, "is the model well formed?") from error
+
+
+def _check_dims(dims: Sequence[int], where: str) -> None:
+    if absurd(dims):
+        raise EdgeKitError("E0402", f"shape {list(dims)[:8]} is absurd", where)
 
 
 def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
@@ -119,40 +185,40 @@ def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
         raise EdgeKitError(
             "E0204", f"inputs of {_type_name(proto.elem_type)} are not supported", f"input {value.name}"
         ) from None
+    dims = proto.shape.dim if proto.HasField("shape") else None
+    # Some exporters write -1 where they mean a dynamic dimension.
     known = (
-        [d.dim_value if d.HasField("dim_value") else None for d in proto.shape.dim]
-        if proto.HasField("shape")
-        else None
+        None
+        if dims is None
+        else [d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None for d in dims]
     )
+    text = "..." if known is None else ",".join("?" if k is None else str(k) for k in known)
     if bound is not None:
-        if known is not None and (
-            len(bound) != len(known)
-            or any(k is not None and k != b for k, b in zip(known, bound, strict=True))
-        ):
-            text = ",".join("?" if k is None else str(k) for k in known)
-            raise EdgeKitError(
-                "E0103", f"shape {list(bound)} does not fit input {value.name}, which is [{text}]"
-            )
-        result = Type(dtype, tuple(int(b) for b in bound))
-    else:
-        if known and known[0] is None:
-            known[0] = 1  # the batch
-        if known is None or any(k is None for k in known):
-            text = ",".join("?" if k is None else str(k) for k in known) if known is not None else "..."
-            raise EdgeKitError(
-                "E0302",
-                f"input {value.name} has a dynamic shape [{text}]",
-                hint=f"bind it: --shape {value.name}={text.replace('?', 'N')}",
-                inputs=(value.name,),
-            )
-        result = Type(dtype, tuple(k for k in known if k is not None))
-    if any(d < 0 for d in result.shape) or result.size > MAX_ELEMENTS:
-        raise EdgeKitError("E0402", f"shape {list(result.shape)[:8]} is absurd", f"input {value.name}")
-    return result
+        fits = known is None or (len(bound) == len(known) and all(map(_fits, known, bound)))
+        if not fits or absurd(bound):
+            message = f"shape {list(bound)[:8]} does not fit input {value.name}, which is [{text}]"
+            raise EdgeKitError("E0103", message)
+        return Type(dtype, tuple(int(b) for b in bound))
+    if known and known[0] is None:
+        known[0] = 1  # the batch
+    if known is None or None in known:
+        raise EdgeKitError(
+            "E0302",
+            f"input {value.name} has a dynamic shape [{text}]",
+            hint=f"bind it: --shape {value.name}={text.replace('?', 'N')}",
+            inputs=(value.name,),
+        )
+    shape = tuple(k for k in known if k is not None)
+    _check_dims(shape, f"input {value.name}")
+    return Type(dtype, shape)
+
+
+def _fits(known: int | None, bound: int) -> bool:
+    return known is None or known == bound
 
 
 def _type_name(data_type: int) -> str:
     try:
-        return TensorProto.DataType.Name(data_type).lower()
+        return str(TensorProto.DataType.Name(data_type)).lower()
     except ValueError:
         return f"type {data_type}"
