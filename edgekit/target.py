@@ -20,7 +20,7 @@ class Target:
     name: str
     description: str = ""
     isa: tuple[str, ...] = ("ref",)
-    align: int = 16  # of tensors in the arena, in bytes
+    align: int = 8  # of tensors in the arena, in bytes: that of the widest element that its kernels load
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
     runner: str = "native"
