@@ -94,11 +94,13 @@ static inline int ek_signbit_f64(double x)
     return (int)(ek_bits_f64(x) >> 63);
 }
 
+/* |x|. Exact. */
 static inline float ek_fabs_f32(float x)
 {
     return ek_from_bits_f32(ek_bits_f32(x) & 0x7FFFFFFFu);
 }
 
+/* |x|. Exact. */
 static inline double ek_fabs_f64(double x)
 {
     return ek_from_bits_f64(ek_bits_f64(x) & 0x7FFFFFFFFFFFFFFFu);

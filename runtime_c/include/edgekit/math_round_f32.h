@@ -4,7 +4,7 @@
 
 #include "edgekit/bits.h"
 
-/* Towards zero. From 2^23 on every float is whole; below, the value fits an int32. */
+/* Towards zero. Exact. From 2^23 on every float is whole; below, the value fits an int32. */
 static inline float ek_trunc_f32(float x)
 {
     const int small = ek_fabs_f32(x) < 8388608.0f; /* false for NaN */
@@ -12,19 +12,21 @@ static inline float ek_trunc_f32(float x)
     return ek_select_f32(small, whole, x);
 }
 
+/* Down. Exact. */
 static inline float ek_floor_f32(float x)
 {
     const float t = ek_trunc_f32(x);
     return ek_copysign_f32(t - ek_select_f32(t > x, 1.0f, 0.0f), x);
 }
 
+/* Up. Exact. */
 static inline float ek_ceil_f32(float x)
 {
     const float t = ek_trunc_f32(x);
     return ek_copysign_f32(t + ek_select_f32(t < x, 1.0f, 0.0f), x);
 }
 
-/* To the nearest integer, ties to even: adding 2^23 pushes the fraction out by the rounding of the addition. */
+/* To the nearest integer, ties to even. Exact: adding 2^23 pushes the fraction out, rounded. */
 static inline float ek_round_even_f32(float x)
 {
     const float a = ek_fabs_f32(x);
@@ -32,20 +34,21 @@ static inline float ek_round_even_f32(float x)
     return ek_select_f32(a < 8388608.0f, whole, x);
 }
 
-/* As numpy.minimum and numpy.maximum: NaN if either is NaN. */
+/* The lesser, as numpy.minimum: NaN if either is NaN. Exact. */
 static inline float ek_fmin_f32(float x, float y)
 {
     const int first = (x < y) | (x != x);
     return first ? x : y;
 }
 
+/* The greater, as numpy.maximum: NaN if either is NaN. Exact. */
 static inline float ek_fmax_f32(float x, float y)
 {
     const int first = (x > y) | (x != x);
     return first ? x : y;
 }
 
-/* x - y * trunc(x / y), exact, as fmodf of C: the sign of x; NaN if x is infinite or y is 0.
+/* x - y * trunc(x / y), as fmodf of C: the sign of x; NaN if x is infinite or y is 0. Exact.
  * Long division in base 256: at most 35 steps, one 32-bit remainder each. */
 static inline float ek_fmod_f32(float x, float y)
 {
@@ -89,7 +92,7 @@ static inline float ek_fmod_f32(float x, float y)
 #define EK_SQRT_F32_BUILTIN 0
 #endif
 
-/* The correctly rounded square root in float and integer operations; branch-free. */
+/* The square root in float and integer operations, branch-free. Correctly rounded. */
 static inline float ek_sqrt_portable_f32(float x)
 {
     /* x = m * 2^(2h), 1 <= m < 4; a subnormal is first made normal. */
@@ -120,7 +123,7 @@ static inline float ek_sqrt_portable_f32(float x)
     return ek_select_f32(x == 0.0f, x, s);
 }
 
-/* Correctly rounded; NaN below zero, -0 for -0. */
+/* The square root; NaN below zero, -0 for -0. Correctly rounded. */
 static inline float ek_sqrt_f32(float x)
 {
 #if EK_SQRT_F32_BUILTIN
@@ -130,7 +133,7 @@ static inline float ek_sqrt_f32(float x)
 #endif
 }
 
-/* 1 / sqrt(x). */
+/* 1 / sqrt(x). Error below 1.50 ULP. */
 static inline float ek_rsqrt_f32(float x)
 {
     return 1.0f / ek_sqrt_f32(x);

