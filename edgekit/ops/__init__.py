@@ -106,8 +106,13 @@ class Op:
     linear_axis: ClassVar[int | None] = None
 
     def changes_nothing(self, *ins: Type) -> bool:
-        """Is the result the first operand as it is? Asked only where their types are equal."""
+        """Are the elements of the result those of the first operand, in order? Asked only where both have as
+        many, of one type."""
         return False
+
+    def padded(self, pads: tuple[int, int, int, int]) -> Op | None:
+        """The operator for an image without the border of zeros that it has (top, left, bottom, right)."""
+        return None
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         """The operator for operands that are stored with their dimensions in another order: `ins` says how each

@@ -30,8 +30,8 @@ class Layout:
 
     @property
     def is_plain(self) -> bool:
-        """Is the value stored as it is, up to a reshape?"""
-        order = [d for group in self.dims for d in group if self.shape[d] != 1]
+        """Is the value stored as it is, up to a reshape? Dimensions of size 1 count: they may grow."""
+        order = [d for group in self.dims for d in group]
         return order == sorted(order)
 
     def axis(self, dim: int) -> int | None:

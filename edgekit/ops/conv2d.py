@@ -15,6 +15,9 @@ from edgekit.ops._integer import centred, requantize_sums
 from edgekit.ops.matmul import wrapping
 
 
+Pads = tuple[int, int, int, int]
+
+
 @dataclass(frozen=True)
 class Window:
     """How a kernel of `size` (h, w) slides over an image; `pads` are top, left, bottom, right."""
@@ -69,6 +72,11 @@ def limits(dtype: DType, lo: float, hi: float) -> dict[str, Param]:
     return {"lo": lo, "hi": hi} if dtype.is_float else {"lo": 0, "hi": (1 << max(dtype.bits, 32)) - 1}
 
 
+def add_pads(a: Pads, b: Pads) -> Pads:
+    """The border of a border."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]
+
+
 @dataclass(frozen=True)
 class Conv2d(Op):
     """Operands: x [N, H, W, C], w [O, kh, kw, C / groups], b [O]. Depthwise is groups = C."""
@@ -84,6 +92,9 @@ class Conv2d(Op):
 
     def window(self, w: Type) -> Window:
         return Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
+
+    def padded(self, pads: tuple[int, int, int, int]) -> Op | None:
+        return replace(self, pads=add_pads(self.pads, pads))
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import compute_type
 from edgekit.ops.arithmetic import Add, Mul
 
@@ -65,3 +66,8 @@ class Cumulative(Op):
                 inplace=(0,),
             )
         ]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        (x,) = ins
+        axis = x.axis(self.axis)
+        return None if axis is None else stored(replace(self, axis=axis), ins, [x])

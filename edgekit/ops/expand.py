@@ -40,3 +40,6 @@ class Expand(Op):
         x = ins[0].extended(len(self.shape))
         y = x.resized(self.shape)
         return Moved(Expand(y.shape), (Want(ins[0], x.shape),), (y,))
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return True

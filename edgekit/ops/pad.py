@@ -75,3 +75,6 @@ class Pad(Op):
                     return None
                 before[axis], after[axis], y = first, last, y.with_size(i, first + n + last)
         return stored(Pad(tuple(before), tuple(after)), [x, plain(value.value_shape)], [y])
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return True  # where the sizes agree there is no border

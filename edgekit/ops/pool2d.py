@@ -11,10 +11,8 @@ from edgekit import fixed
 from edgekit.ir import Array, DType, Quant, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of
-from edgekit.ops.conv2d import Window
+from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
-
-Pads = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -111,6 +109,16 @@ class Pool2d(Op):
                 expr=formula(kind, dtype),
             )
         ]
+
+    def padded(self, pads: Pads) -> Op | None:
+        """Zeros do not change a sum; a mean counts them."""
+        if self.kind == "max":
+            return None
+        counted = add_pads(self.counted, pads) if self.kind == "mean" else self.counted
+        return replace(self, pads=add_pads(self.pads, pads), counted=counted)
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return self.size == (1, 1) and self.pads == (0, 0, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -27,4 +27,4 @@ class Reshape(Op):
         return [View(outs[0], ins[0])]
 
     def changes_nothing(self, *ins: Type) -> bool:
-        return True  # the shapes are equal
+        return True

@@ -64,3 +64,6 @@ class Slice(Op):
                     return None
                 starts[axis], steps[axis], y = start, step, y.with_size(i, size)
         return stored(Slice(tuple(starts), tuple(steps), y.shape), ins, [y])
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return all(step > 0 or n == 1 for step, n in zip(self.steps, self.shape, strict=True))

@@ -37,6 +37,9 @@ class Transpose(Op):
         shape = y.type.shape
         return copy(x, y, shape, tuple(strides[p] for p in self.perm), contiguous(shape))
 
+    def changes_nothing(self, *ins: Type) -> bool:
+        return moves_nothing(ins[0].shape, self.perm)
+
 
 def moves_nothing(shape: Sequence[int], perm: Sequence[int]) -> bool:
     """Does the order of the dimensions larger than 1 stay, so that the transpose is a reshape?"""

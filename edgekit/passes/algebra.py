@@ -9,9 +9,10 @@ from edgekit.ir import Graph, Node
 from edgekit.ops import Op
 from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Pow, Sub
 from edgekit.ops.concat import Concat
+from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import integer_range
 from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose, moves_nothing
+from edgekit.ops.transpose import Transpose
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.match import constant_operand, number
 
@@ -22,11 +23,18 @@ def algebra(graph: Graph) -> Graph:
 
 
 def nothing_changes(edit: Edit, node: Node) -> Sequence[str] | None:
-    """Reshapes to the same shape, empty pads, full slices, concatenations of one."""
-    if not node.inputs or len(node.outputs) != 1 or edit.type(node.inputs[0]) != edit.type(node.outputs[0]):
+    """Reshapes to the same shape, empty borders, full slices, concatenations of one: gone. A transpose that
+    moves nothing, or a sum over a dimension of size 1: a reshape, which costs nothing."""
+    if not node.inputs or len(node.outputs) != 1:
         return None
-    types = [edit.type(name) for name in node.inputs]
-    return (node.inputs[0],) if node.op.changes_nothing(*types) else None
+    x, y = edit.type(node.inputs[0]), edit.type(node.outputs[0])
+    if (x.dtype, x.quant, x.size) != (y.dtype, y.quant, y.size):
+        return None
+    if not node.op.changes_nothing(*(edit.type(name) for name in node.inputs)):
+        return None
+    if x.shape == y.shape:
+        return (node.inputs[0],)
+    return None if isinstance(node.op, Reshape) else edit.add(Reshape(y.shape), node.inputs[0])
 
 
 # x op c = x, for the constant c on the right.
@@ -82,13 +90,6 @@ def transpose_of_transpose(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(Transpose(tuple(before.op.perm[p] for p in node.op.perm)), before.inputs[0])
 
 
-def transpose_to_reshape(edit: Edit, node: Node) -> Sequence[str] | None:
-    """A transpose that moves nothing costs nothing either."""
-    if not isinstance(node.op, Transpose) or not moves_nothing(edit.type(node.inputs[0]).shape, node.op.perm):
-        return None
-    return edit.add(Reshape(edit.type(node.outputs[0]).shape), node.inputs[0])
-
-
 def flat_concat(edit: Edit, node: Node) -> Sequence[str] | None:
     """concat(a, concat(b, c)) -> concat(a, b, c), and nothing is concatenated to nothing."""
     if not isinstance(node.op, Concat):
@@ -103,6 +104,34 @@ def flat_concat(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(node.op, *(parts or node.inputs[:1])) if tuple(parts) != node.inputs and parts else None
 
 
+def border_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
+    """conv(pad(x, 0)) -> conv(x) with wider pads"""
+    before = edit.producer(node.inputs[0]) if node.inputs else None
+    if before is None or not isinstance(before.op, Pad):
+        return None
+    quant = edit.type(node.inputs[0]).quant
+    if number(edit, before.inputs[1]) != (quant.zero[0] if quant else 0):
+        return None
+    match before.op.before, before.op.after:
+        case (0, top, left, 0), (0, bottom, right, 0):
+            layer = node.op.padded((top, left, bottom, right))
+            return edit.add(layer, before.inputs[0], *node.inputs[1:]) if layer else None
+        case _:
+            return None
+
+
+def transpose_of_border(edit: Edit, node: Node) -> Sequence[str] | None:
+    """The border behind the transpose: that moves less, and a layer may follow that takes the border."""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Transpose) else None
+    if before is None or not isinstance(before.op, Pad) or not isinstance(node.op, Transpose):
+        return None
+    if not edit.used_once(node.inputs[0]):
+        return None
+    x = edit.one(node.op, before.inputs[0])
+    sides = (tuple(side[p] for p in node.op.perm) for side in (before.op.before, before.op.after))
+    return edit.add(Pad(*sides), x, before.inputs[1])
+
+
 RULES = (
     nothing_changes,
     neutral_constant,
@@ -111,6 +140,7 @@ RULES = (
     square,
     reshape_of_reshape,
     transpose_of_transpose,
-    transpose_to_reshape,
     flat_concat,
+    border_into_layer,
+    transpose_of_border,
 )

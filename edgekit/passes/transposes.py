@@ -19,7 +19,7 @@ from edgekit.ops.transpose import Transpose, moves_nothing
 from edgekit.passes import drop_dead
 
 # How many transposes are tried at their old place, where putting them off did not remove all.
-_MAX_TRIALS = 64
+_MAX_TRIALS = 24
 
 
 def transposes(graph: Graph) -> Graph:
@@ -31,7 +31,7 @@ def transposes(graph: Graph) -> Graph:
 
 def _fewer(graph: Graph) -> Graph:
     """The best of some walks, if it is better than the graph as it is."""
-    moving = [node for node in graph.nodes if _moves(graph, node)]
+    moving = [node for node in graph.nodes if moves(graph, node)]
     if not moving:
         return graph
     best, best_cost = graph, cost(graph)
@@ -52,7 +52,7 @@ def cost(graph: Graph) -> tuple[int, int, int]:
     them (the later the better: layers before them stay together)."""
     height: dict[str, int] = {}
     total = 0
-    moving = [node for node in graph.nodes if _moves(graph, node)]
+    moving = [node for node in graph.nodes if moves(graph, node)]
     names = {node.outputs[0] for node in moving}
     for node in reversed(graph.nodes):
         after = max((height.get(name, 0) for name in node.outputs), default=0)
@@ -64,7 +64,8 @@ def cost(graph: Graph) -> tuple[int, int, int]:
     return sum(graph.type(name).size for name in names), len(names), total
 
 
-def _moves(graph: Graph, node: Node) -> bool:
+def moves(graph: Graph, node: Node) -> bool:
+    """Is the node a transpose that costs something?"""
     op, shape = node.op, graph.type(node.inputs[0]).shape
     return isinstance(op, Transpose) and not moves_nothing(shape, op.perm)
 
@@ -72,7 +73,7 @@ def _moves(graph: Graph, node: Node) -> bool:
 def _inner(graph: Graph) -> bool:
     """Is there a transpose which is not at an input or output of the graph?"""
     return any(
-        _moves(graph, node) and node.inputs[0] not in graph.inputs and node.outputs[0] not in graph.outputs
+        moves(graph, node) and node.inputs[0] not in graph.inputs and node.outputs[0] not in graph.outputs
         for node in graph.nodes
     )
 

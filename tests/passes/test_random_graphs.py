@@ -1,10 +1,11 @@
-"""Every pass, and all together, on random graphs: the same results, the rules of the house, nothing to do twice."""
+"""Every pass, and all together, on random graphs: the same results, and nothing left to do."""
 
 import pytest
-from edgekit.passes.simplify import PASSES, simplify
-from edgekit.passes.transposes import cost
 from support.nets import assert_same
 from support.random_graphs import random_movement, random_network
+
+from edgekit.passes.simplify import PASSES, simplify
+from edgekit.passes.transposes import cost
 
 SEEDS = range(60)
 

@@ -4,11 +4,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+
 from edgekit.builder import Builder
 from edgekit.ir import DType, Graph, Type
 from edgekit.ops import Op
 from edgekit.passes import verify
-from edgekit.passes.transposes import _moves
+from edgekit.passes.transposes import moves
 from edgekit.simulate import random_inputs, run
 
 
@@ -52,12 +53,12 @@ def kinds(graph: Graph) -> list[str]:
 def count(graph: Graph, kind: str) -> int:
     """How many nodes are of a kind; of transposes those which move something."""
     if kind == "Transpose":
-        return sum(_moves(graph, node) for node in graph.nodes)
+        return sum(moves(graph, node) for node in graph.nodes)
     return Counter(kinds(graph))[kind]
 
 
 def assert_same(before: Graph, after: Graph, tolerance: float = 1e-5) -> None:
-    """Both compute the same, within a tolerance relative to the range of each output; 0 means the same bits."""
+    """Both compute the same, within a tolerance relative to the range of each output; 0: the same bits."""
     verify(after)
     assert (after.inputs, after.outputs) == (before.inputs, before.outputs)
     for seed in range(2):

@@ -1,9 +1,11 @@
-"""Random small graphs of the kind that exporters make: layers between transposes, residuals, reshapes, leftovers."""
+"""Random small graphs as exporters make them: layers between transposes, residuals, reshapes, leftovers."""
 
 from collections.abc import Callable
 from math import prod
 
 import numpy as np
+from support.nets import Net
+
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Graph
 from edgekit.ops.activations import Sigmoid
@@ -20,8 +22,6 @@ from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
-
-from support.nets import Net
 
 _LARGEST = 4000  # elements of a value
 

@@ -1,0 +1,177 @@
+"""What changes nothing goes, what undoes itself cancels."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nets import Net, assert_same, kinds
+
+from edgekit.ir import DType
+from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sub
+from edgekit.ops.cast import Cast
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.expand import Expand
+from edgekit.ops.pad import Pad
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+from edgekit.ops.transpose import Transpose
+from edgekit.passes.algebra import algebra
+
+NOTHING: list[tuple[Op, tuple[Any, ...]]] = [
+    (Add(), (0.0,)),
+    (Add(), (np.zeros((3, 1)),)),
+    (Sub(), (0.0,)),
+    (Mul(), (1.0,)),
+    (Div(), (1.0,)),
+    (Pow(), (1.0,)),
+    (Clip(), (-np.inf, np.inf)),
+    (Reshape((2, 3, 4)), ()),
+    (Transpose((0, 1, 2)), ()),
+    (Concat(1), ()),
+    (Expand((2, 3, 4)), ()),
+    (Pad((0, 0, 0), (0, 0, 0)), (5.0,)),
+    (Slice((0, 0, 0), (1, 1, 1), (2, 3, 4)), ()),
+    (Reduce("sum", ()), ()),
+    (Cast(DType.F32), ()),
+]
+
+
+@pytest.mark.parametrize(("op", "operands"), NOTHING, ids=lambda v: type(v).__name__)
+def test_what_changes_nothing_goes(op: Op, operands: tuple[Any, ...]) -> None:
+    net = Net()
+    x = net(Mul(), net.x(2, 3, 4), 3.0)
+    graph = net.done(net(Add(), net(op, x, *operands), 2.0, name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Mul", "Add"]
+    assert algebra(after) is after
+    assert_same(graph, after, 0)
+
+
+SOMETHING: list[tuple[Op, tuple[Any, ...]]] = [
+    (Mul(), (0.0,)),  # NaN times 0 is NaN
+    (Add(), (np.zeros((5, 1, 1, 1)),)),  # broadcasts x
+    (Clip(), (-np.inf, 3.0)),
+    (Pow(), (3.0,)),
+    (Pad((0, 0, 1), (0, 0, 0)), (0.0,)),
+    (Slice((0, 0, 3), (1, 1, -1), (2, 3, 4)), ()),  # backwards
+    (Cast(DType.F16), ()),
+    (Expand((5, 2, 3, 4)), ()),
+    (Reduce("sum", (1,)), ()),
+]
+
+
+@pytest.mark.parametrize(("op", "operands"), SOMETHING, ids=lambda v: type(v).__name__)
+def test_what_changes_something_stays(op: Op, operands: tuple[Any, ...]) -> None:
+    net = Net()
+    graph = net.done(net(op, net.x(2, 3, 4), *operands, name="y"))
+    assert algebra(graph) is graph
+
+
+@pytest.mark.parametrize(("dtype", "limits"), [(DType.S8, (-128, 127)), (DType.U8, (0, 255))])
+def test_a_clip_of_integers_to_all_they_can_be_goes(dtype: DType, limits: tuple[int, int]) -> None:
+    net = Net(dtype)
+    graph = net.done(net(Clip(), net.x(4), *limits, name="y"))
+    assert kinds(algebra(graph)) == ["Reshape"]  # an output that is an input is its copy
+
+
+def test_constants_go_to_the_right() -> None:
+    net = Net()
+    graph = net.done(net(Mul(), 3.0, net.x(4), name="y"))
+    after = algebra(graph)
+    assert [n.inputs[0] for n in after.nodes] == ["x"]
+    assert_same(graph, after, 0)
+
+
+def test_a_square_is_a_product() -> None:
+    net = Net()
+    graph = net.done(net(Pow(), net.x(4), 2.0, name="y"))
+    after = algebra(graph)
+    assert [(type(n.op), n.inputs) for n in after.nodes] == [(Mul, ("x", "x"))]
+    assert_same(graph, after)
+
+
+def test_reshapes_and_transposes_merge() -> None:
+    net = Net()
+    y = net(Transpose((1, 2, 0)), net(Transpose((2, 0, 1)), net.x(2, 3, 4)))  # there and back
+    y = net(Reshape((4, 6)), net(Reshape((24,)), net(Reshape((6, 4)), y)))
+    graph = net.done(net(Mul(), y, 2.0, name="y"))
+    after = algebra(graph)
+    assert [n.op for n in after.nodes] == [Reshape((4, 6)), Mul()]
+    assert_same(graph, after, 0)
+
+
+RESHAPES: list[tuple[Op, tuple[int, ...]]] = [
+    (Transpose((0, 2, 3, 1)), (1, 8, 8, 1)),
+    (Reduce("mean", (0, 1), keepdims=False), (8, 8)),
+    (Expand((1, 1, 1, 8, 8)), (1, 1, 1, 8, 8)),
+]
+
+
+@pytest.mark.parametrize(("op", "shape"), RESHAPES, ids=lambda v: type(v).__name__)
+def test_what_moves_nothing_is_a_reshape(op: Op, shape: tuple[int, ...]) -> None:
+    net = Net()
+    graph = net.done(net(op, net.x(1, 1, 8, 8), name="y"))
+    after = algebra(graph)
+    assert [n.op for n in after.nodes] == [Reshape(shape)]
+    assert_same(graph, after, 0)
+
+
+def test_concatenations_are_flat_and_take_nothing_empty() -> None:
+    net = Net()
+    x, z = net.x(2, 3), net.x(2, 0, name="z")
+    inner = net(Concat(1), x, x)
+    graph = net.done(net(Concat(1), inner, net(Concat(1), z, x), name="y"))
+    after = algebra(graph)
+    assert [n.inputs for n in after.nodes] == [("x", "x", "x")]
+    assert_same(graph, after, 0)
+
+
+def test_a_concatenation_read_twice_stays() -> None:
+    net = Net()
+    x = net.x(2, 3)
+    inner = net(Concat(1), x, x, name="z")
+    graph = net.done(inner, net(Concat(1), inner, x, name="y"))
+    assert algebra(graph) is graph
+
+
+BORDERS: list[tuple[Op, Op]] = [
+    (Conv2d(), Conv2d(pads=(1, 0, 0, 2))),
+    (Conv2d(pads=(1, 1, 1, 1), strides=(2, 2)), Conv2d(pads=(2, 1, 1, 3), strides=(2, 2))),
+    (Pool2d("sum", (3, 3)), Pool2d("sum", (3, 3), pads=(1, 0, 0, 2))),
+    (Pool2d("mean", (3, 3)), Pool2d("mean", (3, 3), pads=(1, 0, 0, 2), counted=(1, 0, 0, 2))),
+]
+
+
+@pytest.mark.parametrize(("op", "wider"), BORDERS, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_border_of_zeros_moves_into_the_layer(op: Op, wider: Op, transposed: bool) -> None:
+    net = Net()
+    if transposed:
+        y = net(Transpose((0, 2, 3, 1)), net(Pad((0, 0, 1, 0), (0, 0, 0, 2)), net.x(1, 2, 6, 6), 0.0))
+    else:
+        y = net(Pad((0, 1, 0, 0), (0, 0, 2, 0)), net.x(1, 6, 6, 2), 0.0)
+    weights = (net.random(3, 3, 3, 2), net.random(3)) if isinstance(op, Conv2d) else ()
+    graph = net.done(net(op, y, *weights, name="y"))
+    after = algebra(graph)
+    assert [n.op for n in after.nodes] == [Transpose((0, 2, 3, 1))] * transposed + [wider]
+    assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize(("border", "value"), [((0, 1, 1, 0), 1.0), ((0, 1, 1, 1), 0.0), ((1, 0, 0, 0), 0.0)])
+def test_other_borders_stay(border: tuple[int, ...], value: float) -> None:
+    net = Net()
+    y = net(Pad(border, border), net.x(1, 4, 4, 2), value)
+    channels = net.type(y).shape[3]
+    graph = net.done(net(Conv2d(), y, net.random(3, 3, 3, channels), net.random(3), name="y"))
+    assert algebra(graph) is graph
+
+
+def test_a_maximum_sees_the_border() -> None:
+    net = Net()
+    y = net(Pad((0, 1, 1, 0), (0, 0, 0, 0)), net.x(1, 4, 4, 2), 0.0)
+    graph = net.done(net(Pool2d("max", (2, 2)), y, name="y"))
+    assert algebra(graph) is graph
