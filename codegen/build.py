@@ -96,9 +96,7 @@ def build(
             elif check or not reason:
                 driver = verification.drive(program, objects, work, compiler, optimize)
                 samples = verification.random_samples(program)
-                verified = verification.verify(program, driver, compiler, samples, tell)
-                tell("running the self-test")
-                verification.self_test(program, objects, work, compiler)
+                verified = verification.verify(program, driver, compiler, objects, samples, tell)
     publish.publish(files, folder, force=force)
     return Report(
         name=program.name,
@@ -131,26 +129,36 @@ def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | Non
 
 
 def _layers(program: Program) -> Iterator[Layer]:
+    bytes_of = {c.c: c.data.size * c.dtype.bytes for c in program.constants}
     seen: set[str] = set()
     for line in program.lines:
         constants = {o.place.name for o in line.operands if o.place.kind == "constant"} - seen
         seen |= constants
-        size = sum(program.graph.type(name).bytes for name in constants)
+        size = sum(bytes_of[name] for name in constants)
         yield Layer(line.c, line.origin, line.kernel.name, line.macs, size)
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A library, compiled for this machine."""
+
+    driver: Driver
+    compiler: toolchain.Compiler
+    sources: tuple[str, ...]
+
+
 @contextmanager
-def compiled(
-    program: Program, optimize: Optimize, tell: Tell = lambda step: None
-) -> Iterator[tuple[Driver, toolchain.Compiler]]:
-    """The library of a program, compiled for this machine in a folder that is gone afterwards."""
+def compiled(program: Program, optimize: Optimize, tell: Tell = lambda step: None) -> Iterator[Compiled]:
+    """The library of a program, in a folder that is gone afterwards."""
     compiler = toolchain.find(program.target)
     files = generate(program, optimize)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        write(files, Path(scratch))
+        folder = Path(scratch)
+        write(files, folder)
         tell(f"compiling with {compiler.name}")
         names = library_sources(files, optimize)
-        yield verification.drive(program, names, Path(scratch), compiler, optimize), compiler
+        driver = verification.drive(program, names, folder, compiler, optimize)
+        yield Compiled(driver, compiler, tuple(names))
 
 
 def verify(
@@ -161,11 +169,12 @@ def verify(
     samples: Sequence[Mapping[str, Array]] | None = None,
     tell: Tell = lambda step: None,
 ) -> Verification:
-    """Compile the library and compare it with the simulator, on these samples or on random ones."""
+    """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
+    self-test that comes with it."""
     program = compile_graph(graph, target)
-    with compiled(program, optimize, tell) as (driver, compiler):
+    with compiled(program, optimize, tell) as made:
         samples = verification.random_samples(program) if samples is None else samples
-        return verification.verify(program, driver, compiler, samples, tell)
+        return verification.verify(program, made.driver, made.compiler, made.sources, samples, tell)
 
 
 def run(
@@ -178,8 +187,12 @@ def run(
 ) -> list[dict[str, Array]]:
     """The outputs of the compiled library for each sample."""
     program = compile_graph(graph, target)
-    with compiled(program, optimize, tell) as (driver, _):
-        return [driver.run(program, sample) for sample in samples]
+    with compiled(program, optimize, tell) as made:
+        results = []
+        for i, sample in enumerate(samples):
+            tell(f"running sample {i + 1} of {len(samples)}")
+            results.append(made.driver.run(program, sample))
+        return results
 
 
 def generate(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
@@ -222,8 +235,10 @@ def compile_objects(
     return [Path(name).stem + ".o" for name in names]
 
 
-def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain.Sizes:
-    """The exact sizes of a compiled library."""
+def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain.Sizes | None:
+    """The exact sizes of a compiled library; None where its object files are not ELF, whatever they are."""
+    if any((folder / name).read_bytes()[:4] != b"\x7fELF" for name in objects):
+        return None
     code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
     assert not writable, "generated code has no writable globals"
     stack = toolchain.stack_bound(sorted(folder.glob("*.ci")), f"{program.name}_run")

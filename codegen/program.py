@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
@@ -147,6 +147,7 @@ def _lines(
                 assert source is not None
                 constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), groups)
                 base, dtype = constant.c, constant.dtype
+                place = replace(place, name=constant.c)
             elif place.kind == "arena":
                 base, dtype = "ram", DType.U8
             else:

@@ -56,15 +56,23 @@ def reciprocal_of_one_plus(a: Int) -> Int:
     return _saturating_left(_newton((a + _ONE + 1) >> 1), 1)
 
 
-def softmax(x: Int, beta: float, scale: float) -> Int:
-    """Rows of int8 to int8 with scale 1/256 and zero point -128."""
+def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
+    """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least one
+    that counts."""
     real = min(float(np.float64(np.float32(beta)) * np.float64(np.float32(scale)) * 2.0**26), 2.0**31 - 1)
     multiplier, left = quantize_multiplier(real)
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
+    d = np.arange(0, -256, -1)
+    shifted = np.where(d >= least, d, 0) << left
+    return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least  # type: ignore[return-value]
+
+
+def softmax(x: Int, beta: float, scale: float) -> Int:
+    """Rows of int8 to int8 with scale 1/256 and zero point -128."""
+    table, least = softmax_table(beta, scale)
     d = x - x.max(axis=-1, keepdims=True)
     counts = d >= least
-    shifted = np.where(counts, d, 0) << left
-    e = exp_of_negative(srdhm(shifted, multiplier), 26)
+    e = table.astype(np.int64)[-d]
     total = np.where(counts, rdbpot(e, 12), 0).sum(axis=-1, keepdims=True)
     headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     r = reciprocal_of_one_plus((total << headroom) - 2**31)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, Quant, Type
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Quant, Type, Value, type_of
+from edgekit.ops import Arg, Call, Param
+from edgekit.ops._strided import broadcast, loops
 
 
 def quant_of(type: Type) -> Quant:
@@ -31,17 +35,111 @@ def requantize_sums(
     return result.astype(out.dtype.numpy)
 
 
+@dataclass(frozen=True)
+class Addition:
+    """TFLite's rule: operands go to twice the larger scale with 20 more bits, their sum to the scale of y."""
+
+    multipliers: tuple[int, int, int]  # of a, b and their sum
+    exponents: tuple[int, int, int]
+
+    @staticmethod
+    def of(ins: Sequence[Type], out: Type) -> Addition:
+        y = quant_of(out)
+        assert y.rounding != "E", "imported models only"
+        a, b = (np.float64(np.float32(quant_of(t).scale[0])) for t in ins)
+        twice = 2 * max(a, b)
+        to = twice / ((1 << 20) * np.float64(np.float32(y.scale[0])))
+        multipliers, exponents = fixed.quantize_multiplier(np.asarray([a / twice, b / twice, to]))
+        return Addition(tuple(multipliers.tolist()), tuple(exponents.tolist()))
+
+
 def add_integers(args: Sequence[Array], ins: Sequence[Type], out: Type) -> Array:
-    """a + b on quantized tensors, by TFLite's rule."""
-    y = quant_of(out)
-    assert y.rounding != "E", "imported models only"
-    low, high = fixed.int_range(out.dtype)
-    scales = [np.float64(np.float32(quant_of(t).scale[0])) for t in ins]
-    twice = 2 * max(scales)
+    """a + b on quantized tensors."""
+    rule = Addition.of(ins, out)
     total = np.int64(0)
-    for x, t, scale in zip(args, ins, scales, strict=True):
-        multiplier, exponent = fixed.quantize_multiplier(scale / twice)
+    for x, t, multiplier, exponent in zip(args, ins, rule.multipliers, rule.exponents, strict=False):
         total = total + fixed.mbqm(centred(x, t).astype(np.int64) << 20, multiplier, exponent)
-    to = twice / ((1 << 20) * np.float64(np.float32(y.scale[0])))
-    result = fixed.mbqm(np.asarray(total), *fixed.quantize_multiplier(to)) + y.zero[0]
-    return np.clip(result, low, high).astype(out.dtype.numpy)
+    y = fixed.mbqm(np.asarray(total), rule.multipliers[2], rule.exponents[2]) + quant_of(out).zero[0]
+    return np.clip(y, *fixed.int_range(out.dtype)).astype(out.dtype.numpy)
+
+
+def add_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
+    """The kernel calls of a + b on quantized tensors."""
+    rule = Addition.of([x.type for x in ins], y.type)
+    shape = y.type.shape
+    strides = [broadcast(x.type.shape, shape) for x in ins]
+    low, high = fixed.int_range(y.type.dtype)
+    params: dict[str, Param] = {"zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
+    for i, letter in enumerate("ab"):
+        params[f"{letter}_zero"] = quant_of(ins[i].type).zero[0]
+    for i, name in enumerate(("a_", "b_", "")):
+        params[f"{name}multiplier"], params[f"{name}exponent"] = rule.multipliers[i], rule.exponents[i]
+    calls = []
+    for n, (sa, sb), starts in loops(shape, *strides):
+        assert not any(starts), "more dimensions than a kernel walks"
+        calls.append(
+            Call(
+                kernel="add_s8",
+                types={},
+                args=(*ins, y),
+                params={"n": n, "sa": sa, "sb": sb, **params},
+                label="add_s8_tfl",
+                inplace=tuple(i for i, x in enumerate(ins) if x.type.shape == shape),
+            )
+        )
+    return calls
+
+
+@dataclass(frozen=True)
+class Requantization:
+    """What a kernel needs to turn sums into integers of the result: the operands b, m, e and its parameters."""
+
+    args: tuple[Arg, ...]
+    params: dict[str, Param]
+    suffix: str  # of the kernel instance
+    expr: str  # of the rule in C, over acc, m, e and o
+
+
+def requantization(
+    ins: Sequence[Arg], out: Arg, lo: float, hi: float, *, dense: bool = False
+) -> Requantization:
+    """For a sum of products of x and constant w, plus a constant bias: the input's zero point is folded into the
+    bias, scales become multipliers and exponents."""
+    x, w, b = ins
+    weights, bias = w.value.data, b.value.data
+    if weights is None or bias is None:
+        raise EdgeKitError(
+            "E0207", "quantized weights that are computed at run time are not supported", w.name
+        )
+    zero_x, y = quant_of(x.type).zero[0], quant_of(out.type)
+    wide = weights.astype(np.int64).reshape(weights.shape[0], -1)
+    folded = bias.astype(np.int64) - zero_x * wide.sum(axis=1)
+    if not fixed.fits_int32(folded, weights):
+        raise EdgeKitError(
+            "E0208", "sums of this layer may leave 32 bits", w.name, "are its weights or its bias damaged?"
+        )
+    ratio = np.broadcast_to(fixed.ratio(quant_of(x.type), quant_of(w.type), y), folded.shape)
+    if y.rounding == "E":
+        multiplier, shift = fixed.rule_e(ratio)
+        exponent, suffix, expr = np.asarray([shift]), "", "ek_requantize_e(acc, m[o], e[0])"
+    else:
+        multiplier, exponent = fixed.quantize_multiplier(ratio)
+        once = dense and y.rounding == "tfl"
+        suffix = "_once" if once else "_tfl"
+        expr = f"ek_requantize_{'once' if once else 'tfl'}(acc, m[o], e[o])"
+    low, high = fixed.bounds(lo, hi, out.type.dtype, y)
+    return Requantization(
+        args=(
+            constant(f"{b.name}#folded", folded.astype(np.int32)),
+            constant(f"{w.name}#multiplier", multiplier.astype(np.int32)),
+            constant(f"{w.name}#exponent", exponent.astype(np.int8)),
+        ),
+        params={"zero": y.zero[0], "lo": low, "hi": high},
+        suffix=suffix,
+        expr=expr,
+    )
+
+
+def constant(name: str, data: Array) -> Arg:
+    """A constant that lowering makes."""
+    return Arg(name, Value(type_of(data), data))

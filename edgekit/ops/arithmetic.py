@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from edgekit.ir import Array, DType, Type
-from edgekit.ops._integer import add_integers
+from edgekit.ops import Arg, Step
+from edgekit.ops._integer import add_calls, add_integers
 from edgekit.ops._map import Map, Unary
 
 
@@ -23,6 +24,9 @@ class Add(Map):
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return (add_integers(args, ins, outs[0]),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        return super().lower(ins, outs) if outs[0].type.quant is None else add_calls(ins, outs[0])
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
-from edgekit.ops._integer import centred, requantize_sums
+from edgekit.ops._integer import centred, requantization, requantize_sums
 from edgekit.ops.matmul import wrapping
-
 
 Pads = tuple[int, int, int, int]
 
@@ -152,12 +151,26 @@ class Conv2d(Op):
         params: dict[str, Param] = {"batch": n, "in_h": in_h, "in_w": in_w, "in_c": in_c}
         params |= {"out_h": out_h, "out_w": out_w, "out_c": out_c}
         params |= self.window(w.type).params()
-        params |= limits(x.type.dtype, self.lo, self.hi)
         if not depthwise:
             params |= {"groups": self.groups, "step_h": in_w * in_c, "step_w": in_c, "step_c": 1}
+        kernel = "depthwise2d" if depthwise else "conv2d"
+        if x.type.quant is not None:
+            rule = requantization(ins, outs[0], self.lo, self.hi)
+            return [
+                Call(
+                    kernel=f"{kernel}_s8",
+                    types={},
+                    args=(x, w, *rule.args, outs[0]),
+                    params=params | rule.params | {"in_zero": x.type.quant.zero[0]},
+                    label=f"{kernel}_s8{rule.suffix}",
+                    expr=rule.expr,
+                    macs=self.macs(x.type, w.type, b.type),
+                )
+            ]
+        params |= limits(x.type.dtype, self.lo, self.hi)
         return [
             Call(
-                kernel="depthwise2d" if depthwise else "conv2d",
+                kernel=kernel,
                 types={"T": wrapping(x.type.dtype)},
                 args=(x, w, b, outs[0]),
                 params=params,

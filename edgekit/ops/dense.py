@@ -10,7 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._integer import centred, requantize_sums
+from edgekit.ops._integer import centred, requantization, requantize_sums
 from edgekit.ops._layout import Layout, Moved, Want, plain
 
 
@@ -54,6 +54,19 @@ class Dense(Op):
         x, w, b = ins
         outputs, inputs = w.type.shape
         rows = x.type.size // inputs if inputs else outs[0].type.size // max(outputs, 1)
+        if x.type.quant is not None:
+            rule = requantization(ins, outs[0], self.lo, self.hi, dense=True)
+            return [
+                Call(
+                    kernel="dense_s8",
+                    types={},
+                    args=(x, w, *rule.args, outs[0]),
+                    params={"rows": rows, "inputs": inputs, "outputs": outputs, **rule.params},
+                    label=f"dense_s8{rule.suffix}",
+                    expr=rule.expr,
+                    macs=self.macs(x.type, w.type, b.type),
+                )
+            ]
         return [
             Call(
                 kernel="dense",

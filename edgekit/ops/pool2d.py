@@ -95,6 +95,9 @@ class Pool2d(Op):
         if y.type.size == 0:
             return []
         kind = "max" if self.kind == "max" else "sum"
+        if self.kind == "mean" and x.type.quant is not None:
+            params = image_params(x.type, y.type, self.window)
+            return [Call("avgpool2d_s8", {}, (x, y), params, label="avgpool2d_s8_tfl")]
         params = image_params(x.type, y.type, self.window) | {"start": identity(kind, dtype)}
         if self.kind == "mean":
             names = ("counted_top", "counted_left", "counted_bottom", "counted_right")

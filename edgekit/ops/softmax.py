@@ -10,7 +10,7 @@ import numpy as np
 from edgekit import fixed_tfl
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._integer import quant_of
+from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, stored
 
 
@@ -19,7 +19,9 @@ class Softmax(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank >= 1, f"takes rows, got {x}")
-        require(x.dtype in (DType.F32, DType.F64) or x.quant is not None, f"is not defined on {x.dtype.value}")
+        require(
+            x.dtype in (DType.F32, DType.F64) or x.quant is not None, f"is not defined on {x.dtype.value}"
+        )
         return (x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -39,6 +41,18 @@ class Softmax(Op):
         if y.type.size == 0:
             return []
         n = x.type.shape[-1]
+        if x.type.quant is not None:
+            table, least = fixed_tfl.softmax_table(1.0, x.type.quant.scale[0])
+            return [
+                Call(
+                    kernel="softmax_s8",
+                    types={},
+                    args=(x, constant(f"{x.name}#exp", table), y),
+                    params={"rows": x.type.size // n, "n": n, "least": least},
+                    label="softmax_s8_tfl",
+                    inplace=(0,),
+                )
+            ]
         return [
             Call(
                 kernel="softmax",

@@ -1,0 +1,27 @@
+/* y = clamp(zero + a + b, lo, hi) over int8 of different scales, by TFLite's rule: both operands go to twice the larger scale
+ * with 20 more bits, and their sum to the scale of y. Strides of 0 repeat an operand. */
+#ifndef EDGEKIT_ADD_S8_H
+#define EDGEKIT_ADD_S8_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t n[EK_RANK]; /* shape, padded with 1 in front */
+    int32_t sa[EK_RANK]; /* strides of a, in elements */
+    int32_t sb[EK_RANK]; /* strides of b */
+    int32_t a_zero;
+    int32_t a_multiplier;
+    int32_t a_exponent;
+    int32_t b_zero;
+    int32_t b_multiplier;
+    int32_t b_exponent;
+    int32_t multiplier;
+    int32_t exponent;
+    int32_t zero;
+    int32_t lo;
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p);
+
+#endif

@@ -1,0 +1,27 @@
+/* y = the mean of the cells of each window that lie inside the image, over int8 of one scale: halves are rounded
+ * away from zero, as TFLite does. */
+#ifndef EDGEKIT_AVGPOOL2D_S8_H
+#define EDGEKIT_AVGPOOL2D_S8_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t channels;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+};
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif

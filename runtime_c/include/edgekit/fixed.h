@@ -1,0 +1,73 @@
+/* The requantization rules, in C: the twin of edgekit/fixed.py, and the only place where scales meet integers.
+ * `>>` of a negative number rounds down, as every compiler has it. */
+#ifndef EDGEKIT_FIXED_H
+#define EDGEKIT_FIXED_H
+
+#include <stdint.h>
+
+/* Rule E: (acc m + 2^(shift-1)) >> shift, 33 <= shift <= 54. */
+static inline int32_t ek_requantize_e(int32_t acc, int32_t m, int32_t shift)
+{
+    return (int32_t)(((int64_t)acc * m + ((int64_t)1 << (shift - 1))) >> shift);
+}
+
+/* (a b + 2^30) >> 31, for b >= 0: what TFLite computes as a saturating rounding doubling high product. */
+static inline int32_t ek_high_product(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+}
+
+/* x / 2^shift, halves away from zero, 0 <= shift <= 31. */
+static inline int32_t ek_shift_away(int32_t x, int32_t shift)
+{
+    const int64_t half = shift > 0 ? (int64_t)1 << (shift - 1) : 0;
+    return (int32_t)((x + (shift > 0 ? (int64_t)(x >> 31) : 0) + half) >> shift);
+}
+
+/* Rule T: acc m / 2^31 2^e with two roundings, -31 <= e <= 30. */
+static inline int32_t ek_requantize_tfl(int32_t acc, int32_t m, int32_t e)
+{
+    const int32_t shifted = (int32_t)((uint32_t)acc << (e > 0 ? e : 0));
+    return ek_shift_away(ek_high_product(shifted, m), e < 0 ? -e : 0);
+}
+
+/* The same with one rounding, as fully connected layers of LiteRT 2 have it. */
+static inline int32_t ek_requantize_once(int32_t acc, int32_t m, int32_t e)
+{
+    return (int32_t)(((int64_t)acc * m + ((int64_t)1 << (30 - e))) >> (31 - e));
+}
+
+/* a b in the format where both have `bits` integer bits less: a product of Q numbers, saturated on the left. */
+static inline int32_t ek_shift_up(int32_t x, int32_t bits)
+{
+    const int64_t y = (int64_t)x * ((int64_t)1 << bits);
+    return y > INT32_MAX ? INT32_MAX : y < INT32_MIN ? INT32_MIN : (int32_t)y;
+}
+
+/* (a b + 2^30) / 2^31, towards zero after a nudge by the sign: the doubling high product of any two numbers. */
+static inline int32_t ek_high_product_signed(int32_t a, int32_t b)
+{
+    const int64_t product = (int64_t)a * b;
+    return (
+        int32_t)((product + (product >= 0 ? (int64_t)1 << 30 : 1 - ((int64_t)1 << 30))) / ((int64_t)1 << 31));
+}
+
+/* 1 / (1 + a) for a in [0, 1), Q0.31: three Newton steps from 48/17 - 32/17 d, in Q2.29. */
+static inline int32_t ek_reciprocal_of_one_plus(int32_t a)
+{
+    const int32_t half = (int32_t)(((int64_t)a + INT32_MAX + 1) >> 1);
+    int32_t x = 1515870810 + ek_high_product_signed(half, -1010580540);
+    for (int i = 0; i < 3; i++) {
+        const int32_t rest = (1 << 29) - ek_high_product_signed(half, x);
+        x += ek_shift_up(ek_high_product_signed(x, rest), 2);
+    }
+    return ek_shift_up(x, 1);
+}
+
+/* y, not below lo and not above hi, as int8. */
+static inline int8_t ek_clamp_s8(int32_t y, int32_t lo, int32_t hi)
+{
+    return (int8_t)(y < lo ? lo : y > hi ? hi : y);
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* int8 convolution: see conv2d_s8.h. Sixteen outputs of a pixel advance together.
+ * pack w: G O/16 H W I o16 */
+#include "edgekit/conv2d_s8.h"
+
+/* Adds up `width` outputs of one pixel; the window starts at row `top`, column `left` of x, maybe outside. */
+EK_INLINE void EK_FN_sum(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, int32_t *EK_RESTRICT sum,
+    const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
+{
+    const int32_t depth = p->in_c / p->groups;
+    for (int32_t i = 0; i < p->k_h; i++)
+        for (int32_t j = 0; j < p->k_w; j++, w += depth * width) {
+            const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
+            const int inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
+            const int8_t *cell = inside ? x + row * p->step_h + column * p->step_w : x;
+            for (int32_t c = 0; c < depth; c++) {
+                const int32_t v = inside ? cell[c * p->step_c] : p->in_zero;
+                EK_SIDE_BY_SIDE
+                for (int32_t o = 0; o < width; o++)
+                    sum[o] += v * w[c * width + o];
+            }
+        }
+}
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y,
+    const struct EK_STRUCT *p)
+{
+    const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
+    const int32_t cells = p->k_h * p->k_w * depth;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++) {
+                const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
+                for (int32_t g = 0; g < p->groups; g++)
+                    for (int32_t first = 0; first < outputs; first += 16) {
+                        const int32_t left_over = outputs - first, at = g * outputs + first;
+                        const int8_t *weights = w + at * cells, *from = x + g * depth * p->step_c;
+                        int32_t sum[16];
+                        const int32_t width = left_over < 16 ? left_over : 16;
+                        for (int32_t o = 0; o < width; o++)
+                            sum[o] = b[at + o];
+                        if (width == 16)
+                            EK_FN_sum(from, weights, sum, top, left, 16, p);
+                        else
+                            EK_FN_sum(from, weights, sum, top, left, width, p);
+                        for (int32_t k = 0; k < width; k++) {
+                            const int32_t acc = sum[k], o = at + k;
+                            *y++ = ek_clamp_s8(p->zero + EK_EXPR, p->lo, p->hi);
+                        }
+                    }
+            }
+}
