@@ -14,11 +14,11 @@ from onnx.backend.base import Backend, BackendRep
 from edgekit import target as targets
 from edgekit.codegen import toolchain
 from edgekit.codegen.build import write
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
+from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 
@@ -48,14 +48,31 @@ def convert_case(model: ModelProto, inputs: Mapping[str, Array], name: str = "")
 
 def compile_programs(
     programs: Sequence[Program], folder: Path, optimize: Optimize = "speed", flags: Sequence[str] = _FAST
-) -> Driver:
-    """All these programs, whose names must differ, in one executable."""
-    files: dict[str, bytes] = {}
-    for program in programs:
-        files |= render(program, optimize)  # what two of them share, such as kernels, is the same text
-    write(files, folder)
+) -> tuple[Driver, dict[str, EdgeKitError]]:
+    """All these programs, whose names must differ, in one executable; and errors of those that do not compile."""
     compiler = toolchain.find(targets.load("host"))
-    return Driver(programs, sources(files, optimize), folder, compiler, flags, seconds=60)
+    compiled: dict[str, EdgeKitError | None] = {}  # by source file; programs may share kernels
+    errors: dict[str, EdgeKitError] = {}
+    for program in programs:
+        files = render(program, optimize)
+        write(files, folder)
+        own = sources(files, optimize)
+        for source in own:
+            if source not in compiled:
+                compiled[source] = _error_of(compiler, [*FLAGS, *flags, "-c", source], folder)
+        if error := next((e for source in own if (e := compiled[source])), None):
+            errors[program.name] = error
+    sound = [program for program in programs if program.name not in errors]
+    objects = [f"{Path(source).stem}.o" for source, error in compiled.items() if error is None]
+    return Driver(sound, objects, folder, compiler, flags, seconds=60), errors
+
+
+def _error_of(compiler: toolchain.Compiler, arguments: Sequence[str], folder: Path) -> EdgeKitError | None:
+    try:
+        compiler.run(arguments, folder)
+    except EdgeKitError as error:
+        return error
+    return None
 
 
 class EdgeKitRep(BackendRep):
@@ -69,7 +86,9 @@ class EdgeKitRep(BackendRep):
         given = dict(zip(self.names, (np.asarray(x) for x in inputs), strict=False))
         program = compile_graph(convert_case(self.model, given), targets.load("host"))
         with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
-            results = compile_programs([program], Path(folder)).run(program, given)
+            driver, errors = compile_programs([program], Path(folder))
+            raise_all(list(errors.values()))
+            results = driver.run(program, given)
         return tuple(results[o.name] for o in self.model.graph.output)
 
 

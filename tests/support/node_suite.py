@@ -31,6 +31,7 @@ from onnx.backend.test.runner import Runner
 from edgekit import target as targets
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.render import Optimize
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 from edgekit.onnx_backend import compile_programs, convert_case, input_names
@@ -83,16 +84,22 @@ def cases() -> tuple[TestCase, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its generators divide by zero on purpose
         found = tuple(load_model_tests(kind="node"))
-    assert all(case.data_sets is not None and len(case.data_sets) == 1 for case in found), "one data set a case"
+    assert all(case.data_sets is not None and len(case.data_sets) == 1 for case in found), (
+        "one data set a case"
+    )
     return found
 
 
-def run(names: Sequence[str], sanitize: bool = False, report: Callable[[Outcome], None] | None = None) -> list[Outcome]:
+def run(
+    names: Sequence[str], sanitize: bool = False, report: Callable[[Outcome], None] | None = None
+) -> list[Outcome]:
     """The outcomes of these cases, in order."""
     wanted = set(names)
     indices = [i for i, case in enumerate(cases()) if case.name in wanted]
     found: dict[int, Outcome] = {}
-    for batch, outcomes in _in_processes([tuple(indices[i : i + _BATCH]) for i in range(0, len(indices), _BATCH)], sanitize):
+    for batch, outcomes in _in_processes(
+        [tuple(indices[i : i + _BATCH]) for i in range(0, len(indices), _BATCH)], sanitize
+    ):
         for i, outcome in zip(batch, outcomes, strict=True):
             found[i] = outcome
             if report:
@@ -132,7 +139,11 @@ def _run_batch(indices: Sequence[int], sanitize: bool) -> list[Outcome]:
     prepared = {i: _prepare(i) for i in indices}
     jobs = {i: job for i, job in prepared.items() if isinstance(job, _Job)}
     outcomes = {i: outcome for i, outcome in prepared.items() if isinstance(outcome, Outcome)}
-    return [(outcomes | _compile_and_run(jobs, sanitize))[i] for i in indices] if jobs else [outcomes[i] for i in indices]
+    return (
+        [(outcomes | _compile_and_run(jobs, sanitize))[i] for i in indices]
+        if jobs
+        else [outcomes[i] for i in indices]
+    )
 
 
 def _prepare(index: int) -> _Job | Outcome:
@@ -144,7 +155,9 @@ def _prepare(index: int) -> _Job | Outcome:
     try:
         assert case.model is not None and case.data_sets is not None
         data = [_array(x) for x in case.data_sets[0][0]]
-        inputs = {n: x for n, x in zip(input_names(case.model), data, strict=False) if isinstance(x, np.ndarray)}
+        inputs = {
+            n: x for n, x in zip(input_names(case.model), data, strict=False) if isinstance(x, np.ndarray)
+        }
         graph = convert_case(case.model, inputs, f"case_{index}_{case.name.removeprefix('test_')}")
         program = compile_graph(graph, targets.load("host"))
         return _Job(case, program, inputs, tuple(n for n in inputs if n not in graph.inputs))
@@ -170,27 +183,18 @@ def _array(item: Any) -> Any:
 
 
 def _compile_and_run(jobs: Mapping[int, _Job], sanitize: bool) -> dict[int, Outcome]:
-    """Compile together; where that fails, by halves, down to the case whose code it is."""
+    optimize: Optimize = "size" if sanitize else "speed"
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         programs = [job.program for job in jobs.values()]
-        try:
-            driver = compile_programs(programs, Path(folder), "size" if sanitize else "speed", _SANITIZE if sanitize else _FLAGS)
-        except EdgeKitError as error:
-            if len(jobs) == 1:
-                return {i: Outcome(job.case.name, Verdict.CRASH, str(error)) for i, job in jobs.items()}
-        except Exception:
-            if len(jobs) == 1:
-                return {i: Outcome(job.case.name, Verdict.CRASH, traceback.format_exc()) for i, job in jobs.items()}
-        else:
-            return {i: _judge(job, driver) for i, job in jobs.items()}
-    items = list(jobs.items())
-    middle = len(items) // 2
-    return _compile_and_run(dict(items[:middle]), sanitize) | _compile_and_run(dict(items[middle:]), sanitize)
+        driver, errors = compile_programs(programs, Path(folder), optimize, _SANITIZE if sanitize else _FLAGS)
+        return {i: _judge(job, driver, errors.get(job.program.name)) for i, job in jobs.items()}
 
 
-def _judge(job: _Job, driver: Driver) -> Outcome:
+def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
     """Run a case and compare as onnx's own runner does."""
     case = job.case
+    if error:
+        return Outcome(case.name, Verdict.CRASH, str(error), bound=job.bound)
     assert case.model is not None and case.data_sets is not None
     expected = [_array(x) for x in case.data_sets[0][1]]
     try:

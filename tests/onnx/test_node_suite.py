@@ -1,0 +1,65 @@
+"""Every case of ONNX's node suite, through compiled C, is right or is refused with a reason."""
+
+from __future__ import annotations
+
+import unittest
+from collections import Counter
+from random import Random
+
+import pytest
+from onnx.backend.test import BackendTest
+from support import operator_matrix
+from support.node_suite import Outcome, Verdict, cases, run
+from support.tools import require
+
+from edgekit.onnx_backend import EdgeKitBackend
+
+# Cases that are right. Raise it when operators are added; it never goes down.
+FLOOR = 0
+# A few of each kind for the backend's own interface, which compiles one model at a time.
+BACKEND_CASES = (
+    "test_add",
+    "test_conv_with_autopad_same",
+    "test_reshape_reduced_dims",
+    "test_softmax_axis_1",
+)
+SANITIZED = 150
+
+
+def describe(outcomes: list[Outcome]) -> str:
+    return "\n".join(f"{o.verdict.value} {o.name}: {o.detail}" for o in outcomes)
+
+
+def faults(outcomes: list[Outcome]) -> list[Outcome]:
+    return [o for o in outcomes if o.verdict in (Verdict.WRONG, Verdict.CRASH)]
+
+
+@pytest.mark.slow
+def test_every_case_is_right_or_refused_and_the_matrix_says_so() -> None:
+    require("cc")
+    outcomes = run([case.name for case in cases()])
+    assert not faults(outcomes), describe(faults(outcomes))
+    assert Counter(o.verdict for o in outcomes)[Verdict.RIGHT] >= FLOOR
+    committed = operator_matrix.PAGE.read_text(encoding="utf-8")
+    assert committed == operator_matrix.page(outcomes), (
+        "run scripts/conformance.py --write-docs, and read the diff"
+    )
+
+
+@pytest.mark.slow
+def test_sanitizers_find_nothing() -> None:
+    require("cc")
+    names = Random(1).sample([case.name for case in cases()], SANITIZED)
+    outcomes = run(names, sanitize=True)
+    assert not faults(outcomes), describe(faults(outcomes))
+
+
+def test_the_backend_interface_runs_models() -> None:
+    require("cc")
+    suite = BackendTest(EdgeKitBackend, __name__)
+    for case in BACKEND_CASES:
+        suite.include(f"^{case}_cpu$")
+    result = unittest.TestResult()
+    suite.test_suite.run(result)
+    assert not result.failures + result.errors
+    assert result.testsRun - len(result.skipped) == len(BACKEND_CASES)
