@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
+from edgekit.ir import DType
 from edgekit.ops.activations import Exp, Log
 from edgekit.ops.arithmetic import Sqrt
 from edgekit.ops.dense import Dense
@@ -15,9 +17,9 @@ from edgekit.ops.reduce import Reduce
 from edgekit.ops.softmax import Softmax
 
 
-def reduce(x: Tensor, kind: str, axes: Sequence[int], keepdims: bool = True) -> Tensor:
+def reduce(x: Tensor, kind: str, axes: Sequence[int], keepdims: bool = True, narrow: bool = False) -> Tensor:
     """sum, mean, prod, max or min over some dimensions; negative axes count from the back."""
-    return x.apply(Reduce(kind, tuple(sorted({x.axis(a) for a in axes})), keepdims))
+    return x.apply(Reduce(kind, tuple(sorted({x.axis(a) for a in axes})), keepdims, narrow))
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -48,14 +50,24 @@ def unrows(x: Tensor, axis: int) -> Tensor:
     return x.transpose(*range(axis), x.rank - 1, *range(axis, x.rank - 1))
 
 
+def widened(x: Tensor) -> Tensor:
+    """Floats of 16 bits in 32, for what should be computed in more than they hold."""
+    return cast(x, DType.F32) if x.dtype.is_float and x.dtype.bytes < 4 else x
+
+
 def softmax(x: Tensor, axis: int) -> Tensor:
     axis = x.axis(axis)
+    if x.dtype.bytes < 4:
+        # Each step is rounded, and of bf16 each addition too: ONNX states the precision, and tests it.
+        e = (x - reduce(x, "max", [axis])).apply(Exp())
+        return e / reduce(e, "sum", [axis], narrow=x.dtype is DType.BF16)
     return unrows(rows(x, axis).apply(Softmax()), axis)
 
 
 def log_softmax(x: Tensor, axis: int) -> Tensor:
-    d = x - reduce(x, "max", [axis])
-    return d - reduce(d.apply(Exp()), "sum", [axis]).apply(Log())
+    wide = widened(x)
+    d = wide - reduce(wide, "max", [axis])
+    return cast(d - reduce(d.apply(Exp()), "sum", [axis]).apply(Log()), x.dtype)
 
 
 def standardize(x: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor, Tensor]:

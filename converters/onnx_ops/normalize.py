@@ -7,12 +7,14 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.compose import log_softmax, reduce, softmax, standardize
+from edgekit.converters.compose import log_softmax, reduce, softmax, standardize, widened
+from edgekit.converters.movement import cast, where
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
-from edgekit.ops.arithmetic import Pow, Sqrt
+from edgekit.ops.arithmetic import Abs, Pow, Sqrt
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.logic import Equal
 from edgekit.ops.pool2d import Pool2d
 
 
@@ -67,8 +69,8 @@ def BatchNormalization(
 
 
 def InstanceNormalization(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
-    y, _, _ = standardize(x.to_nhwc(), range(1, x.rank - 1), epsilon)
-    return (y * scale + bias).to_nchw()
+    y, _, _ = standardize(widened(x.to_nhwc()), range(1, x.rank - 1), epsilon)
+    return (cast(y, x.dtype) * scale + bias).to_nchw()
 
 
 def GroupNormalization(
@@ -84,7 +86,8 @@ def GroupNormalization(
     batch, channels = x.shape[:2]
     cells = x.to_nhwc()
     groups = cells.reshape(batch, prod(x.shape[2:]), num_groups, channels // num_groups)
-    y, _, _ = standardize(groups, [1, 3], epsilon)
+    y, _, _ = standardize(widened(groups) if stash_type == 1 else groups, [1, 3], epsilon)
+    y = cast(y, x.dtype)
     if opset < 21:  # one scale a group
         y = y * scale.reshape(num_groups, 1) + bias.reshape(num_groups, 1)
         return y.reshape(*cells.shape).to_nchw()
@@ -110,8 +113,9 @@ def LayerNormalization(
             LayerNorm(epsilon), scale.reshape(size), offset.reshape(size)
         )
         return (y.reshape(*x.shape),)
-    y, mean, inverse = standardize(x, range(axis, x.rank), epsilon)
-    y = y * scale
+    wide = widened(x) if stash_type == 1 else x
+    y, mean, inverse = standardize(wide, range(axis, x.rank), epsilon)
+    y = cast(y, x.dtype) * scale
     return (y if bias is None else y + bias, mean, inverse)[:outputs]
 
 
@@ -120,11 +124,20 @@ def RMSNormalization(
 ) -> Tensor:
     axis = x.axis(axis)
     size = prod(x.shape[axis:])
-    if scale.shape == x.shape[axis:] and x.dtype in (DType.F32, DType.F64):
+    if scale.shape == x.shape[axis:] and x.dtype is scale.dtype and x.dtype in (DType.F32, DType.F64):
         y = x.reshape(*x.shape[:axis], size).apply(RmsNorm(epsilon), scale.reshape(size))
         return y.reshape(*x.shape)
-    square = reduce(x * x, "mean", range(axis, x.rank))
-    return x / (square + epsilon).apply(Sqrt()) * scale
+    wide = widened(x) if stash_type == 1 else x
+    square = reduce(wide * wide, "mean", range(axis, x.rank))
+    return cast(wide / (square + epsilon).apply(Sqrt()), scale.dtype) * scale
+
+
+def LpNormalization(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
+    if p not in (1, 2):
+        raise EdgeKitError("E0205", f"LpNormalization with p {p}, which is neither 1 nor 2")
+    size = reduce(x.apply(Abs()), "sum", [axis]) if p == 1 else reduce(x * x, "sum", [axis]).apply(Sqrt())
+    nothing = size.apply(Equal(), 0)
+    return x / where(nothing, size.like(1), size)
 
 
 def LRN(x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> Tensor:

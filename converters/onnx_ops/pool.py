@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+
+import numpy as np
 
 from edgekit.converters.compose import reduce
 from edgekit.converters.convolution import pads_of
+from edgekit.converters.movement import pad
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ops.arithmetic import Abs, Pow
 from edgekit.ops.pool2d import ArgMaxPool2d, Pool2d
+from edgekit.ops.scatter import Scatter
 
 Ints = tuple[int, ...] | None
 
@@ -154,6 +159,29 @@ def LpPool(
 ) -> Tensor:
     axes = _window(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
     return _root(_pool(_power(x, p), "sum", axes), p)
+
+
+def MaxUnpool(
+    x: Tensor,
+    places: Tensor,
+    output_shape: Tensor | None = None,
+    *,
+    kernel_shape: tuple[int, ...],
+    strides: Ints = None,
+    pads: Ints = None,
+) -> Tensor:
+    """The places are those in the smallest result that the window allows; more is added at the end."""
+    n = x.rank - 2
+    strides, pads = strides or (1,) * n, pads or (0,) * (2 * n)
+    size = [
+        (d - 1) * s - begin - end + k
+        for d, s, begin, end, k in zip(x.shape[2:], strides, pads[:n], pads[n:], kernel_shape, strict=True)
+    ]
+    shape = (*x.shape[:2], *size)
+    nothing = x.like(np.zeros(prod(shape)))
+    y = nothing.apply(Scatter(0), places.reshape(x.type.size), x.reshape(x.type.size)).reshape(*shape)
+    wanted = shape if output_shape is None else output_shape.ints("the output shape of MaxUnpool")
+    return pad(y, (0,) * x.rank, [b - a for a, b in zip(shape, wanted, strict=True)], "constant")
 
 
 def GlobalAveragePool(x: Tensor) -> Tensor:

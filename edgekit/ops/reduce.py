@@ -34,10 +34,12 @@ class Reduce(Op):
     kind: str
     axes: tuple[int, ...]
     keepdims: bool = True
+    narrow: bool = False  # bf16 only: round after each step, not just in the end
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank <= 2 * LOOPS + 1, f"takes {2 * LOOPS + 1} dimensions at most, got {x}")
+        require(not self.narrow or x.dtype is DType.BF16, f"{x} has no narrow {self.kind}")
         require(self.kind in _NUMPY, f"knows no reduction {self.kind!r}")
         require(
             sorted(set(self.axes)) == list(self.axes) and all(0 <= a < x.rank for a in self.axes),
@@ -56,7 +58,7 @@ class Reduce(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
         dtype = DType.of(x.dtype)
-        wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
+        wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 and not self.narrow else x
         start = np.asarray(identity(self.kind, dtype)).astype(wide.dtype)
         with np.errstate(all="ignore"):
             y = _NUMPY[self.kind](wide, axis=self.axes, keepdims=self.keepdims, initial=start)
@@ -69,7 +71,7 @@ class Reduce(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
-        return reduction(x, y, self.kind, self.axes)
+        return reduction(x, y, self.kind, self.axes, self.narrow)
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         (x,) = ins
@@ -104,8 +106,10 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     return 0, (1 << dtype.bits) - 1
 
 
-def formula(kind: str, dtype: DType) -> str:
+def formula(kind: str, dtype: DType, narrow: bool = False) -> str:
     """C for one step of a reduction: a is the result so far, b the next element."""
+    if narrow:
+        return f"ek_{dtype.value}_to_f32(ek_f32_to_{dtype.value}({formula(kind, dtype)}))"
     compute = compute_type(dtype)
     if kind in ("max", "min"):
         if compute.is_float:
@@ -117,7 +121,7 @@ def formula(kind: str, dtype: DType) -> str:
     return f"({compute.c})((uint{compute.bits}_t)a {sign} (uint{compute.bits}_t)b)"
 
 
-def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
+def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int], narrow: bool = False) -> list[Step]:
     """The kernel call of a reduction: over what stays, then over what is reduced. The last dimension is the
     inner loop either way: many results advance together, or one result in several lanes."""
     if y.type.size == 0:
@@ -129,8 +133,8 @@ def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
     sizes, (steps, kept) = fold(shape, strides, marks)
     if 0 in shape:  # nothing is reduced to each result
         sizes, steps, kept = (y.type.size, 0), (0, 1), (1, 0)
-    if not sizes:
-        sizes, steps, kept = (1,), (1,), (1,)
+    if not sizes or (narrow and kept[-1] == 0):  # lanes would take the elements in another order
+        sizes, steps, kept = (*sizes, 1), (*steps, 1), (*kept, 1)
     rows = kept[-1] == 0
     outer = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k != 0]
     inner = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k == 0]
@@ -153,7 +157,7 @@ def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int]) -> list[Step]:
                 "start": identity(kind, x.type.dtype),
                 "divisor": count if mean else 1,
             },
-            label=f"reduce_{'sum' if mean else kind}" + "_rows" * rows,
-            expr=formula(kind, x.type.dtype),
+            label=f"reduce_{'sum' if mean else kind}" + "_rows" * rows + "_narrow" * narrow,
+            expr=formula(kind, x.type.dtype, narrow),
         )
     ]
