@@ -1,1 +1,1 @@
-"""Measurements: each script makes one table of docs/performance.md. Run from the root: python -m benchmarks.<name>."""
+"""Measurements: each script makes one table of docs/performance.md; run python -m benchmarks.<name>."""

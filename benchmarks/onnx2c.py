@@ -32,7 +32,7 @@ NETWORKS = {
 }
 _ROUNDS = 60
 
-# Each round runs both once, so that whatever else the machine does hits both; the ratio is taken round by round.
+# Each round runs both once, so that what else the machine does hits both; ratios are taken round by round.
 _MAIN = """
 #include "ours.h"
 #include <stdio.h>
@@ -71,7 +71,8 @@ int main(void)
 def compare(model: onnx.ModelProto, onnx2c: Path, folder: Path) -> tuple[Program, list[tuple[float, float]]]:
     """Microseconds of both, round by round."""
     onnx.save(model, folder / "model.onnx")
-    theirs = subprocess.run([onnx2c, "model.onnx"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    command = [onnx2c, "model.onnx"]
+    theirs = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     (folder / "theirs.c").write_text(theirs)
     program = compile_graph(simplify(convert(folder / "model.onnx", name="ours")), target.load("host"))
     files = generate(program, "speed")

@@ -10,8 +10,8 @@ from pathlib import Path
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _HEAD = """# Performance
 
-Every table here is written by the script that its heading names; none is edited by hand. Machines are shared and
-noisy, so compare columns of one table, never two tables.
+Every table here is written by the script that its heading names; none is edited by hand. Machines are shared
+and noisy, so compare columns of one table, never two tables.
 """
 
 
@@ -23,12 +23,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def machine() -> str:
     """The processor and the compiler, as a reader would name them."""
-    cpu = next(
-        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
-        platform.processor(),
-    )
-    gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    return f"{cpu}, {gcc}"
+    facts = Path("/proc/cpuinfo").read_text().splitlines()
+    cpu = next((line.split(":")[1].strip() for line in facts if "model name" in line), platform.processor())
+    gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
+    return f"{cpu}, {gcc.splitlines()[0]}"
 
 
 def write_section(script: str, title: str, text: str) -> None:

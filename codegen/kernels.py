@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -15,7 +15,7 @@ from edgekit.ops._map import compute_type
 from edgekit.ops._strided import RANK
 from edgekit.target import Target
 
-_RUNTIME = files("edgekit.runtime_c")
+_RUNTIME = Path(str(files("edgekit.runtime_c")))
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _PACK = re.compile(r"^ ?\*? ?/?\*? ?pack (\w+): ([^\n*]+)", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -87,7 +87,7 @@ def _instantiate(
 
 
 def _find(kernel: str, name: str, isas: Sequence[str]) -> tuple[str, str, str]:
-    """(isa, file, text) of the best variant: for each isa the file of exactly this instance, else the generic."""
+    """(isa, file, text) of the best variant: an isa's file of exactly this instance, else its generic one."""
     for isa in isas:
         for file in (f"{name}.c", f"{kernel}.c"):
             path = _RUNTIME / "kernels" / isa / file
@@ -104,7 +104,7 @@ def _contract(kernel: str, name: str) -> str:
 
 
 @cache
-def _read(path: Traversable) -> str:
+def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
@@ -176,7 +176,7 @@ def _definitions() -> Mapping[str, str]:
 
 
 def _supports(text: str) -> set[str]:
-    """The headers that define what a text uses. Conversions of 16-bit floats hide behind macros of types.h."""
+    """The headers that define what a text uses. Conversions of 16-bit floats hide behind macros."""
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", _COMMENT.sub("", text)))
     found = {_definitions()[name] for name in used if name in _definitions()}
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:

@@ -1,4 +1,4 @@
-"""Graph -> kernel calls: asks each operator for its calls, fits them to the target's kernels, drops what is dead."""
+"""Graph -> kernel calls: asks operators for them, fits them to the target's kernels, drops what is dead."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
 
 
 def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The layers in the order with the lowest peak of live bytes. Inputs, outputs and constants are not ours."""
+    """The layers in the order with the lowest peak of live bytes. Inputs, outputs, constants are not ours."""
     ours = {name for layer in layers for name in layer.node.outputs} - set(graph.outputs)
     sizes = {name: graph.type(name).bytes for name in ours}
     tasks = []

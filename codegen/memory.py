@@ -35,7 +35,7 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Memory:
-    """The calls in order (joins are copies by now, where they cost anything), and where their operands are."""
+    """The calls in order, where joins that cost anything are copies by now, and where operands are."""
 
     calls: tuple[Scheduled, ...]
     places: Mapping[str, Place]
@@ -49,7 +49,7 @@ class _Sharing:
         self.graph = graph
         self.parent: dict[str, tuple[str, int]] = {}
         self.size: dict[str, int] = {}
-        self.kind: dict[str, Kind] = {name: "input" for name in graph.inputs}
+        self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs, "input")
         self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
         self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
 
@@ -127,13 +127,13 @@ def _join(join: Join, sharing: _Sharing) -> list[Call]:
 
 def _take_over(calls: Sequence[Scheduled], sharing: _Sharing) -> None:
     """Let results take over the memory of operands that die in the same call."""
-    first, last = _lifetimes(calls, sharing)
+    _, last = _lifetimes(calls, sharing)
     writes = [name for s in calls for name in {sharing.root(r.name)[0] for r in operands(s.call)[1]}]
     for step, scheduled in enumerate(calls):
         call = scheduled.call
         reads, (result, *_) = operands(call)
         own, at = sharing.root(result.name)
-        # A result that is written by several calls, or is part of a whole, must not destroy what they still read.
+        # What several calls write, or is part of a whole, must not destroy what they still read.
         if at or not sharing.is_free(own) or writes.count(own) != 1 or own != result.name:
             continue
         for i in call.inplace:

@@ -1,8 +1,8 @@
-"""Weight layouts: re-tiles constants offline as the tag in a kernel's file says; nothing is packed on the device.
+"""Weight layouts: re-tiles constants offline as the tag in a kernel's file says; devices pack nothing.
 
-A tag lists the dimensions of the packed weights from outer to inner. Capitals are the dimensions of the graph's
-tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is narrower where
-O is no multiple; a leading G cuts O into the call's groups first.
+A tag lists the dimensions of the packed weights from outer to inner. Capitals are the dimensions of the
+graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
+narrower where O is no multiple; a leading G cuts O into the call's groups first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DIMS = {2: "OI", 3: "OWI", 4: "OHWI"}
 
 @dataclass(frozen=True)
 class Block:
-    """One dense piece of the packed weights: the piece `shape`/`strides`/`start` of the source, put at `at`."""
+    """One dense piece of the packed weights: `shape`, `strides`, `start` in the source, put at `at`."""
 
     shape: tuple[int, ...]
     strides: Strides

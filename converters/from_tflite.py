@@ -1,4 +1,4 @@
-"""TFLite -> Graph: float and int8 models; quantized ones keep their integers bit for bit (rounding rule tfl)."""
+"""TFLite -> Graph: float and int8 models; quantized ones keep their integers bit for bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, DType, Graph, Quant, Source, Type, Value
+from edgekit.ir import Array, Graph, Quant, Source, Type, Value
 from edgekit.ops import Op
 from edgekit.ops.arithmetic import Clip
 
@@ -37,7 +37,7 @@ def sniff(path: Path, head: bytes) -> bool:
 
 
 def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
-    """Convert a model; `shapes` is for dynamic dimensions, of which only the batch is bound by itself (to 1)."""
+    """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     data = model.read_bytes()
     source = Source(model.name, hashlib.sha256(data).hexdigest(), "tflite")
     return Importer(root(data), shapes or {}).run(name or model.stem, source)
@@ -224,8 +224,7 @@ class Importer:
             raise EdgeKitError(
                 "E0403", f"{kind}: {error}", f"node {name}", "is the model well formed?"
             ) from error
-        for i, tensor in zip(results, [made] if isinstance(made, Tensor) else made, strict=False):
-            scope[i] = tensor
+        scope.update(zip(results, [made] if isinstance(made, Tensor) else made, strict=False))
 
     def _output(self, i: int, scope: dict[int, Tensor]) -> str:
         tensor = self._tensor(i, scope)

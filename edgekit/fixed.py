@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgekit.ir import Array, DType, Quant
 
-Int = NDArray[np.int64]
+Int = Array  # of int64
 _INT32_MAX = 2**31 - 1
 _INT32_MIN = -(2**31)
 
@@ -26,7 +25,7 @@ def int_range(dtype: DType) -> tuple[int, int]:
 
 def round_half_away(x: Array | float) -> Array:
     """To the nearest integer, halves away from zero, as C's round()."""
-    return np.trunc(x + np.copysign(0.5, x))  # type: ignore[no-any-return]  # array in, array out
+    return np.trunc(x + np.copysign(0.5, x))
 
 
 def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
@@ -34,9 +33,9 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     low, high = int_range(dtype)
     scale, zero = np.float32(quant.scale[0]), quant.zero[0]
     if np.isfinite(lo):
-        low = max(low, zero + int(round_half_away(np.float32(lo) / scale)))
+        low = max(low, zero + int(round_half_away(float(np.float32(lo) / scale))))
     if np.isfinite(hi):
-        high = min(high, zero + int(round_half_away(np.float32(hi) / scale)))
+        high = min(high, zero + int(round_half_away(float(np.float32(hi) / scale))))
     return low, high
 
 
@@ -53,7 +52,8 @@ def rule_e(ratio: Array) -> tuple[Int, int]:
 def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, high: int) -> Int:
     """y = clamp(zero + ((acc * M + 2^(s-1)) >> s), low, high)"""
     # Python's integers would do; float128 would not. acc * M fits int64: |acc| < 2^31, M < 2^31.
-    return np.clip(zero + ((acc * multiplier + (1 << (shift - 1))) >> shift), low, high)
+    y: Int = zero + ((acc * multiplier + (1 << (shift - 1))) >> shift)
+    return y.clip(low, high)
 
 
 # Rule T
@@ -84,7 +84,8 @@ def rdbpot(x: Any, exponent: Any) -> Int:
     mask = (np.int64(1) << exponent) - 1
     remainder = x & mask
     threshold = (mask >> 1) + (x < 0)
-    return (x >> exponent) + (remainder > threshold)
+    result: Int = (x >> exponent) + (remainder > threshold)
+    return result
 
 
 def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
@@ -98,7 +99,8 @@ def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
 def mbqm_once(x: Int, multiplier: Any, exponent: Any) -> Int:
     """x * M / 2^31 * 2^e with a single rounding, half up: (x M + 2^(30-e)) >> (31 - e)."""
     exponent = np.asarray(exponent, np.int64)
-    return (x * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+    result: Int = (x * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+    return result
 
 
 def requantize(acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False) -> Int:
@@ -110,13 +112,14 @@ def requantize(acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense
         return requantize_e(acc, multiplier, shift, zero, low, high)
     multiplier, exponent = quantize_multiplier(ratio)
     rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
-    return np.clip(rule(acc, multiplier, exponent) + zero, low, high)
+    y: Int = rule(acc, multiplier, exponent) + zero
+    return y.clip(low, high)
 
 
 def ratio(x: Quant, w: Quant, y: Quant) -> Array:
     """s_x s_w[c] / s_y: scales are float32 in the model, and everybody multiplies them in float64."""
     s_w = np.asarray(w.scale, np.float32).astype(np.float64)
-    return np.float64(np.float32(x.scale[0])) * s_w / np.float64(np.float32(y.scale[0]))  # type: ignore[no-any-return]
+    return np.float64(np.float32(x.scale[0])) * s_w / np.float64(np.float32(y.scale[0]))
 
 
 def fits_int32(bias: Int, weights: Array) -> bool:

@@ -16,7 +16,7 @@ def _q(value: float, fraction_bits: int) -> int:
 
 
 def _saturating_left(x: Int, bits: int) -> Int:
-    return np.clip(x << bits, -(2**31), 2**31 - 1)
+    return (x << bits).clip(-(2**31), 2**31 - 1)
 
 
 def _exp_near_zero(a: Int) -> Int:
@@ -27,7 +27,8 @@ def _exp_near_zero(a: Int) -> Int:
     x3 = srdhm(x2, x)
     x4 = srdhm(x2, x2)
     tail = rdbpot(srdhm(rdbpot(x4, 2) + x3, _q(1 / 3, 31)) + x2, 1)
-    return np.clip(center + srdhm(center, x + tail), -(2**31), 2**31 - 1)
+    y: Int = center + srdhm(center, x + tail)
+    return y.clip(-(2**31), 2**31 - 1)
 
 
 def exp_of_negative(a: Int, fraction_bits: int) -> Int:
@@ -64,7 +65,7 @@ def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
     d = np.arange(0, -256, -1)
     shifted = np.where(d >= least, d, 0) << left
-    return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least  # type: ignore[return-value]
+    return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least
 
 
 def softmax(x: Int, beta: float, scale: float) -> Int:

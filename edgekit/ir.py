@@ -108,7 +108,7 @@ _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.U2: np.dtype(ml_dtypes.uint2),
 }
 _OF_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items()}
-# bool is stored as uint8_t: C99 and C++ agree on its size, and a stray 2 in the caller's memory is no undefined behaviour.
+# bool is stored as uint8_t: C99 and C++ agree on its size, and a stray 2 in memory is no undefined behaviour.
 _C = {
     DType.BOOL: "uint8_t",
     DType.F16: "ek_f16",

@@ -1,4 +1,4 @@
-"""The simulator: evaluates a graph in numpy, node by node. What it computes is what the C code must compute."""
+"""The simulator: evaluates a graph in numpy, node by node; the C code must compute the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Every value of the graph for these inputs."""
-    values = {name: data for name, data in graph.constants()}
+    values = dict(graph.constants())
     for name in graph.inputs:
         values[name] = check_input(name, graph.type(name), inputs)
     for node in graph.nodes:

@@ -56,11 +56,11 @@ class Addition:
 def add_integers(args: Sequence[Array], ins: Sequence[Type], out: Type) -> Array:
     """a + b on quantized tensors."""
     rule = Addition.of(ins, out)
-    total = np.int64(0)
+    total: Array = np.zeros((), np.int64)
     for x, t, multiplier, exponent in zip(args, ins, rule.multipliers, rule.exponents, strict=False):
         total = total + fixed.mbqm(centred(x, t).astype(np.int64) << 20, multiplier, exponent)
-    y = fixed.mbqm(np.asarray(total), rule.multipliers[2], rule.exponents[2]) + quant_of(out).zero[0]
-    return np.clip(y, *fixed.int_range(out.dtype)).astype(out.dtype.numpy)
+    y: Array = fixed.mbqm(total, rule.multipliers[2], rule.exponents[2]) + quant_of(out).zero[0]
+    return y.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy)
 
 
 def add_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:

@@ -38,12 +38,13 @@ class Dense(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
         wide = np.float64 if x.dtype == np.float64 else np.float32
-        y = x.astype(wide) @ w.astype(wide).T + b.astype(wide)
+        y = np.matmul(x.astype(wide), w.astype(wide).T) + b.astype(wide)
         return (np.clip(y, self.lo, self.hi).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
-        sums = centred(x, ins[0]) @ w.astype(np.float64).T + b.astype(np.float64)
+        weights: Array = w.astype(np.float64)
+        sums: Array = np.matmul(centred(x, ins[0]), weights.T) + b.astype(np.float64)
         return (requantize_sums(sums, ins, outs[0], self.lo, self.hi, dense=True),)
 
     def macs(self, *ins: Type) -> int:
