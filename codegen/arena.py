@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from edgekit.codegen.arena_search import Layout, Problem, solve
+from edgekit.codegen.arena_search import Problem, solve
 
-# Comparisons of two buffers that one call of `plan` may make, about a second of Python: the same input gives the
-# same output on every machine.
-_BUDGET = 6_000_000
+# Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
+# every machine.
+_BUDGET = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,13 @@ def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: flo
     assert len(index) == len(buffers), "two buffers have the same name"
     distances = {(index[shift.output], index[shift.input]): shift.distance for shift in shifts}
     assert len(distances) == len(shifts), "two shifts for the same pair"
+    outputs = {output for output, _ in distances}
     for (output, source), distance in distances.items():
-        assert buffers[output].first == buffers[source].last, f"{buffers[output].name}: not the last use"
-        assert distance >= 0, f"{buffers[output].name}: negative distance"
+        name = buffers[source].name
+        assert distance >= 0, f"{name}: negative distance"
+        assert buffers[output].first == buffers[source].last, f"{name}: not its last use"
+        made_before = source not in outputs or buffers[source].first < buffers[source].last
+        assert made_before, f"{name}: input and output of one step"
 
     problems = [_problem(buffers, members, distances) for members in _groups(buffers)]
     # No group needs less than another group takes in any case: the most demanding ones come first.
@@ -66,8 +70,9 @@ def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: flo
     size = proven = problems[0].bound if problems else 0
     offsets = [0] * len(buffers)
     for past, problem in enumerate(problems):
-        layout = solve(problem, enough=size, budget=budget / (len(problems) - past))
-        budget -= layout.spent
+        share = budget / (len(problems) - past)
+        layout = solve(problem, enough=size, budget=share)
+        budget += layout.unspent - share
         size = max(size, layout.size)
         proven = max(proven, layout.proven)
         for member, offset in zip(problem.members, layout.offsets, strict=True):
@@ -87,7 +92,9 @@ def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
     return groups
 
 
-def _problem(buffers: Sequence[Buffer], members: list[int], distances: dict[tuple[int, int], int]) -> Problem:
+def _problem(
+    buffers: Sequence[Buffer], members: list[int], distances: Mapping[tuple[int, int], int]
+) -> Problem:
     own = [buffers[i] for i in members]
     number = {member: i for i, member in enumerate(members)}
     shifts = {(number[o], number[i]): d for (o, i), d in distances.items() if o in number}
@@ -115,5 +122,43 @@ def _problem(buffers: Sequence[Buffer], members: list[int], distances: dict[tupl
     )
 
 
-def _bound(buffers: Sequence[Buffer], live: Sequence[int], shifts: dict[tuple[int, int], int]) -> int:
-    return sum(buffers[i].size for i in live)
+def _bound(buffers: Sequence[Buffer], live: Sequence[int], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Bytes that the buffers live at one step need at least.
+
+    Buffers whose alignments are multiples of some grain fill whole grains, all but the topmost one. This is
+    true of every grain.
+    """
+    grains = {buffers[i].align for i in live}
+    need = 0
+    for grain in {*grains, gcd(*grains)}:
+        fitting = [i for i in live if buffers[i].align % grain == 0]
+        grown = {i: -(-buffers[i].size // grain) for i in fitting}
+        padding = max(grown[i] * grain - buffers[i].size for i in fitting)
+        pairs = {pair: -(-distance // grain) for pair, distance in shifts.items() if grown.keys() >= {*pair}}
+        need = max(need, _grains(grown, pairs) * grain - padding)
+    return need
+
+
+def _grains(sizes: Mapping[int, int], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Grains that the buffers cover at least, where some outputs may lie over some inputs.
+
+    Outputs do not meet, nor do inputs. An output that lies over inputs begins at least the distance before
+    the lowest of them, and there it meets no input.
+    """
+    total = sum(sizes.values())
+    for pairs in _connected(shifts):
+        outputs = sum(sizes[i] for i in {output for output, _ in pairs})
+        inputs = sum(sizes[i] for i in {source for _, source in pairs})
+        ahead = min(min(distance, sizes[output]) for (output, _), distance in pairs.items())
+        total += max(outputs, inputs + ahead) - outputs - inputs
+    return total
+
+
+def _connected(shifts: Mapping[tuple[int, int], int]) -> list[dict[tuple[int, int], int]]:
+    """The pairs parted into sets that have no buffer in common."""
+    parts: list[dict[tuple[int, int], int]] = []
+    for pair, distance in shifts.items():
+        touching = [part for part in parts if any({*pair} & {*other} for other in part)]
+        parts = [part for part in parts if part not in touching]
+        parts.append({pair: distance} | {k: v for part in touching for k, v in part.items()})
+    return parts

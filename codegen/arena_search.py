@@ -1,27 +1,30 @@
-"""Searches offsets for buffers: greedy orders first, then branch and bound, then swaps in the greedy order."""
+"""Searches offsets for buffers: greedily, by branch and bound, and by swaps in the order of placement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import gcd
 from random import Random
 
-_EXACT_BUFFERS = 200
+# Branch and bound ends in good time up to about a dozen buffers, or where the bound is tight.
+_EXACT_BUFFERS = 32
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Buffers by number, in the order of their first step; `near` and `together` follow from their lifetimes."""
+    """Buffers as numbers; every list has one entry per buffer, except `together`."""
 
-    members: Sequence[int]  # what the caller calls them
+    members: Sequence[int]  # the number that the caller gave it
     sizes: Sequence[int]
     aligns: Sequence[int]
-    spans: Sequence[int]  # steps for which each is live
-    near: Sequence[Sequence[int]]  # for each buffer the others that are live at some step of it
-    together: Sequence[Sequence[int]]  # all sets live at one step that lie in no other such set
+    spans: Sequence[int]  # steps at which it is live
+    near: Sequence[Sequence[int]]  # the others that are live at one of its steps
+    together: Sequence[Sequence[int]]  # the sets live at one step that no other such set contains
     closer: Mapping[
         tuple[int, int], int
-    ]  # (lower, upper): least distance where it is less than the lower one's size
+    ]  # (lower, upper): distance, where it may be less than the lower's size
     bound: int  # bytes that they need at least
 
 
@@ -30,235 +33,284 @@ class Layout:
     offsets: list[int]
     size: int
     proven: int  # bytes that no layout can do without
-    spent: int
+    unspent: float
 
 
 @dataclass
-class Meter:
-    """Comparisons of buffers that a search may still make."""
+class _Meter:
+    """Comparisons of two buffers that a search may still make."""
 
     left: float
 
 
 def solve(problem: Problem, enough: int, budget: float) -> Layout:
-    """The best layout that the budget finds; one of `enough` bytes is as good as any smaller one."""
-    meter = Meter(budget)
+    """The smallest layout that the budget finds; below `enough` bytes, smaller is no better."""
+    meter = _Meter(budget)
     best = min(_greedy(problem, enough, meter), key=lambda offsets: _size(problem, offsets))
     proven = problem.bound
     if _size(problem, best) > enough and len(best) <= _EXACT_BUFFERS:
-        exact = _Exact(problem, _size(problem, best), enough, Meter(meter.left / 2))
-        ended = exact.search()
-        meter.left += exact.meter.left - meter.left / 2
-        best = exact.best or best
-        if ended:
-            proven = max(proven, _size(problem, best))
-    if _size(problem, best) > max(enough, proven):
-        best = _swap(problem, best, enough, meter)
-    return Layout(best, _size(problem, best), proven, int(budget - meter.left))
+        exact = _Exact(problem, best, enough, meter)
+        ended = exact.descend(0, -1, spare=meter.left / 2)
+        best = exact.best
+        if ended and exact.size > enough:
+            proven = exact.size
+    orders = (
+        sorted(range(len(best)), key=best.__getitem__),
+        sorted(range(len(best)), key=lambda i: -problem.sizes[i]),
+    )
+    for spare, order in zip((meter.left / 2, 0), orders, strict=True):
+        if _size(problem, best) > max(enough, proven):
+            swapped = _Swaps(problem, order, meter).climb(enough, spare)
+            best = min(best, swapped, key=lambda offsets: _size(problem, offsets))
+    return Layout(best, _size(problem, best), proven, meter.left)
 
 
 def _size(problem: Problem, offsets: Sequence[int]) -> int:
     return max(offset + size for offset, size in zip(offsets, problem.sizes, strict=True))
 
 
-def _greedy(problem: Problem, enough: int, meter: Meter) -> Iterator[list[int]]:
-    """Layouts by first fit and best fit, in orders that suit different graphs."""
+def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]:
+    """Layouts by first fit and best fit, for orders of which now this, now that is the best."""
     sizes, spans = problem.sizes, problem.spans
-    pressure = [0] * len(sizes)
+    crowd = [0] * len(sizes)
     for members in problem.together:
         total = sum(sizes[i] for i in members)
         for i in members:
-            pressure[i] = max(pressure[i], total)
-    keys = [
-        lambda i: 0,
-        lambda i: -sizes[i],
-        lambda i: -sizes[i] * spans[i],
-        lambda i: (-pressure[i], -sizes[i]),
+            crowd[i] = max(crowd[i], total)
+    keys: list[Callable[[int], tuple[int, ...]]] = [
+        lambda i: (i,),
+        lambda i: (-sizes[i],),
+        lambda i: (-sizes[i] * spans[i],),
+        lambda i: (-crowd[i], -sizes[i]),
         lambda i: (-spans[i], -sizes[i]),
-        lambda i: -len(problem.near[i]),
+        lambda i: (-len(problem.near[i]),),
     ]
     for number, key in enumerate(keys):
         order = sorted(range(len(sizes)), key=key)
         for tightest in (False, True):
-            offsets = [-1] * len(sizes)
-            _place(problem, order, offsets, meter, tightest)
+            offsets = _place(problem, order, meter, tightest)
             yield offsets
-            if _size(problem, offsets) <= enough or (number > 1 and meter.left <= 0):
+            if _size(problem, offsets) <= enough or (number > 0 and meter.left <= 0):
                 return
 
 
-def _place(
-    problem: Problem, order: Sequence[int], offsets: list[int], meter: Meter, tightest: bool = False
-) -> None:
-    """Put buffers one after the other into the lowest gap that holds them, or into the tightest."""
-    sizes, closer = problem.sizes, problem.closer
+def _place(problem: Problem, order: Sequence[int], meter: _Meter, tightest: bool = False) -> list[int]:
+    offsets = [-1] * len(order)
     for i in order:
-        near, size, align = problem.near[i], sizes[i], problem.aligns[i]
-        meter.left -= len(near) + 5
-        # The offsets strictly between two such numbers are taken.
-        if closer:
-            taken = [
-                (offsets[j] - closer.get((i, j), size), offsets[j] + closer.get((j, i), sizes[j]))
-                for j in near
-                if offsets[j] >= 0
-            ]
-        else:
-            taken = [(offsets[j] - size, offsets[j] + sizes[j]) for j in near if offsets[j] >= 0]
-        taken.sort()
-        at = 0
-        best, best_slack = -1, -1
-        for low, high in taken:
-            if at <= low:
-                if not tightest:
-                    break
-                if best < 0 or low - at < best_slack:
-                    best, best_slack = at, low - at
-            if high > at:
-                at = -(-high // align) * align
-        offsets[i] = best if best >= 0 else at
+        meter.left -= len(problem.near[i]) + 5
+        placed = [j for j in problem.near[i] if offsets[j] >= 0]
+        offsets[i] = _fit(problem, i, placed, offsets, tightest)
+    return offsets
 
 
-def _swap(problem: Problem, offsets: list[int], enough: int, meter: Meter) -> list[int]:
-    """Swap buffers under the top in the order of placement, and go on from every layout that is not larger."""
-    random = Random(0)
-    sizes = problem.sizes
+def _fit(problem: Problem, i: int, placed: list[int], offsets: list[int], tightest: bool = False) -> int:
+    """The offset of the lowest gap that holds buffer i, or of the tightest."""
+    sizes, closer, align = problem.sizes, problem.closer, problem.aligns[i]
+    size = sizes[i]
+    # All offsets strictly between two such numbers are taken.
+    if closer:
+        taken = [
+            (offsets[j] - closer.get((i, j), size), offsets[j] + closer.get((j, i), sizes[j])) for j in placed
+        ]
+    else:
+        taken = [(offsets[j] - size, offsets[j] + sizes[j]) for j in placed]
+    taken.sort()
+    at = 0
+    best, best_slack = -1, 0
+    for low, high in taken:
+        if at <= low:
+            if not tightest:
+                return at
+            if best < 0 or low - at < best_slack:
+                best, best_slack = at, low - at
+        if high > at:
+            at = -(-high // align) * align
+    return at if best < 0 else best
 
-    def pick(choices: Sequence[int]) -> int:
-        return choices[int(random.random() * len(choices))]
 
-    order = sorted(range(len(offsets)), key=lambda i: offsets[i])
-    best = list(offsets)
-    size = best_size = _size(problem, best)
-    while meter.left > 0 and best_size > enough:
-        top = pick([i for i in range(len(offsets)) if offsets[i] + sizes[i] == size])
-        column = [top, *problem.near[top]]
-        one, other = pick(column), pick(column)
-        a, b = order.index(one), order.index(other)
-        if a == b:
-            continue
-        a, b = min(a, b), max(a, b)
-        order[a], order[b] = order[b], order[a]
-        trial = list(offsets)
-        for i in order[a:]:
-            trial[i] = -1
-        _place(problem, order[a:], trial, meter)
-        trial_size = _size(problem, trial)
-        if trial_size <= size:
-            offsets, size = trial, trial_size
-            if size < best_size:
-                best, best_size = trial, size
-        else:
-            order[a], order[b] = order[b], order[a]
-    return best
+class _Swaps:
+    """Local search over the order in which first fit places the buffers."""
+
+    def __init__(self, problem: Problem, order: list[int], meter: _Meter) -> None:
+        self.problem = problem
+        self.meter = meter
+        self.order = order
+        self.rank = [0] * len(order)
+        for rank, i in enumerate(order):
+            self.rank[i] = rank
+        self.offsets = _place(problem, order, meter)
+
+    def climb(self, enough: int, spare: float) -> list[int]:
+        """Swap buffers around the topmost one, again and again, and go on from every layout that is not
+        larger than the one before."""
+        near, sizes = self.problem.near, self.problem.sizes
+        random = Random(0)
+
+        def pick(choices: Sequence[int]) -> int:
+            return choices[int(random.random() * len(choices))]
+
+        best = list(self.offsets)
+        size = best_size = _size(self.problem, best)
+        while self.meter.left > spare and best_size > enough:
+            self.meter.left -= len(best) / 16 + 5
+            top = pick([i for i, offset in enumerate(self.offsets) if offset + sizes[i] == size])
+            if random.random() < 0.5:
+                one = pick(near[top])
+                other = pick(near[one])
+            else:
+                column = [top, *near[top]]
+                one, other = pick(column), pick(column)
+            if one != other and self.swap(one, other, limit=size):
+                size = _size(self.problem, self.offsets)
+                if size < best_size:
+                    best, best_size = list(self.offsets), size
+        return best
+
+    def swap(self, one: int, other: int, limit: int) -> bool:
+        """Exchange two buffers in the order, unless that would take more than `limit` bytes. Only buffers
+        that come later and touch a change are placed anew."""
+        near, sizes, rank, offsets = self.problem.near, self.problem.sizes, self.rank, self.offsets
+        start, end = sorted((rank[one], rank[other]))
+        self.exchange(one, other)
+        queued = {start, end}
+        queued.update(rank[j] for i in (one, other) for j in near[i] if start < rank[j] < end)
+        queue = sorted(queued)
+        before: list[tuple[int, int]] = []
+        while queue:
+            turn = heappop(queue)
+            i = self.order[turn]
+            self.meter.left -= len(near[i]) + 8
+            offset = _fit(self.problem, i, [j for j in near[i] if rank[j] < turn], offsets)
+            if offset + sizes[i] > limit:
+                for j, old in before:
+                    offsets[j] = old
+                self.exchange(one, other)
+                return False
+            if offset != offsets[i]:
+                before.append((i, offsets[i]))
+                offsets[i] = offset
+                for j in near[i]:
+                    if rank[j] > turn and rank[j] not in queued:
+                        queued.add(rank[j])
+                        heappush(queue, rank[j])
+        return True
+
+    def exchange(self, one: int, other: int) -> None:
+        rank = self.rank
+        rank[one], rank[other] = rank[other], rank[one]
+        self.order[rank[one]], self.order[rank[other]] = one, other
 
 
 class _Exact:
-    """Branch and bound over layouts in which nothing can be moved down.
+    """Branch and bound.
 
-    Some best layout has no buffer that would fit lower down with all others in place. Sorted by offset, each of its
-    buffers lies directly on one before it, or on the ground. So buffers are placed in the order of their offsets, each
-    as low as those before it allow.
+    In the smallest layout with the lowest sum of offsets, no buffer fits lower down while all others stay.
+    Sorted by offset, each therefore lies on one before it, or on the ground. So buffers are placed in the
+    order of their offsets, each as low as those placed before allow.
     """
 
-    def __init__(self, problem: Problem, size: int, enough: int, meter: Meter) -> None:
+    def __init__(self, problem: Problem, best: list[int], enough: int, meter: _Meter) -> None:
         self.problem = problem
-        self.size = size
+        self.best = best
+        self.size = _size(problem, best)
         self.enough = enough
         self.meter = meter
-        self.best: list[int] | None = None
-        count = len(problem.sizes)
-        self.offsets = [-1] * count
-        self.floor = [0] * count  # how low each buffer may go on top of those placed
+        count = len(best)
+        self.offsets = [0] * count
+        self.floor = [0] * count  # how low each buffer can go, on top of those placed before
         self.left = set(range(count))
-        self.sections_of: list[list[int]] = [[] for _ in range(count)]
-        self.grain = 1
-        self.room = [sum(problem.sizes[i] for i in members) for members in problem.together]
-        for section, members in enumerate(problem.together):
-            for i in members:
-                self.sections_of[i].append(section)
-        pressure = [max(self.room[s] for s in sections) for sections in self.sections_of]
-        self.urgency = [(-pressure[i], -problem.sizes[i] * problem.spans[i], i) for i in range(count)]
-        self.members = [set(members) for members in problem.together]
-        self.nearset = [set(n) for n in problem.near]
+        self.crowds = [_apart(problem, members) for members in problem.together]
+        self.crowds_of = [[c for c, crowd in enumerate(self.crowds) if i in crowd] for i in range(count)]
+        # All offsets are multiples of the grain, so that between two buffers the end of a grain stays empty.
+        grain = gcd(*problem.aligns)
+        self.padded = [-(-size // grain) * grain for size in problem.sizes]
+        padding = [padded - size for padded, size in zip(self.padded, problem.sizes, strict=True)]
+        self.rooms = [
+            sum(self.padded[i] for i in crowd) - max(padding[i] for i in crowd) for crowd in self.crowds
+        ]
+        # Where several buffers can go to the same offset, those of the largest crowd are tried first.
+        weight = [max((self.rooms[crowd] for crowd in crowds), default=0) for crowds in self.crowds_of]
+        self.urgency = sorted(range(count), key=lambda i: (-weight[i], -problem.sizes[i] * problem.spans[i]))
 
-    def search(self) -> bool:
-        """Whether the search has come to its end: then there is no smaller layout than the best one, or it is
-        small enough."""
-        return self.descend(0, -1)
-
-    def descend(self, ground: int, last: int) -> bool:
+    def descend(self, ground: int, last: int, spare: float) -> bool:
+        """Place the buffers that are left at `ground` or above. False if the meter went down to `spare`
+        before everything was seen that could be smaller."""
         if not self.left:
             self.best = list(self.offsets)
             self.size = _size(self.problem, self.best)
             return True
-        problem, floor = self.problem, self.floor
-        sizes = problem.sizes
-        self.meter.left -= 2 * len(self.left)
+        sizes, floor = self.problem.sizes, self.floor
+        self.meter.left -= 3 * len(self.left)
+        # Above this, a buffer would leave a gap below that holds another one.
         ceiling = min(floor[i] + sizes[i] for i in self.left)
-        choices = [i for i in self.left if ground <= floor[i] < ceiling]
-        choices.sort(key=lambda i: (floor[i], self.urgency[i]))
-        for i in choices:
-            at = floor[i]
-            if at + sizes[i] >= self.size:
-                continue
-            if at == ground and last > i and i not in self.nearset[last]:
-                continue
-            if self.meter.left <= 0:
-                return False
-            self.offsets[i] = at
-            self.left.remove(i)
-            undo = []
-            for j in problem.near[i]:
-                if j in self.left:
-                    low = at + problem.closer.get((i, j), sizes[i])
-                    if low > floor[j]:
-                        undo.append((j, floor[j]))
-                        align = problem.aligns[j]
-                        floor[j] = -(-low // align) * align
-            self.meter.left -= len(problem.near[i])
-            for s in self.sections_of[i]:
-                self.room[s] -= sizes[i]
-                self.members[s].remove(i)
-            ok = True
-            if self.fits(at):
-                ok = self.descend(at, i)
-            for s in self.sections_of[i]:
-                self.room[s] += sizes[i]
-                self.members[s].add(i)
-            for j, low in undo:
-                floor[j] = low
-            self.left.add(i)
-            self.offsets[i] = -1
-            if not ok:
-                return False
+        choices = [i for i in self.urgency if i in self.left and ground <= floor[i] < ceiling]
+        for i in sorted(choices, key=floor.__getitem__):
             if self.size <= self.enough:
                 return True
+            if self.meter.left <= spare:
+                return False
+            # Two buffers of the same offset that do not meet come in the order of their numbers.
+            if floor[i] == ground and i < last and i not in self.problem.near[last]:
+                continue
+            if floor[i] + sizes[i] >= self.size:
+                continue
+            undo = self.put(i)
+            ended = not self.fits(floor[i]) or self.descend(floor[i], i, spare)
+            self.take_back(i, undo)
+            if not ended:
+                return False
         return True
 
+    def put(self, i: int) -> list[tuple[int, int]]:
+        problem, floor = self.problem, self.floor
+        self.meter.left -= len(problem.near[i])
+        self.offsets[i] = floor[i]
+        self.left.remove(i)
+        for crowd in self.crowds_of[i]:
+            self.rooms[crowd] -= self.padded[i]
+        undo = []
+        for j in problem.near[i]:
+            if j in self.left:
+                low = floor[i] + problem.closer.get((i, j), problem.sizes[i])
+                if low > floor[j]:
+                    undo.append((j, floor[j]))
+                    floor[j] = -(-low // problem.aligns[j]) * problem.aligns[j]
+        return undo
+
+    def take_back(self, i: int, undo: list[tuple[int, int]]) -> None:
+        for j, low in undo:
+            self.floor[j] = low
+        for crowd in self.crowds_of[i]:
+            self.rooms[crowd] += self.padded[i]
+        self.left.add(i)
+
     def fits(self, ground: int) -> bool:
+        """Whether those left could still make a layout smaller than the best."""
         problem, floor, sizes = self.problem, self.floor, self.problem.sizes
-        low = {}
-        for j in self.left:
-            if floor[j] >= ground:
-                low[j] = floor[j]
-            else:
-                least = min(
-                    (
-                        max(floor[k], ground) + problem.closer.get((k, j), sizes[k])
-                        for k in problem.near[j]
-                        if k in self.left
-                    ),
-                    default=None,
-                )
-                self.meter.left -= len(problem.near[j])
-                if least is None:
+        least = {}
+        for i in self.left:
+            least[i] = floor[i]
+            if floor[i] < ground:
+                # It is too late to put it there: one of those left must come first, and carry it.
+                self.meter.left -= len(problem.near[i])
+                carriers = [j for j in problem.near[i] if j in self.left]
+                if not carriers:
                     return False
-                low[j] = least
-            if low[j] + sizes[j] >= self.size:
+                least[i] = min(max(floor[j], ground) + problem.closer.get((j, i), sizes[j]) for j in carriers)
+            if least[i] + sizes[i] >= self.size:
                 return False
-        for s, members in enumerate(self.members):
-            if members:
-                self.meter.left -= len(members)
-                if min(low[j] for j in members) + self.room[s] >= self.size:
-                    return False
+        for crowd, room in zip(self.crowds, self.rooms, strict=True):
+            self.meter.left -= len(crowd)
+            lows = [least[i] for i in crowd if i in least]
+            if lows and min(lows) + room >= self.size:
+                return False
         return True
+
+
+def _apart(problem: Problem, members: Sequence[int]) -> list[int]:
+    """Those of a crowd that share no byte in any case: without one side of the pairs that may come closer."""
+    sides = []
+    for side in (0, 1):
+        drop = {pair[side] for pair in problem.closer if pair[0] in members and pair[1] in members}
+        sides.append([i for i in members if i not in drop])
+    return max(sides, key=lambda rest: sum(problem.sizes[i] for i in rest))

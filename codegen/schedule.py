@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from edgekit.codegen.schedule_search import (
     Graph,
@@ -25,8 +26,8 @@ _FLOOR_TASKS = 800
 
 @dataclass(frozen=True)
 class Task:
-    """One step of the program. `inplace` holds pairs of positions (output, input): where this is the last use of
-    the input, the output may take over its memory, from the same address."""
+    """One step of the program. `inplace` holds positions (output, input): where this is the last use of the
+    input, the output may take over its memory, from the same address."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -41,15 +42,14 @@ def order(
     *,
     budget: int = _BUDGET,
 ) -> list[int]:
-    """Indices of `tasks`, which are in topological order, in the order with the lowest peak that the search finds.
+    """Indices of `tasks`, which are in topological order, in the order with the lowest peak that was found.
 
-    A name that `sizes` lacks takes no memory. Names in `keep` stay to the end; names that no task makes are there
-    from the start. Small and chain-like graphs get an optimal order, no graph a worse one than it had. Parts of the
-    given order that do not decide the peak stay as they are.
+    A name that `sizes` lacks takes no memory. Names in `keep` stay to the end; names that no task makes are
+    there from the start. Small and narrow graphs get an optimal order, and no graph a worse one than it had.
+    Parts of the given order that do not decide the peak stay as they are.
     """
     graph = _graph(tasks, sizes, keep)
-    begins = _cuts(graph)
-    parts = [range(begin, end) for begin, end in zip(begins, [*begins[1:], len(tasks)], strict=True)]
+    parts = [range(begin, end) for begin, end in pairwise([*_cuts(graph), len(tasks)])]
     starts = []
     given = []
     state = graph.start()
@@ -80,7 +80,7 @@ def peak(
     keep: Collection[str] = frozenset(),
     sequence: Sequence[int] | None = None,
 ) -> int:
-    """The most bytes that are live at once when the tasks run in this sequence, by default as they are given."""
+    """The most bytes that are live at once when the tasks run in this sequence, else in the given one."""
     graph = _graph(tasks, sizes, keep)
     state = graph.start()
     for task in range(len(tasks)) if sequence is None else sequence:
@@ -120,7 +120,7 @@ def _graph(tasks: Sequence[Task], sizes: Mapping[str, int], keep: Collection[str
 
 
 def _cuts(graph: Graph) -> list[int]:
-    """Indices k such that tasks 0..k-1 come first in every order: what lies between is a problem of its own."""
+    """Indices k such that tasks 0..k-1 come first in every order: between them lie separate problems."""
     before: list[int] = []
     for needs in graph.needs:
         before.append(needs)
@@ -136,8 +136,8 @@ def _cuts(graph: Graph) -> list[int]:
 
 
 def _floor(graph: Graph, part: range) -> int:
-    """Bytes that no order of this part can avoid. Each task needs room for what it makes, and for all that is made
-    before it in every order and wanted by itself or by a task that comes later in every order."""
+    """Bytes that no order of this part can avoid. Each task needs room for what it makes, and for all that is
+    made before it in every order and wanted by itself or by a task that is after it in every order."""
     if len(part) > _FLOOR_TASKS:
         return 0
     begin, end = part.start, part.stop

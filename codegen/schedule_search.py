@@ -1,4 +1,4 @@
-"""Searches for the order of tasks with the lowest peak: exactly where that is feasible, else from several starts."""
+"""Searches the order of tasks with the lowest peak: exactly where possible, else from several starts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Path: TypeAlias = "tuple[_Path, int] | None"
 
 
 class State(NamedTuple):
-    """Where a run of the tasks has got to. The live bytes depend on `done` alone, the rest also on the way."""
+    """How far a run of the tasks has come. What is live depends on `done` alone, the peak also on the way."""
 
     done: int
     ready: int
@@ -125,7 +125,7 @@ def set_bits(tasks: int) -> Iterator[int]:
 
 
 def most_saved(reuses: Sequence[Reuse]) -> int:
-    """Bytes saved in place, where each output takes over one input at most, and each input goes to one output."""
+    """Bytes saved in place, when an output takes over at most one input, and an input goes to one output."""
     if len(reuses) < 2:
         return reuses[0].saved if reuses else 0
     first, *rest = reuses
@@ -200,8 +200,8 @@ class _Search:
         return best
 
     def exact(self, limit: int, spare: int) -> tuple[bool, State | None]:
-        """Visit states from the lowest peak up, those furthest on first, so that the first end reached is optimal.
-        Gives up, with False, when the meter has only `spare` left."""
+        """Visit states from the lowest peak up, those furthest on first, so that the first end reached is
+        optimal. Gives up, with False, when the meter has only `spare` left."""
         tie = count()
         heap = [(self.start.peak, 0, self.start.live, next(tie), self.start)]
         lowest = {self.start.done: self.start.peak}
@@ -231,9 +231,9 @@ class _Search:
         return shelves.get(self.goal.bit_count(), {}).get(self.goal)
 
     def greedy(self) -> State | None:
-        """Of the chains that give back what they take, the cheapest runs first. When none is left, the chain goes
-        first that needs most beyond what it keeps, while there is room for it. For chains that only meet at their
-        end, this is the optimal order."""
+        """Of the chains that give back what they take, run the cheapest first. When none is left, run the one
+        that needs most beyond what it keeps, while there is room for it. Where chains only meet at their
+        ends, this is the optimal order."""
         state = self.start
         while state.done != self.goal:
             if self.meter.left <= 0:
@@ -247,8 +247,8 @@ class _Search:
         return state
 
     def climb(self, state: State, task: int) -> tuple[int, State]:
-        """What the chain that starts with this task takes at most, and the state where it is best left: where it
-        has given back all that it took, else at its lowest point beyond its highest."""
+        """What the chain that starts with this task takes at most, and the state where it is best left: once
+        it has given back all that it took, else at its lowest point beyond its highest."""
         after = lowest = self.run(state._replace(peak=0), task)
         highest = after.peak
         while after.live > state.live and (follower := self.follower(after, task)) is not None:
@@ -267,10 +267,10 @@ class _Search:
                 yield self.run(state, task)
 
     def downhill(self, state: State) -> State | None:
-        """Run a chain of tasks that raises no peak and leaves no more bytes live than before, if there is one.
+        """Run a chain of tasks that raises no peak and leaves no more bytes live than before.
 
-        Running it at once is never worse than running it later: what some tasks add to the live bytes can only
-        shrink when others have run before, so every state passed on the way would be as large without it.
+        Running it at once is never worse than later. What tasks add to the live bytes can only shrink when
+        others run before them, so with the chain done no later state has more bytes live than without.
         """
         for task in set_bits(state.ready & self.goal):
             after = self.run(state, task)

@@ -1,0 +1,218 @@
+"""The memory planner: its layouts are legal, its bounds are true, and small ones are as small as can be."""
+
+from itertools import combinations, permutations, product
+from random import Random
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgekit.codegen.arena import Buffer, Plan, Shift, plan
+
+
+def buffers_of(
+    most: int, steps: int = 8, largest: int = 70, aligns: tuple[int, ...] = (1, 4, 16)
+) -> st.SearchStrategy[list[Buffer]]:
+    row = st.tuples(
+        st.integers(1, largest), st.integers(0, steps), st.integers(0, steps), st.sampled_from(aligns)
+    )
+    return st.lists(row, max_size=most).map(
+        lambda rows: [
+            Buffer(f"b{i}", size, min(a, b), max(a, b), align) for i, (size, a, b, align) in enumerate(rows)
+        ]
+    )
+
+
+@st.composite
+def shifted(draw: st.DrawFn, most: int) -> tuple[list[Buffer], list[Shift]]:
+    """Buffers, and leave for some outputs to lie over inputs that are used for the last time."""
+    buffers = draw(buffers_of(most, steps=4))
+    pairs = [
+        (output.name, source.name)
+        for output, source in product(buffers, buffers)
+        if output.first == source.last and source.first < source.last
+    ]
+    if not pairs:
+        return buffers, []
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=4))
+    return buffers, [Shift(output, source, draw(st.integers(0, 60))) for output, source in chosen]
+
+
+def live_together(a: Buffer, b: Buffer) -> bool:
+    return a.first <= b.last and b.first <= a.last
+
+
+def legal(offsets: dict[str, int], buffers: list[Buffer], shifts: list[Shift]) -> bool:
+    leave = {(shift.output, shift.input): shift.distance for shift in shifts}
+
+    def may_follow(lower: Buffer, upper: Buffer) -> bool:
+        gap = offsets[upper.name] - offsets[lower.name]
+        return gap >= min(lower.size, leave.get((lower.name, upper.name), lower.size))
+
+    return all(offsets[b.name] >= 0 and offsets[b.name] % b.align == 0 for b in buffers) and all(
+        may_follow(a, b) or may_follow(b, a) for a, b in combinations(buffers, 2) if live_together(a, b)
+    )
+
+
+def check(result: Plan, buffers: list[Buffer], shifts: list[Shift]) -> None:
+    assert result.offsets.keys() == {b.name for b in buffers}
+    assert legal(result.offsets, buffers, shifts)
+    assert result.size == max((result.offsets[b.name] + b.size for b in buffers), default=0)
+    assert result.lower_bound <= result.size
+    assert result.optimal == (result.lower_bound == result.size)
+
+
+def first_fit(buffers: list[Buffer]) -> int:
+    offsets: dict[str, int] = {}
+    for k, buffer in enumerate(buffers):
+        ends = [offsets[b.name] + b.size for b in buffers[:k] if live_together(b, buffer)]
+        starts = sorted(-(-end // buffer.align) * buffer.align for end in [0, *ends])
+        offsets[buffer.name] = next(
+            at for at in starts if legal({**offsets, buffer.name: at}, [*buffers[:k], buffer], shifts=[])
+        )
+    return max((offsets[b.name] + b.size for b in buffers), default=0)
+
+
+def smallest_stack(buffers: list[Buffer]) -> int:
+    """The smallest arena: in some order, each buffer lies on those before it."""
+    best = sum(b.size + b.align for b in buffers)
+    for order in permutations(buffers):
+        offsets: dict[str, int] = {}
+        for k, b in enumerate(order):
+            top = max((offsets[a.name] + a.size for a in order[:k] if live_together(a, b)), default=0)
+            offsets[b.name] = -(-top // b.align) * b.align
+        best = min(best, max((offsets[b.name] + b.size for b in buffers), default=0))
+    return best
+
+
+def smallest_of_all(buffers: list[Buffer], shifts: list[Shift], below: int) -> int:
+    """The smallest arena of all that there are, up to a size that is known to do."""
+    names = [b.name for b in buffers]
+    choices = [range(0, below - b.size + 1, b.align) for b in buffers]
+    return min(
+        max(at + b.size for at, b in zip(offsets, buffers, strict=True))
+        for offsets in product(*choices)
+        if legal(dict(zip(names, offsets, strict=True)), buffers, shifts)
+    )
+
+
+@settings(deadline=None)
+@given(buffers_of(12, largest=5000))
+def test_live_buffers_lie_apart_and_aligned(buffers: list[Buffer]) -> None:
+    check(plan(buffers, budget=20_000), buffers, [])
+
+
+@settings(deadline=None)
+@given(shifted(10))
+def test_shifted_outputs_keep_their_distance(case: tuple[list[Buffer], list[Shift]]) -> None:
+    buffers, shifts = case
+    check(plan(buffers, shifts=shifts, budget=20_000), buffers, shifts)
+
+
+@settings(deadline=None)
+@given(buffers_of(12))
+def test_a_plan_is_never_larger_than_first_fit(buffers: list[Buffer]) -> None:
+    size = plan(buffers, budget=0).size
+    by_birth = sorted(buffers, key=lambda b: b.first)
+    assert size <= first_fit(by_birth)
+    assert size <= first_fit(sorted(by_birth, key=lambda b: -b.size))
+
+
+@settings(deadline=None)
+@given(buffers_of(6, steps=5))
+def test_small_plans_are_optimal_and_known_to_be(buffers: list[Buffer]) -> None:
+    result = plan(buffers)
+    assert result.optimal
+    assert result.size == smallest_stack(buffers)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_of_seven_buffers_are_optimal(seed: int) -> None:
+    random = Random(seed)
+    starts = [random.randrange(6) for _ in range(7)]
+    buffers = [
+        Buffer(f"b{i}", random.randint(1, 999), start, start + random.randrange(5), random.choice((1, 8, 16)))
+        for i, start in enumerate(starts)
+    ]
+    result = plan(buffers)
+    assert result.optimal
+    assert result.size == smallest_stack(buffers)
+
+
+@settings(deadline=None)
+@given(shifted(4))
+def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[Buffer], list[Shift]]) -> None:
+    buffers, shifts = case
+    small = [Buffer(b.name, -(-b.size // 6), b.first, b.last, min(b.align, 4)) for b in buffers]
+    close = [Shift(s.output, s.input, s.distance // 6) for s in shifts]
+    result = plan(small, shifts=close)
+    check(result, small, close)
+    assert result.optimal
+    assert not small or result.size == smallest_of_all(small, close, below=result.size)
+
+
+def test_an_output_over_its_input_takes_only_the_distance() -> None:
+    buffers = [Buffer("x", 100, 0, 1, 1), Buffer("y", 80, 1, 2, 1)]
+    assert plan(buffers).size == 180
+    assert plan(buffers, shifts=[Shift("y", "x", 12)]) == Plan({"x": 12, "y": 0}, 112, 112)
+
+
+def test_alignment_counts_towards_the_bound() -> None:
+    three = [Buffer(name, 20, 0, 0, align=16) for name in "abc"]
+    assert plan(three) == Plan({"a": 0, "b": 32, "c": 64}, 84, 84)
+
+
+def test_parts_that_do_not_meet_share_the_arena() -> None:
+    result = plan([Buffer("a", 64, 0, 1), Buffer("b", 32, 2, 3), Buffer("c", 48, 2, 2)])
+    assert (result.size, result.optimal) == (80, True)
+
+
+def test_a_model_without_buffers_needs_no_arena() -> None:
+    assert plan([]) == Plan({}, 0, 0)
+
+
+def many(count: int, longest: int) -> list[Buffer]:
+    random = Random(7)
+    starts = [random.randrange(count) for _ in range(count)]
+    return [
+        Buffer(f"b{i}", random.randint(1, 9999), start, start + random.randint(0, longest))
+        for i, start in enumerate(starts)
+    ]
+
+
+def test_the_same_buffers_get_the_same_plan() -> None:
+    buffers = many(120, 30)
+    assert plan(buffers, budget=300_000) == plan(list(buffers), budget=300_000)
+
+
+def test_searching_pays() -> None:
+    buffers = many(120, 30)
+    assert plan(buffers).size < plan(buffers, budget=0).size < first_fit(buffers)
+
+
+@pytest.mark.parametrize("longest", [10, 300])
+def test_a_thousand_buffers_take_seconds(longest: int) -> None:
+    buffers = many(1000, longest)
+    start = process_time()
+    result = plan(buffers)
+    assert process_time() - start < 4  # about one on an idle machine
+    check(result, buffers, [])
+
+
+@pytest.mark.parametrize(
+    ("buffers", "shifts", "complaint"),
+    [
+        ([Buffer("a", 1, 0, 0), Buffer("a", 1, 1, 1)], [], "same name"),
+        ([Buffer("a", 1, 0, 2), Buffer("b", 1, 1, 3)], [Shift("b", "a")], "not its last use"),
+        ([Buffer("a", 1, 0, 1), Buffer("b", 1, 1, 3)], [Shift("b", "a", -1)], "negative distance"),
+        (
+            [Buffer("a", 1, 0, 1), Buffer("b", 1, 1, 1), Buffer("c", 1, 1, 1)],
+            [Shift("b", "a"), Shift("c", "b")],
+            "input and output of one step",
+        ),
+    ],
+)
+def test_contradictions_are_found(buffers: list[Buffer], shifts: list[Shift], complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        plan(buffers, shifts=shifts)
