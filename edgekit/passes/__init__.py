@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from edgekit.builder import Builder
-from edgekit.ir import Graph, Node, Value
+from edgekit.ir import Graph, Node
 from edgekit.ops.reshape import Reshape
 from edgekit.wellformed import faults
 
@@ -73,9 +73,9 @@ class Edit(Builder):
         copies: list[Node] = []
         moved: dict[str, str] = {}
         for old, result in zip(node.outputs, results, strict=True):
+            assert self.type(result).real == self.type(old).real, f"{old} would become {self.type(result)}"
             if result in new and result not in renames:
-                renames[result] = old
-                self.values[old] = Value(self.values[result].type)
+                renames[result] = old  # and the type of `old`, which says what quantized results stand for
                 continue
             target = renames.get(result, result)
             if old not in self.outputs:

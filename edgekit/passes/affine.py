@@ -15,7 +15,7 @@ from edgekit.ops.arithmetic import Add, Div, Mul, Neg, Sub
 from edgekit.ops.dense import Dense
 from edgekit.ops.matmul import MatMul
 from edgekit.passes import Edit, rewrite
-from edgekit.passes.match import constant_operand, per_channel
+from edgekit.passes.match import constant_operand, per_channel, quantized
 
 
 def affine(graph: Graph) -> Graph:
@@ -26,7 +26,7 @@ def affine(graph: Graph) -> Graph:
 def sub_to_add(edit: Edit, node: Node) -> Sequence[str] | None:
     """x - c -> x + -c, the same bits"""
     c = edit.data(node.inputs[1]) if isinstance(node.op, Sub) else None
-    if c is None:
+    if c is None or quantized(edit, node):
         return None
     return edit.add(Add(), node.inputs[0], edit.one(Neg(), node.inputs[1]))
 

@@ -14,7 +14,7 @@ from edgekit.ops.reduce import integer_range
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.transpose import Transpose
 from edgekit.passes import Edit, rewrite
-from edgekit.passes.match import constant_operand, number
+from edgekit.passes.match import constant_operand, number, quantized
 
 
 def algebra(graph: Graph) -> Graph:
@@ -45,6 +45,8 @@ def neutral_constant(edit: Edit, node: Node) -> Sequence[str] | None:
     """x + 0, x - 0, x * 1, x / 1, x ^ 1 -> x. There is no rule for x * 0: it may be NaN."""
     if type(node.op) not in _NEUTRAL or number(edit, node.inputs[1]) != _NEUTRAL[type(node.op)]:
         return None
+    if quantized(edit, node):
+        return None
     return (node.inputs[0],) if edit.type(node.inputs[0]) == edit.type(node.outputs[0]) else None
 
 
@@ -68,7 +70,7 @@ def constant_goes_right(edit: Edit, node: Node) -> Sequence[str] | None:
 
 def square(edit: Edit, node: Node) -> Sequence[str] | None:
     """x ^ 2 -> x * x"""
-    if not isinstance(node.op, Pow) or number(edit, node.inputs[1]) != 2:
+    if not isinstance(node.op, Pow) or number(edit, node.inputs[1]) != 2 or quantized(edit, node):
         return None
     x, y = edit.type(node.inputs[0]), edit.type(node.outputs[0])
     return edit.add(Mul(), node.inputs[0], node.inputs[0]) if x == y else None

@@ -11,7 +11,7 @@ from math import inf
 from edgekit.ir import Graph, Node
 from edgekit.ops.arithmetic import Clip, Max, Min
 from edgekit.passes import Edit, rewrite
-from edgekit.passes.match import constant_operand, number, with_fields
+from edgekit.passes.match import constant_operand, number, quantized, with_fields
 
 
 def clamps(graph: Graph) -> Graph:
@@ -50,7 +50,7 @@ def clip_into_producer(edit: Edit, node: Node) -> Sequence[str] | None:
     before = edit.producer(node.inputs[0]) if outer else None
     if outer is None or before is None or not hasattr(before.op, "lo") or not hasattr(before.op, "hi"):
         return None
-    if len(before.outputs) != 1 or not edit.used_once(before.outputs[0]):
+    if quantized(edit, node) or len(before.outputs) != 1 or not edit.used_once(before.outputs[0]):
         return None
     lo, hi = _composed((before.op.lo, before.op.hi), outer)
     edit.origin = before.origin

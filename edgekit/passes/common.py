@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.ir import Graph, Node
+from edgekit.ir import Graph, Node, Type
 from edgekit.ops import Op
 from edgekit.passes import Edit, drop_dead, sweep
 
 
 def common(graph: Graph) -> Graph:
     """The pass."""
-    known: dict[tuple[Op, tuple[str, ...]], Node] = {}
+    known: dict[tuple[Op, tuple[str, ...], tuple[Type, ...]], Node] = {}
 
     def reuse(edit: Edit, node: Node) -> Sequence[str] | None:
-        first = known.get((node.op, node.inputs))
+        key = (node.op, node.inputs, tuple(edit.type(name) for name in node.outputs))
+        first = known.get(key)
         if first is not None and edit.producer(first.outputs[0]) is first:  # it may have died since
             return first.outputs
-        known[node.op, node.inputs] = node
+        known[key] = node
         return None
 
     return sweep(_equal_constants(graph), reuse)

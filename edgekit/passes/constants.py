@@ -9,6 +9,7 @@ import numpy as np
 from edgekit.ir import Array, Graph, Node
 from edgekit.ops._map import Map
 from edgekit.passes import Edit, rewrite
+from edgekit.passes.match import quantized
 
 # A result may take so many times the bytes of its operands, or so many bytes: flash is no price for a copy.
 _GROWTH, _SMALL = 8, 4096
@@ -23,6 +24,8 @@ def fold(edit: Edit, node: Node) -> Sequence[str] | None:
     """A node whose operands are all constant, unless it makes much out of little."""
     if not node.inputs or any(edit.data(name) is None for name in node.inputs):
         return None
+    if quantized(edit, node) and not node.op.moves:
+        return None
     before = sum(edit.type(name).bytes for name in node.inputs)
     if sum(edit.type(name).bytes for name in node.outputs) > max(_GROWTH * before, _SMALL):
         return None
@@ -31,7 +34,7 @@ def fold(edit: Edit, node: Node) -> Sequence[str] | None:
 
 def narrow(edit: Edit, node: Node) -> Sequence[str] | None:
     """A constant that repeats itself along a dimension is broadcast: op(x, [[3, 3], [3, 3]]) -> op(x, 3)."""
-    if not isinstance(node.op, Map):
+    if not isinstance(node.op, Map) or quantized(edit, node):
         return None
     shape = edit.type(node.outputs[0]).shape
     inputs = list(node.inputs)

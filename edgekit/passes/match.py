@@ -26,6 +26,11 @@ def constant_operand(edit: Edit, node: Node) -> tuple[str, str] | None:
             return None
 
 
+def quantized(edit: Edit, node: Node) -> bool:
+    """Do integers stand for reals here, so that 0 and 1 are not what they seem?"""
+    return any(edit.type(name).quant is not None for name in (*node.inputs, *node.outputs))
+
+
 def number(edit: Edit, name: str) -> float | int | None:
     """The one number that a constant holds, perhaps many times."""
     data = edit.data(name)

@@ -126,7 +126,8 @@ class _Walk:
         ways.append(stored(node.op, (plain(x.value_shape) for x in layouts), results))
         best = min(ways, key=lambda way: self.price(forms, way))
         operands = [self.arranged(form, want) for form, want in zip(forms, best.ins, strict=True)]
-        names = self.builder.add(best.op, *operands, names=node.outputs)
+        quant = self.graph.type(node.outputs[0]).quant
+        names = self.builder.add(best.op, *operands, names=node.outputs, quant=quant)
         return [_Form(name, layout) for name, layout in zip(names, best.outs, strict=True)]
 
     def price(self, forms: Sequence[_Form], way: Moved) -> int:
