@@ -118,12 +118,11 @@ def tensor(proto: TensorProto) -> Array:
     if proto.data_location == TensorProto.EXTERNAL:  # to_array would look for them in the current folder
         raise EdgeKitError("E0404", "external data need a model file beside them", where, "convert the file")
     _check_dims(proto.dims, where)
-    with blame(where):
-        array = numpy_helper.to_array(proto)
-    if array.shape != tuple(proto.dims):
-        raise EdgeKitError(
-            "E0401", f"shape {list(proto.dims)} holds data of shape {list(array.shape)}", where
-        )
+    try:
+        array = numpy_helper.to_array(proto).reshape(tuple(proto.dims))
+    except Exception as error:
+        message = f"the data are no {_type_name(proto.data_type)}{list(proto.dims)}: {error}"
+        raise EdgeKitError("E0401", message, where) from error
     if array.dtype == np.bool_:
         return np.asarray(array.view(np.uint8) != 0)  # numpy trusts that a bool is 0 or 1
     try:

@@ -16,10 +16,10 @@ from edgekit.ops import Op
 
 # A tensor of more elements or dimensions is an attack or a mistake, not a model; and so is folding that takes
 # more work than this, or so much more memory than the constants of the model.
-MAX_ELEMENTS = 1 << 28
+MAX_ELEMENTS = 1 << 27
 MAX_RANK = 32
 _MAX_FOLD_MACS = 1 << 32
-_MAX_FOLD_BYTES = 1 << 30
+_MAX_FOLD_BYTES = 1 << 28
 _MAX_FOLD_GROWTH = 8
 
 
@@ -110,20 +110,31 @@ class Builder:
             arrays = op.eval(*(x for x in data if x is not None))
             for name, result, array in zip(outputs, results, arrays, strict=True):
                 check_result(op, result, array)
-                array = np.asarray(array).copy()  # never a view: the argument may be huge
+                array = np.asarray(array)
+                if array.base is not None or any(array is x for x in data):
+                    array = array.copy()  # never a view: the argument may be huge
                 array.flags.writeable = False
                 self.values[name] = Value(result, array)
             return outputs
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
 
+    def afford(self, shape: Sequence[int]) -> None:
+        """Refuse a constant of this shape before it is made: small files can describe endless ones."""
+        if absurd(shape):
+            message = f"a constant of shape {list(shape)[:8]} is absurd"
+            raise EdgeKitError("E0402", message, f"node {self.origin}")
+        self._check_room(8 * math.prod(shape))
+
     def _charge(self, size: int) -> None:
-        """Small files can describe endless constants: refuse them."""
+        self._check_room(size)
         self._fold_bytes_left -= size
-        if self._fold_bytes_left < 0:
-            raise EdgeKitError(
-                "E0402", "the constants that it computes take gigabytes", f"node {self.origin}"
-            )
+
+    def _check_room(self, size: int) -> None:
+        if size > self._fold_bytes_left:
+            message = f"computed constants take more than {_MAX_FOLD_BYTES >> 20} MiB"
+            hint = f"a model may compute so much, and {_MAX_FOLD_GROWTH} times the constants that it holds"
+            raise EdgeKitError("E0402", message, f"node {self.origin}", hint)
 
     def one(self, op: Op, *inputs: str, name: str = "") -> str:
         """Apply an operator with a single result."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgekit.builder import absurd
 from edgekit.converters.onnx_ops.cast import element_type
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.errors import EdgeKitError
@@ -40,14 +39,14 @@ def Constant(
 def ConstantOfShape(shape: Tensor, *, value: Array | None = None) -> Tensor:
     fill = np.zeros(1, np.float32) if value is None else value
     dims = shape.ints("the shape of ConstantOfShape")
-    check_size(dims)
+    shape.builder.afford(dims)
     return shape.new(np.full(dims, fill.reshape(-1)[0], fill.dtype))
 
 
 def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     first, end, step = (scalar(x, "the bounds of Range") for x in (start, limit, delta))
     count = max(0, int(np.ceil((end - first) / step)))
-    check_size((count,))
+    start.builder.afford((count,))
     # As the specification has it: start + i * delta, in the type of the operands.
     cells = np.arange(count).astype(start.dtype.numpy) * delta.constant("").reshape(()) + start.constant(
         ""
@@ -58,6 +57,7 @@ def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
 def EyeLike(x: Tensor, *, dtype: int | None = None, k: int = 0) -> Tensor:
     if x.rank != 2:
         raise EdgeKitError("E0401", f"EyeLike takes a matrix, got {x.type}")
+    x.builder.afford(x.shape)
     element = x.dtype if dtype is None else element_type(dtype, "EyeLike")
     return x.new(np.eye(x.shape[0], x.shape[1], k).astype(element.numpy))
 
@@ -90,7 +90,7 @@ def MelWeightMatrix(
     """Triangles whose corners lie equally far apart on the mel scale, over the lines of a spectrum."""
     parameters = [float(scalar(x, "a parameter of MelWeightMatrix")) for x in (bins, length, rate, low, high)]
     count, size = int(parameters[0]), int(parameters[1])
-    check_size((size // 2 + 1, count))
+    bins.builder.afford((size // 2 + 1, count))
     bottom, top = (2595 * np.log10(1 + f / 700) for f in parameters[3:])
     # One step less than corners would reach the top: the specification counts the corners.
     mels = bottom + np.arange(count + 2) * (top - bottom) / (count + 2)
@@ -103,16 +103,10 @@ def MelWeightMatrix(
     return bins.new(weights.astype(element_type(output_datatype, "MelWeightMatrix").numpy))
 
 
-def check_size(shape: tuple[int, ...]) -> None:
-    """Refuse a constant that no model needs before it takes all memory."""
-    if absurd(shape):
-        raise EdgeKitError("E0402", f"a constant of shape {list(shape)[:8]} is absurd")
-
-
 def _window(size: Tensor, output_datatype: int, periodic: int, cosines: tuple[float, ...]) -> Tensor:
     """The sum of cosines with alternating signs over one period."""
     n = int(scalar(size, "the size of a window"))
-    check_size((n,))
+    size.builder.afford((n,))
     turns = 2 * np.pi * np.arange(n) / (n if periodic else max(n - 1, 1))
     y = sum((-1) ** i * c * np.cos(i * turns) for i, c in enumerate(cosines))
     return size.new(np.asarray(y).astype(element_type(output_datatype, "a window").numpy))

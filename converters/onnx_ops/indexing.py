@@ -70,6 +70,7 @@ def TensorScatter(
 
 def OneHot(index: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -> Tensor:
     size = int(scalar(depth, "the depth of OneHot"))
+    index.builder.afford((size,))
     axis = axis + index.rank + 1 if axis < 0 else axis
     index = unsqueeze(cast(index, DType.S64), [axis])
     index = where(index.apply(Less(), 0), index + size, index)
