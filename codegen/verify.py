@@ -80,10 +80,12 @@ def verify(
     program: Program,
     driver: Driver,
     compiler: toolchain.Compiler,
+    sources: Sequence[str],
     samples: Sequence[Mapping[str, Array]],
     tell: Tell = lambda step: None,
 ) -> Verification:
-    """Run the compiled library on the samples and compare; E0601 names every output that is off."""
+    """Run the compiled library on the samples and compare, then its self-test with these sources or objects;
+    E0601 names every output that is off."""
     worst = {port.name: Agreement(port.name, port.type, 0.0, 0.0, True) for port in program.outputs}
     for i, inputs in enumerate(samples):
         tell(f"verifying, sample {i + 1} of {len(samples)}")
@@ -103,11 +105,13 @@ def verify(
             if error > tolerance(port.type.dtype, expected[port.name]):
                 faults.append(_off(port.name, error, f"sample {i}, compiler {compiler.name}"))
         raise_all(faults)
+    tell("running the self-test")
+    _self_test(program, sources, driver.executable.parent, compiler)
     return Verification(len(samples), compiler.name, tuple(worst.values()))
 
 
-def self_test(program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler) -> None:
-    """Run the self-test that comes with the library, as a firmware would; E0601 where it fails."""
+def _self_test(program: Program, sources: Sequence[str], folder: Path, compiler: toolchain.Compiler) -> None:
+    """Run the self-test that comes with the library, as a firmware would."""
     name = program.name
     main = f"""#include "{name}.h"
 int {name}_selftest(void *arena);
@@ -118,7 +122,7 @@ int main(void)
 }}
 """
     (folder / "selftest_main.c").write_text(main)
-    files = [*objects, f"{name}_selftest.c", "selftest_main.c"]
+    files = [*sources, f"{name}_selftest.c", "selftest_main.c"]
     compiler.run([*FLAGS, *program.target.cflags, *files, "-o", "selftest"], folder)
     try:
         code = subprocess.run([folder / "selftest"], timeout=_SECONDS, check=False).returncode

@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
+from edgekit import suggest
 from edgekit.builder import Builder
 from edgekit.converters import onnx_check, onnx_file, onnx_ops
 from edgekit.converters.onnx_check import (
@@ -145,9 +146,8 @@ class Importer:
             inputs.append(value.name)
         for name in self.shapes:
             if name not in inputs:
-                raise EdgeKitError(
-                    "E0103", f"--shape names {name}, which is no input", hint=f"inputs: {', '.join(inputs)}"
-                )
+                hint = suggest.hint(name, inputs, "inputs")
+                raise EdgeKitError("E0103", f"--shape names {name}, which is no input", hint=hint)
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:

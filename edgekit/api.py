@@ -58,6 +58,8 @@ def _quiet(step: str) -> None:
 def convert(model: Model, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
     becomes the prefix of everything in the generated C."""
+    if name and not (name.isascii() and name.isidentifier()):
+        raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
     if isinstance(model, Graph):
         graph, is_new = model, False
     else:
@@ -80,6 +82,8 @@ def load(path: str | PathLike[str]) -> Graph:
 
 def save(graph: Graph, path: str | PathLike[str]) -> None:
     """Write an .ek file, whole or not at all."""
+    if Path(path).suffix.lower() != file.SUFFIX:
+        raise EdgeKitError("E0105", f"cannot write {path}: graphs go into {file.SUFFIX} files")
     file.save(graph, Path(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,14 +16,14 @@ import typer
 from edgekit import console, settings
 from edgekit.errors import EdgeKitError, Exit
 
-_CLOSED_PIPE = 128 + 13  # as the shell reports a program that SIGPIPE ended
-_INTERRUPTED = 128 + 2
+# As the shell reports programs that a signal ended.
+_INTERRUPTED, _CLOSED_PIPE, _TERMINATED = (128 + number for number in (2, 13, 15))
 
 app = typer.Typer(
-    rich_markup_mode=None,
+    rich_markup_mode=None,  # plain help: importing rich would double the time of every start
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Turn a trained model into a small, readable C library, measured and verified before it is flashed.",
     epilog="edgekit.toml in the working directory presets options: a table for each command; flags override.",
 )
@@ -50,7 +51,7 @@ Shapes = Annotated[
     list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
-TargetName = Annotated[str, typer.Option("--target", help="A target of `edgekit targets`, or a .toml file.")]
+TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
 Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -68,10 +69,9 @@ def _input(option: str, help: str) -> Any:
 def edgekit(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Print the traceback of a bug; anywhere on the line.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of a bug.")] = False,
 ) -> None:
+    # --debug is listed here for the help; main() has taken it from the line already.
     if version:
         from edgekit import __version__
 
@@ -101,12 +101,12 @@ def _options(command: Callable[..., object]) -> dict[str, type]:
 @app.command()
 def inspect(
     model: Model,
-    shape: Shapes = None,
     target: TargetName = "host",
+    shape: Shapes = None,
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Show what is in a model: inputs, outputs, layers, parameters, MACs, working memory."""
+    """Show inputs, outputs, layers, parameters, MACs and memory."""
     from edgekit import api, report
 
     graph = api.convert(model, shapes=settings.shapes(shape))
@@ -117,18 +117,19 @@ def inspect(
 @app.command()
 def convert(
     model: Model,
-    output: Annotated[str, _output("NET.EK", "Default: MODEL.ek, here.")] = "",
+    output: Annotated[str, _output("NET.EK", "Default: the model's name.")] = "",
     shape: Shapes = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Convert a model file to an .ek file: simplified, checked, ready for every other command."""
+    """Make an .ek file of a model: simplified and checked."""
     from edgekit import api, report
 
     path = output or f"{name or Path(model).stem}.ek"
     graph = api.convert(model, shapes=settings.shapes(shape), name=name)
     api.save(graph, path)
-    _emit("convert", {"file": path, "name": graph.name}, report.graph(graph, path), json)
+    found = report.Conversion.of(graph, path)
+    _emit("convert", found, report.conversion(found), json)
 
 
 @app.command()
@@ -138,13 +139,11 @@ def build(
     target: TargetName = "host",
     optimize: Goal = Optimize.SPEED,
     weights: Annotated[
-        Weights, typer.Option("--weights", help="As C text or as a binary; auto: by size.")
+        Weights, typer.Option("--weights", help="As C text or as a binary file; auto: by size.")
     ] = Weights.AUTO,
     verify: Annotated[
         bool | None,
-        typer.Option(
-            "--verify/--no-verify", help="Insist on the comparison with the simulator, or leave it out."
-        ),
+        typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
@@ -154,7 +153,7 @@ def build(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Write a C library, compiled, measured and compared with the simulator before it is reported."""
+    """Write a C library, compiled, measured and verified."""
     from edgekit import api, report
 
     with console.progress() as tell:
@@ -172,22 +171,22 @@ def build(
         )
     _emit("build", found, report.build(found, verbose=verbose), json)
     if found.unverified and verify is None:
-        console.say(f"note: the library is written, but not verified: {found.unverified}")
+        console.say(f"note: written, but not verified: {found.unverified}")
 
 
 @app.command()
 def run(
     model: Model,
-    input: Annotated[str, _input("--input", "Arrays by input name, or one .npy.")],
-    output: Annotated[str, _output("Y.NPZ", "Write the outputs, do not print them.")] = "",
+    input: Annotated[str, _input("--input", "Arrays by input name, or one as .npy.")],
+    output: Annotated[str, _output("Y.NPZ", "Write the outputs instead of printing them.")] = "",
     target: Annotated[
-        str, typer.Option("--target", help="Run compiled code for it; default: the simulator.")
+        str, typer.Option("--target", help="Run the compiled code; default: the simulator.")
     ] = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
-    """Run a model on inputs from a file, in the simulator or as compiled code."""
+    """Run a model on inputs from a file."""
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
@@ -211,7 +210,7 @@ def verify(
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
-    """Compile the library and compare it with the simulator; write nothing."""
+    """Compare compiled code with the simulator; write nothing."""
     from edgekit import api, report
 
     with console.progress() as tell:
@@ -228,7 +227,7 @@ def diff(
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
-    """Compare two models on the same inputs: outputs, and the layers with the same name."""
+    """Compare two models: outputs, and layers of the same name."""
     from edgekit import api, report
 
     first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
@@ -238,7 +237,7 @@ def diff(
 
 @app.command()
 def doctor(json: Json = False) -> None:
-    """Show what is installed here, and what each target can do with it."""
+    """Show what is installed, and what can be done with it."""
     from edgekit import api, report
 
     found = api.doctor()
@@ -250,7 +249,7 @@ def demo(
     output: Annotated[str, _output("FOLDER", "Keep what is made.")] = "",
     json: Json = False,
 ) -> None:
-    """Take a model that comes with EdgeKit all the way to compiled, verified C."""
+    """Take a model that comes along all the way to verified C."""
     from edgekit import demo as demonstration
 
     found = demonstration.demo(Path(output) if output else None, console.quiet if json else console.out)
@@ -278,14 +277,18 @@ def _emit(command: str, result: object, lines: Sequence[str], json: bool) -> Non
 _UsageProblem: type[Any] = typer.BadParameter.__mro__[2]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main() -> int:
+    """The installed command; it cleans up when it is told to end, too."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(_TERMINATED))
+    return execute(sys.argv[1:])
+
+
+def execute(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code. --debug may stand anywhere on it."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    ours = words[: words.index("--")] if "--" in words else words
-    debug = "--debug" in ours
-    words = [w for w in ours if w != "--debug"] + words[len(ours) :]
+    ours = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    words = [word for word in ours if word != "--debug"] + list(arguments[len(ours) :])
     try:
-        return _run(words, debug=debug)
+        return _run(words, debug="--debug" in ours)
     except console.ClosedPipeError:
         return _CLOSED_PIPE
 
@@ -297,20 +300,32 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
     except (typer.Abort, KeyboardInterrupt):
         console.say("interrupted")
         return _INTERRUPTED
+    except console.ClosedPipeError:
+        raise
     except EdgeKitError as error:
-        return _fail(words, error)
+        fault = error
     except _UsageProblem as problem:
-        command = getattr(getattr(problem, "ctx", None), "command_path", "edgekit")
-        return _fail(words, EdgeKitError("E0100", problem.format_message(), hint=f"{command} --help"))
+        context = getattr(problem, "ctx", None)
+        command = context.command_path if context else "edgekit"
+        message = problem.format_message().replace("Value error, ", "")  # what pydantic puts in front
+        fault = EdgeKitError("E0100", message, hint=f"see {command} --help")
     except OSError as error:
         if debug:
             traceback.print_exc()
-        where = f" {error.filename}" if error.filename else ""
-        return _fail(words, EdgeKitError("E0104", f"the system refuses{where}: {error.strerror or error}"))
+        what = error.filename or "a file"
+        fault = EdgeKitError("E0104", f"cannot use {what}: {error.strerror or error}")
+    except MemoryError:
+        fault = EdgeKitError("E0402", "the model needs more memory than there is")
     except Exception as error:  # a bug of ours: a sentence, not a page
         if debug:
             traceback.print_exc()
-        return _fail(words, _bug(error))
+        fault = _bug(error)
+    console.say_error(fault)
+    if "--json" in words:
+        from edgekit import report
+
+        console.out(report.errors_as_json(next((w for w in words if not w.startswith("-")), ""), fault))
+    return fault.exit_code
 
 
 def _bug(error: Exception) -> EdgeKitError:
@@ -322,13 +337,3 @@ def _bug(error: Exception) -> EdgeKitError:
         f"{Path(place.filename).name}:{place.lineno}",
         "please report it, with the model if you can; --debug shows more",
     )
-
-
-def _fail(words: Sequence[str], error: EdgeKitError) -> int:
-    console.say_error(error)
-    if "--json" in words:
-        from edgekit import report
-
-        command = next((w for w in words if not w.startswith("-")), "")
-        console.out(report.errors_as_json(command, error))
-    return error.exit_code

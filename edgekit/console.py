@@ -7,12 +7,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TextIO
 
 from edgekit.errors import EdgeKitError
 
-_BOLD, _RED, _PLAIN = "\033[1m", "\033[1;31m", "\033[0m"
+_RED, _PLAIN = "\033[1;31m", "\033[0m"
 _CLEAR_LINE = "\r\033[K"
+_MAX_EQUAL = 5  # equal faults that are shown one by one; --json has them all
 
 
 class ClosedPipeError(Exception):
@@ -21,7 +23,7 @@ class ClosedPipeError(Exception):
 
 def out(text: str) -> None:
     """A result."""
-    _write(sys.stdout, text + "\n")
+    _write(sys.stdout, _printable(text) + "\n")
 
 
 def say(text: str) -> None:
@@ -42,30 +44,23 @@ def _write(stream: TextIO, text: str) -> None:
         stream.flush()
 
 
-def is_colourful(stream: TextIO) -> bool:
-    """May this stream carry colours? https://no-color.org"""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR")
-
-
 def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def bold(text: str, stream: TextIO | None = None) -> str:
-    """A heading, where the stream shows such things."""
-    return f"{_BOLD}{text}{_PLAIN}" if is_colourful(stream or sys.stdout) else text
-
-
 def say_error(error: EdgeKitError) -> None:
-    """An error and its fellows: each on its line, a hint that several share once."""
-    mark = f"{_RED}error:{_PLAIN}" if is_colourful(sys.stderr) else "error:"
-    faults = [error, *error.also]
-    for i, fault in enumerate(faults):
-        where = f"   {fault.where}" if fault.where else ""
-        say(f"{mark} {fault.code} {_printable(fault.message)}{_printable(where)}")
-        is_last = i + 1 == len(faults) or faults[i + 1].hint != fault.hint
-        if fault.hint and is_last:
-            say(f"hint: {_printable(fault.hint)}")
+    """An error and its fellows. Of many equal ones a few are shown; a hint that several share, once."""
+    is_colourful = is_terminal(sys.stderr) and not os.environ.get("NO_COLOR")  # https://no-color.org
+    mark = f"{_RED}error:{_PLAIN}" if is_colourful else "error:"
+    for hint, advised in groupby((error, *error.also), key=lambda e: e.hint):
+        for (code, message), equal in groupby(advised, key=lambda e: (e.code, e.message)):
+            places = [e.where for e in equal]
+            for where in places[:_MAX_EQUAL]:
+                say(f"{mark} {code} {_printable(message)}" + (f"   {_printable(where)}" if where else ""))
+            if len(places) > _MAX_EQUAL:
+                say(f"{mark} {code} and {len(places) - _MAX_EQUAL} more of these")
+        if hint:
+            say(f"hint: {_printable(hint)}")
 
 
 def _printable(text: str) -> str:

@@ -40,11 +40,11 @@ def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
 
 def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     data = files("edgekit")
-    with as_file(data / "demo.onnx") as model, as_file(data / "demo.npz") as images:
+    with as_file(data / "digits.onnx") as model, as_file(data / "digits.npz") as images:
         with np.load(images, allow_pickle=False) as held_out:
             x, labels = held_out["x"], held_out["label"]
         out("A network that was trained to read digits, as ONNX, becomes a graph: simplified, checked.\n")
-        graph = api.convert(model, name="digits")
+        graph = api.convert(model)
     api.save(graph, folder / "digits.ek")
     _tell(out, report.inspection(api.inspect(graph), verbose=False))
 
@@ -54,6 +54,9 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     out("\nThe fastest library, from the same kernels:\n")
     speed = api.build(graph, folder / "speed", optimize="speed")
     _tell(out, report.build(_shown(speed, kept), verbose=False))
+
+    out("\nThis function is what runs on the device; all its memory is the caller's:\n")
+    _tell(out, _run_function(folder / "speed" / "digits.c"))
 
     target = "host" if speed.verification else None
     ran_on = f"C, compiled with {speed.compiler}" if target else "the simulator"
@@ -73,6 +76,12 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
 def _tell(out: Callable[[str], None], lines: list[str]) -> None:
     for line in lines:
         out(f"    {line}")
+
+
+def _run_function(path: Path) -> list[str]:
+    """The text of the last function of a generated file."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return lines[max(i for i, line in enumerate(lines) if line.startswith("void ")) :]
 
 
 def _shown(built: api.Report, kept: str) -> api.Report:

@@ -71,14 +71,13 @@ def diff(a: Graph, b: Graph, samples: Sequence[Mapping[str, Array]]) -> Differen
 def _matched(a: Graph, names: Sequence[str], b: Graph, others: Sequence[str], what: str) -> dict[str, str]:
     """Which name of b each of these names of a is."""
     if len(names) != len(others):
-        raise EdgeKitError("E0102", f"{a.name} has {len(names)} {what}, {b.name} has {len(others)}")
+        counts = f"{len(names)} and {len(others)}"
+        raise EdgeKitError("E0102", f"{a.name} and {b.name} differ in the number of {what}: {counts}")
     pairs = {n: n for n in names} if set(names) == set(others) else dict(zip(names, others, strict=True))
     for mine, other in pairs.items():
         if a.type(mine).shape != b.type(other).shape:
-            raise EdgeKitError(
-                "E0102",
-                f"{what} {mine} is {a.type(mine)} in {a.name}, {other} is {b.type(other)} in {b.name}",
-            )
+            both = f"{mine} is {a.type(mine)} in {a.name}, {other} is {b.type(other)} in {b.name}"
+            raise EdgeKitError("E0102", f"the {what} differ: {both}")
     return pairs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -16,7 +16,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
-_MAX_SHOWN = 8  # elements of an output that a person gets to see
+_MAX_SHOWN = 12  # elements of an output that a person gets to see
 
 
 def as_json(command: str, result: object) -> str:
@@ -74,10 +74,35 @@ def size(count: int | None) -> str:
     return "unknown" if count is None else f"{count:,} B"
 
 
-def graph(graph: Graph, path: str) -> list[str]:
-    """After convert."""
-    weights = sum(data.nbytes for _, data in graph.constants())
-    return [f"{path}: {graph.name}, {len(graph.nodes)} operators, {size(weights)} of weights"]
+@dataclass(frozen=True)
+class Conversion:
+    """What convert wrote."""
+
+    file: str
+    name: str
+    inputs: Mapping[str, Type]
+    outputs: Mapping[str, Type]
+    operators: int
+    weight_bytes: int
+
+    @staticmethod
+    def of(graph: Graph, file: str) -> Conversion:
+        return Conversion(
+            file,
+            graph.name,
+            {name: graph.type(name) for name in graph.inputs},
+            {name: graph.type(name) for name in graph.outputs},
+            len(graph.nodes),
+            sum(data.nbytes for _, data in graph.constants()),
+        )
+
+
+def conversion(found: Conversion) -> list[str]:
+    made = f"{found.operators} operators, {size(found.weight_bytes)} of weights"
+    rows = [("file", f"{found.file}: {found.name}, {made}")]
+    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
+    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    return table(rows)
 
 
 def inspection(found: Inspection, *, verbose: bool) -> list[str]:
@@ -118,7 +143,8 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     made = f"{len(found.files)} files, target {found.target}, --optimize {found.optimize}"
     rows: list[tuple[object, ...]] = [("library", f"{found.folder}: {made}")]
     if found.code_bytes is None:
-        rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: not compiled"))
+        why = f"{found.compiler} makes no ELF files" if found.compiler else "not compiled"
+        rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: {why}"))
     else:
         other = (found.constant_bytes or 0) - found.weight_bytes
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
@@ -141,6 +167,10 @@ def _stack(found: Report) -> str:
     return f"unknown: {found.compiler} does not tell" if found.compiler else "unknown: not compiled"
 
 
+def _samples(count: int) -> str:
+    return "1 sample" if count == 1 else f"{count} samples"
+
+
 def verification(found: Verification) -> list[str]:
     lines = [f"verified  {_verified(found)}"]
     if len(found.outputs) > 1:
@@ -150,17 +180,17 @@ def verification(found: Verification) -> list[str]:
 
 
 def _verified(found: Verification) -> str:
-    with_what = f"{found.compiler} against the simulator, {found.samples} samples"
+    how = f"{_samples(found.samples)}, {found.compiler}, self-test passed"
     if found.exact:
-        return f"bit by bit equal, {with_what}"
-    return f"largest error {found.max_error:.2g} ({found.relative_error:.2g} of the output), {with_what}"
+        return f"equal to the simulator bit by bit; {how}"
+    return f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}; {how}"
 
 
 def difference(found: Difference) -> list[str]:
     kinds = {"layer": found.layers, "output": found.outputs}
     rows = [(kind, *_distance(d)) for kind, distances in kinds.items() for d in distances]
     head = ("", "value", "type", "largest error", "SQNR")
-    return [*table(rows, head, "<<<>>"), "", f"{found.samples} samples" + ", all outputs equal" * found.exact]
+    return [*table(rows, head, "<<<>>"), "", _samples(found.samples) + ", all outputs equal" * found.exact]
 
 
 def _distance(d: Distance) -> tuple[object, ...]:

@@ -48,12 +48,12 @@ _NAMES = {bool: "bool: true or false", str: "string", int: "number", list: "list
 
 
 def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
-    """x=1,3,224,224 as {"x": (1, 3, 224, 224)}; a name may hold = and : itself, a scalar is x=."""
+    """x=1,3,224,224 as {"x": (1, 3, 224, 224)}; a name may hold = and : itself, and x= binds a scalar."""
     result: dict[str, tuple[int, ...]] = {}
     for text in texts or ():
         name, equals, dims = text.rpartition("=")
         try:
-            shape = tuple(int(d) for d in dims.replace("x", ",").split(",") if d.strip())
+            shape = tuple(int(d) for d in dims.split(",")) if dims else ()
         except ValueError:
             shape = (-1,)
         if not equals or not name or any(d < 0 for d in shape):

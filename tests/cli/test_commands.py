@@ -1,0 +1,208 @@
+"""Each command does what it says, prints what people want to know, and says the same as JSON."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import DIGITS, CommandLine
+from support.tools import require
+
+import edgekit
+
+
+def test_version(cli: CommandLine) -> None:
+    assert cli.ok("--version").out == f"edgekit {edgekit.__version__}\n"
+
+
+def test_without_a_command_the_help_is_talk(cli: CommandLine) -> None:
+    answer = cli()
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Usage: edgekit" in answer.err
+
+
+def test_every_command_explains_itself_on_one_line(cli: CommandLine) -> None:
+    lines = cli.ok("--help").out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(lines) >= 9
+    assert [line for line in lines if not line.endswith(".") or "..." in line] == []
+
+
+# convert
+
+
+def test_convert_makes_the_ek_file_that_python_makes(cli: CommandLine, folder: Path) -> None:
+    (folder / "digits.ek").unlink()
+    answer = cli.ok("convert", "digits.onnx")
+    assert "digits.ek: digits, 9 operators, 25,256 B of weights" in answer.out
+    assert edgekit.load("digits.ek") == edgekit.convert("digits.onnx")
+
+
+def test_convert_names_the_file_and_the_model(cli: CommandLine, folder: Path) -> None:
+    assert cli.ok("convert", "digits.onnx", "--name", "kws", "--json").json["file"] == "kws.ek"
+    assert edgekit.load("kws.ek").name == "kws"
+    cli.ok("convert", "digits.onnx", "-o", "other.ek")
+    assert edgekit.load("other.ek").name == "digits"
+
+
+def test_convert_binds_shapes(cli: CommandLine, dynamic: Path) -> None:
+    found = cli.ok("convert", dynamic, "--shape", "x=2,5", "--json").json
+    assert found["inputs"] == {"x": {"dtype": "f32", "shape": [2, 5]}}
+
+
+def test_the_content_of_a_file_decides_what_it_is(cli: CommandLine, folder: Path) -> None:
+    (folder / "digits.onnx").rename("model.bin")
+    (folder / "digits.ek").rename("graph.bin")
+    assert cli.ok("inspect", "model.bin", "--json").json["macs"] == 173760
+    assert cli.ok("inspect", "graph.bin", "--json").json["macs"] == 173760
+
+
+# inspect
+
+
+def test_inspect_tells_what_is_in_a_model(cli: CommandLine) -> None:
+    found = cli.ok("inspect", "digits.onnx", "--json").json
+    assert found["inputs"] == {"x": {"dtype": "f32", "shape": [1, 1, 8, 8]}}
+    assert found["outputs"] == {"y": {"dtype": "f32", "shape": [1, 10]}}
+    assert found["parameters"] == 12 * 10 + 16 * 109 + 24 * 145 + 10 * 97
+    assert found["weight_bytes"] == 4 * found["parameters"]
+    assert found["macs"] == 64 * 12 * 9 + 64 * 16 * 108 + 16 * 24 * 144 + 960
+    assert sum(found["operators"].values()) == len(found["layers"]) == 9
+    assert found["operators"]["Conv2d"] == 3
+    assert found["arena"]["bytes"] >= found["arena"]["lower_bound"] > 0
+    assert found["source"]["sha256"] == hashlib.sha256(Path("digits.onnx").read_bytes()).hexdigest()
+
+
+def test_inspect_shows_the_same_to_people(cli: CommandLine) -> None:
+    short = cli.ok("inspect", "digits.ek").out
+    assert "parameters  6,314 in 25,256 B" in short
+    assert "MACs        173,760" in short
+    assert "node_softmax" not in short
+    assert "node_softmax" in cli.ok("inspect", "digits.ek", "--verbose").out
+
+
+# build
+
+
+def test_build_measures_and_verifies(cli: CommandLine, folder: Path) -> None:
+    require("gcc")
+    found = cli.ok("build", "digits.onnx", "--target", "host", "--json").json
+    assert found["folder"] == "digits"
+    assert found["flash_bytes"] == found["code_bytes"] + found["constant_bytes"]
+    assert found["constant_bytes"] >= found["weight_bytes"] == 25256
+    assert found["stack_bytes"] > 0
+    assert found["verification"]["relative_error"] < 1e-4
+    assert found["macs"] == sum(layer["macs"] for layer in found["layers"]) == 173760
+    assert sum(layer["weight_bytes"] for layer in found["layers"]) == 25256
+    assert sorted(found["files"]) == sorted(
+        str(path.relative_to("digits")) for path in Path("digits").rglob("*") if path.is_file()
+    )
+
+
+def test_build_tells_people_what_they_must_know(cli: CommandLine) -> None:
+    require("gcc")
+    answer = cli.ok("build", "digits.ek", "-o", "out", "--optimize", "size", "--verbose")
+    words = [line.split()[0] for line in answer.out.splitlines() if line]
+    assert words[:7] == ["library", "flash", "arena", "stack", "MACs", "verified", "call"]
+    assert "off the simulator" in answer.out
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize("weights", ["c", "bin"])
+def test_weights_are_text_or_binary_on_demand(cli: CommandLine, weights: str) -> None:
+    require("gcc")
+    files = cli.ok("build", "digits.ek", "--weights", weights, "--json").json["files"]
+    assert ("digits_weights.bin" in files) == (weights == "bin")
+    assert ("digits_weights.c" in files) == (weights == "c")
+
+
+def test_size_is_smaller_than_speed(cli: CommandLine) -> None:
+    require("gcc")
+    goals = {
+        goal: cli.ok("build", "digits.ek", "-o", goal, "--optimize", goal, "--no-verify", "--json").json
+        for goal in ("size", "speed")
+    }
+    assert goals["size"]["code_bytes"] < goals["speed"]["code_bytes"]
+
+
+def test_no_verify_says_so(cli: CommandLine) -> None:
+    require("gcc")
+    answer = cli.ok("build", "digits.ek", "--no-verify")
+    assert "verified  no: verification was switched off" in answer.out
+
+
+# run, verify, diff
+
+
+@pytest.mark.parametrize("target", [None, "host"])
+def test_run_recognises_digits(cli: CommandLine, folder: Path, target: str | None) -> None:
+    if target:
+        require("gcc")
+    where = ["--target", target] if target else []
+    found = cli.ok("run", "digits.ek", "--input", "x.npz", *where, "--json").json["outputs"]["y"]
+    with np.load(DIGITS / "test.npz") as held_out:
+        assert np.argmax(found, axis=1).tolist() == held_out["label"][:3].tolist()
+
+
+def test_run_writes_what_it_would_print(cli: CommandLine, folder: Path) -> None:
+    printed = cli.ok("run", "digits.ek", "--input", "x.npz", "--json").json["outputs"]["y"]
+    cli.ok("run", "digits.ek", "--input", "x.npz", "-o", "y.npz")
+    cli.ok("run", "digits.ek", "--input", "x.npz", "-o", "y.npy")
+    with np.load("y.npz") as written:
+        assert written.files == ["y"]
+        assert written["y"].dtype == np.float32
+        assert written["y"].tolist() == np.float32(printed).tolist()
+        assert np.load("y.npy").tobytes() == written["y"].tobytes()
+
+
+def test_run_writes_the_same_bytes_for_the_same_input(cli: CommandLine, folder: Path) -> None:
+    for name in ("a.npz", "b.npz"):
+        cli.ok("run", "digits.ek", "--input", "x.npz", "-o", name)
+    assert Path("a.npz").read_bytes() == Path("b.npz").read_bytes()
+
+
+def test_verify_compares_and_leaves_nothing(cli: CommandLine, folder: Path) -> None:
+    require("gcc")
+    before = sorted(folder.iterdir())
+    found = cli.ok("verify", "digits.onnx", "--target", "host", "--json").json
+    assert found["samples"] == 3
+    assert [output["name"] for output in found["outputs"]] == ["y"]
+    assert cli.ok("verify", "digits.ek", "--input", "x.npz", "--optimize", "size").out.startswith("verified")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_diff_of_a_model_and_its_conversion_is_nothing(cli: CommandLine) -> None:
+    found = cli.ok("diff", "digits.onnx", "digits.ek", "--data", "x.npz", "--json").json
+    assert found["exact"]
+    assert found["samples"] == 3
+    assert [(d["name"], d["max_error"], d["sqnr_db"]) for d in found["outputs"]] == [("y", 0, None)]
+    assert len(found["layers"]) == 8
+    assert "all outputs equal" in cli.ok("diff", "digits.onnx", "digits.ek").out
+
+
+# doctor, targets, demo
+
+
+def test_doctor_knows_packages_and_compilers(cli: CommandLine) -> None:
+    found = cli.ok("doctor", "--json").json
+    packages = {package["name"]: package for package in found["packages"]}
+    assert packages["numpy"]["version"] == np.__version__
+    assert packages["ziglang"]["extra"] == "toolchain"
+    assert "pytest" not in packages
+    assert [target["name"] for target in found["targets"]] == [t.name for t in edgekit.list_targets()]
+    assert "numpy" in cli.ok("doctor").out
+
+
+def test_targets_are_listed(cli: CommandLine) -> None:
+    assert "host" in cli.ok("targets").out
+    assert "host" in [target["name"] for target in cli.ok("targets", "--json").json["targets"]]
+
+
+def test_demo_goes_all_the_way(cli: CommandLine, folder: Path) -> None:
+    require("gcc")
+    answer = cli.ok("demo", "-o", "kept")
+    assert "449 of 450 are right." in answer.out
+    assert "void digits_run(" in answer.out
+    assert edgekit.load("kept/digits.ek").name == "digits"
+    assert Path("kept/size/digits.c").is_file()
+    assert Path("kept/speed/digits.c").is_file()
