@@ -1,0 +1,69 @@
+/* Gated recurrent units: see gru.h. The weights of each gate stand for themselves.
+ * pack r: G O/16 I o16 */
+#include "edgekit/gru.h"
+
+/* gate[o] = x[o] + sum over i of r[o][i] h[i]: sixteen outputs advance together, so that compilers vectorise. */
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h,
+    EK_T *EK_RESTRICT gate, const int32_t width, const int32_t size)
+{
+    EK_T_ACC sum[16];
+    for (int32_t o = 0; o < width; o++)
+        sum[o] = x[o];
+    for (int32_t i = 0; i < size; i++)
+        EK_SIDE_BY_SIDE
+    for (int32_t o = 0; o < width; o++)
+        sum[o] += h[i] * r[i * width + o];
+    for (int32_t o = 0; o < width; o++)
+        gate[o] = sum[o];
+}
+
+EK_INLINE void EK_FN_gate(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h,
+    EK_T *EK_RESTRICT gate, const int32_t size)
+{
+    int32_t o = 0;
+    for (; o + 16 <= size; o += 16)
+        EK_FN_block(x + o, r + o * size, h, gate + o, 16, size);
+    if (o < size)
+        EK_FN_block(x + o, r + o * size, h, gate + o, size - o, size);
+}
+
+/* One step of one sequence: h becomes what it is after x. */
+EK_INLINE void EK_FN_step(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT b,
+    EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate, const struct EK_STRUCT *p)
+{
+    const int32_t size = p->size;
+    EK_T *z = gate, *s = gate + size, *n = gate + 2 * size, *kept = gate + 3 * size;
+    EK_FN_gate(x, r, h, z, size);
+    EK_FN_gate(x + size, r + size * size, h, s, size);
+    for (int32_t i = 0; i < size; i++) {
+        z[i] = EK_MATH_T(sigmoid)(z[i]);
+        s[i] = EK_MATH_T(sigmoid)(s[i]);
+        kept[i] = s[i] * h[i];
+    }
+    if (p->reset_after) {
+        EK_FN_gate(b, r + 2 * size * size, h, n, size);
+        for (int32_t i = 0; i < size; i++)
+            n[i] = x[2 * size + i] + s[i] * n[i];
+    } else {
+        EK_FN_gate(x + 2 * size, r + 2 * size * size, kept, n, size);
+    }
+    for (int32_t i = 0; i < size; i++)
+        h[i] = (1 - z[i]) * EK_MATH_T(tanh)(n[i]) + z[i] * h[i];
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
+    const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate,
+    const struct EK_STRUCT *p)
+{
+    const int32_t size = p->size, all = p->batch * size;
+    for (int32_t i = 0; i < all; i++)
+        h[i] = h0[i];
+    for (int32_t step = 0; step < p->steps; step++) {
+        const int32_t t = p->reverse ? p->steps - 1 - step : step;
+        for (int32_t n = 0; n < p->batch; n++) {
+            EK_FN_step(x + 3 * (t * all + n * size), r, b, h + n * size, gate, p);
+            for (int32_t i = 0; i < size; i++)
+                y[t * all + n * size + i] = h[n * size + i];
+        }
+    }
+}
