@@ -1,0 +1,58 @@
+"""The int8 MLPerf Tiny networks: the integers of LiteRT's reference kernels, in the simulator and in C."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.tools import require, require_module, require_shared
+
+from edgekit import simulate, target
+from edgekit.codegen.build import run
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import Array, Graph
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+# A reference kernel takes a tenth of a second for an image: more samples are for the nights.
+SAMPLES = 20
+
+
+def model(name: str) -> Path:
+    return require_shared(f"models/mlperf_tiny/{name}.tflite")
+
+
+def random_inputs(graph: Graph, count: int) -> list[Array]:
+    rng = np.random.default_rng(2026)
+    shape = graph.type(graph.inputs[0]).shape
+    return [rng.integers(-128, 128, shape).astype(np.int8) for _ in range(count)]
+
+
+def litert_says(path: Path, inputs: list[Array]) -> list[Array]:
+    litert = require_module("ai_edge_litert.interpreter")
+    resolver = litert.OpResolverType.BUILTIN_REF
+    interpreter = litert.Interpreter(str(path), experimental_op_resolver_type=resolver)
+    interpreter.allocate_tensors()
+    (x,), (y,) = interpreter.get_input_details(), interpreter.get_output_details()
+    results = []
+    for data in inputs:
+        interpreter.set_tensor(x["index"], data)
+        interpreter.invoke()
+        results.append(interpreter.get_tensor(y["index"]).copy())
+    return results
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_simulator_and_c_give_the_integers_of_litert(name: str) -> None:
+    require("gcc")
+    path = model(name)
+    graph = convert(path)
+    verify(graph)
+    simple = simplify(graph)
+    verify(simple)
+    inputs = random_inputs(graph, SAMPLES)
+    expected = litert_says(path, inputs)
+    compiled = run(simple, target.load("host"), [{simple.inputs[0]: x} for x in inputs])
+    for x, right, found in zip(inputs, expected, compiled, strict=True):
+        assert np.array_equal(simulate.run(graph, {graph.inputs[0]: x})[graph.outputs[0]], right)
+        assert np.array_equal(found[simple.outputs[0]], right)
