@@ -1,4 +1,4 @@
-"""A target: what to build for, and how to run it here. One TOML file in targets/ each."""
+"""A target: what to build for, and how to run it here; one TOML file in targets/ each."""
 
 from __future__ import annotations
 
