@@ -158,6 +158,11 @@ def test_an_output_over_its_input_takes_only_the_distance() -> None:
     assert plan(buffers, shifts=[Shift("y", "x", 12)]) == Plan({"x": 12, "y": 0}, 112, 112)
 
 
+def test_an_output_hides_a_small_input() -> None:
+    buffers = [Buffer("x", 20, 0, 1, 1), Buffer("y", 80, 1, 2, 1)]
+    assert plan(buffers, shifts=[Shift("y", "x", 12)], budget=0) == Plan({"x": 12, "y": 0}, 80, 80)
+
+
 def test_alignment_counts_towards_the_bound() -> None:
     three = [Buffer(name, 20, 0, 0, align=16) for name in "abc"]
     assert plan(three) == Plan({"a": 0, "b": 32, "c": 64}, 84, 84)
@@ -172,13 +177,23 @@ def test_a_model_without_buffers_needs_no_arena() -> None:
     assert plan([]) == Plan({}, 0, 0)
 
 
-def many(count: int, longest: int) -> list[Buffer]:
-    random = Random(7)
+def many(count: int, longest: int, seed: int = 7) -> list[Buffer]:
+    random = Random(seed)
     starts = [random.randrange(count) for _ in range(count)]
     return [
         Buffer(f"b{i}", random.randint(1, 9999), start, start + random.randint(0, longest))
         for i, start in enumerate(starts)
     ]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_swaps_lead_to_is_legal(seed: int) -> None:
+    buffers = many(60, 20, seed)
+    inputs = {b.last: b.name for b in buffers if b.first < b.last}
+    shifts = [Shift(b.name, inputs[b.first], 100 * seed) for b in buffers if b.first in inputs]
+    result = plan(buffers, shifts=shifts, budget=100_000)
+    check(result, buffers, shifts)
+    assert result.size <= plan(buffers, shifts=shifts, budget=0).size
 
 
 def test_the_same_buffers_get_the_same_plan() -> None:
