@@ -159,6 +159,9 @@ class Importer:
             here = f"{origin}/{label(node, i)}" if origin else label(node, i)
             self.builder.origin = here
             with blame(f"node {here}"):
+                lost = [name for name in node.input if name and name not in scope]
+                if lost:  # onnx_check has seen who computes it
+                    raise EdgeKitError("E0205", f"{node.op_type} reads the unsupported result {lost[0]}")
                 inputs = [scope[name] if name else None for name in node.input]
                 results = self._results(node, inputs, here)
                 named = zip(node.output, results, strict=False)
@@ -231,7 +234,7 @@ class Importer:
                 edge = self.builder.fresh(public)
                 self.builder.values[edge] = Value(tensor.type)
                 self.builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
-            rename[edge] = public
+            rename[edge] = public if public not in taken else edge  # one name cannot be both
         public_names = set(rename.values())
         for onnx_name, tensor in scope.items():
             if tensor.name not in taken and tensor.name not in rename and onnx_name not in public_names:

@@ -55,6 +55,9 @@ def check(model: ModelProto) -> None:
     for own, function in bodies:
         names = _unique(function.input, f"function {function.name} has two inputs called")
         raise_all(list(islice(_node_faults(function.node, names, frozenset(), own), _MAX_ERRORS)))
+        for name in function.output:
+            if name not in names:
+                raise EdgeKitError("E0401", f"output {name} is never computed", f"function {function.name}")
     _expansion(model)
 
 

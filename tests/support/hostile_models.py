@@ -261,6 +261,13 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
             functions=[function("F", [node("Relu", "t", "b"), node("Relu", "a", "t")])],
         ),
     ),
+    "function without a result": (
+        "E0401",
+        "output b is never computed   function F",
+        lambda: model(
+            [node("F", "x", "y", domain="local")], functions=[function("F", [node("Relu", "a", "c")])]
+        ),
+    ),
     # Memory
     "huge ConstantOfShape": (
         "E0402",
