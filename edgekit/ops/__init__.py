@@ -17,6 +17,7 @@ from edgekit.ir import Array, DType, Type
 
 if TYPE_CHECKING:
     from edgekit.ir import Value
+    from edgekit.ops._known import Known, Pairs, Range
     from edgekit.ops._layout import Layout, Moved
 
 Param = int | float | Sequence[int] | Sequence[float]
@@ -101,10 +102,6 @@ class Op:
 
     # What passes ask. Operators that do not answer are left alone.
 
-    # Of y = clamp(f(x, w) + b, lo, hi), where f is linear in w, and b has an element for each of y's last
-    # dimension: the dimension of w that counts those.
-    linear_axis: ClassVar[int | None] = None
-
     def changes_nothing(self, *ins: Type) -> bool:
         """Are the elements of the result those of the first operand, in order? Asked only where both have as
         many, of one type."""
@@ -115,9 +112,22 @@ class Op:
         return None
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
-        """The operator for operands that are stored with their dimensions in another order: `ins` says how each
-        one is, `at` is the one to go by. It says how it wants the others, and how its results are stored."""
+        """The operator for operands that are stored with their dimensions in another order: `ins` says how
+        each one is, `at` is the one to go by. It says how it wants the others, and how its results are."""
         return None
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        """The least and the largest value of each channel of the results: the cells of the last dimension."""
+        return None
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        """Which channels of each operand and of the result belong together, such that without some of them
+        the others are computed as before. An operand of None is read whole. None: no channel can go."""
+        return None
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        """The operator without the channels of operands and of the result that are not kept."""
+        return self
 
 
 @cache

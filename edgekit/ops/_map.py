@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, elementwise
 from edgekit.ops._strided import broadcast, loops
 
@@ -35,6 +36,8 @@ class Map(Op):
     constants of shape [], mostly."""
 
     arity: ClassVar[int] = 2
+    # Are the extremes of the result where operands are extreme, as in sums, products, rising functions?
+    corners: ClassVar[bool] = False
     c: ClassVar[str] = ""
     c_float: ClassVar[str] = ""
     c_int: ClassVar[str] = ""
@@ -114,6 +117,14 @@ class Map(Op):
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         return elementwise(self, at, ins, np.broadcast_shapes(*(x.value_shape for x in ins)))
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        wraps = not outs[0].dtype.is_float and outs[0].quant is None
+        return at_corners(self, ins, outs) if self.corners and not wraps else None
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        n = channels(out)
+        return [together(n) if channels(x) == n else None for x in ins]
 
 
 class Unary(Map):

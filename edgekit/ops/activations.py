@@ -17,6 +17,7 @@ _ERF = np.vectorize(erf, otypes=[np.float64])
 class Sigmoid(Unary):
     """y = 1 / (1 + exp(-a))"""
 
+    corners = True
     c_float = "ek_sigmoid_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -25,6 +26,7 @@ class Sigmoid(Unary):
 
 @dataclass(frozen=True)
 class Tanh(Unary):
+    corners = True
     c_float = "ek_tanh_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -33,6 +35,7 @@ class Tanh(Unary):
 
 @dataclass(frozen=True)
 class Exp(Unary):
+    corners = True
     c_float = "ek_exp_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -41,6 +44,7 @@ class Exp(Unary):
 
 @dataclass(frozen=True)
 class Log(Unary):
+    corners = True
     c_float = "ek_log_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -49,6 +53,7 @@ class Log(Unary):
 
 @dataclass(frozen=True)
 class Erf(Unary):
+    corners = True
     c_float = "ek_erf_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -63,7 +68,8 @@ class Gelu(Unary):
 
     def compute(self, *ins: Array) -> Array:
         (x,) = ins
-        return np.multiply(x * 0.5, 1 + _erf(x * 0.5**0.5))
+        y: Array = x * 0.5 * (1 + _erf(x * 0.5**0.5))
+        return y
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,14 @@ class HardSwish(Unary):
 class HardSigmoid(Map):
     """y = clamp(a b + c, 0, 1)"""
 
+    corners = True
     arity = 3
     c_float = "a * b + c < 0 ? 0 : a * b + c > 1 ? 1 : a * b + c"
 
     def compute(self, *ins: Array) -> Array:
         x, alpha, beta = ins
-        return np.minimum(np.maximum(x * alpha + beta, 0), 1)
+        y: Array = np.clip(x * alpha + beta, 0, 1)
+        return y
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,7 @@ class Elu(Map):
 class Softplus(Unary):
     """y = log(1 + exp(a))"""
 
+    corners = True
     c_float = "(a > 0 ? a : 0) + ek_log1p_{d}(ek_exp_{d}(-ek_fabs_{d}(a)))"
 
     def compute(self, *ins: Array) -> Array:

@@ -16,6 +16,7 @@ from edgekit.ops._map import Map, Unary
 
 @dataclass(frozen=True)
 class Add(Map):
+    corners = True
     c = "a + b"
     c_int = "({T})(({U})a + ({U})b)"  # integers wrap, as in numpy; signed overflow is undefined in C
 
@@ -31,6 +32,7 @@ class Add(Map):
 
 @dataclass(frozen=True)
 class Sub(Map):
+    corners = True
     c = "a - b"
     c_int = "({T})(({U})a - ({U})b)"
 
@@ -40,6 +42,7 @@ class Sub(Map):
 
 @dataclass(frozen=True)
 class Mul(Map):
+    corners = True
     c = "a * b"
     c_int = "({T})(({U})a * ({U})b)"
 
@@ -84,6 +87,7 @@ class Remainder(Map):
 class Max(Map):
     """NaN if either is NaN."""
 
+    corners = True
     c = "a > b ? a : b"
     c_float = "a > b || a != a ? a : b"
 
@@ -95,6 +99,7 @@ class Max(Map):
 class Min(Map):
     """NaN if either is NaN."""
 
+    corners = True
     c = "a < b ? a : b"
     c_float = "a < b || a != a ? a : b"
 
@@ -106,6 +111,7 @@ class Min(Map):
 class Clip(Map):
     """y = min(max(a, b), c) for b <= c; NaN stays NaN. Relu is Clip(x, 0, inf)."""
 
+    corners = True
     arity = 3
     moves: ClassVar[bool] = True  # quantized bounds have the scale of the operand
     c = "a < b ? b : a > c ? c : a"
@@ -117,6 +123,7 @@ class Clip(Map):
 
 @dataclass(frozen=True)
 class Neg(Unary):
+    corners = True
     c = "-a"
     c_int = "({T})(0u - ({U})a)"
 
@@ -147,6 +154,7 @@ class Sign(Unary):
 
 @dataclass(frozen=True)
 class Sqrt(Unary):
+    corners = True
     c_float = "ek_sqrt_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Join, Op, Step, require
 from edgekit.ops._copy import copy
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._strided import contiguous
 
@@ -26,7 +27,11 @@ class Concat(Op):
             require(x.dtype == first.dtype, f"operands differ in type: {first} and {x}")
             require(
                 x.rank == first.rank
-                and all(a == b for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=True)) if i != self.axis),
+                and all(
+                    a == b
+                    for i, (a, b) in enumerate(zip(x.shape, first.shape, strict=True))
+                    if i != self.axis
+                ),
                 f"{first} and {x} differ outside axis {self.axis}",
             )
         shape = list(first.shape)
@@ -58,3 +63,14 @@ class Concat(Op):
         sizes = [x.value_shape[self.axis] for x in ins]
         wanted = (ins[at].with_size(self.axis, n) for n in sizes)
         return stored(Concat(axis), wanted, [ins[at].with_size(self.axis, sum(sizes))])
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        if self.axis != out.rank - 1:
+            return [together(channels(out))] * len(ins)
+        ends = np.cumsum([channels(x) for x in ins])
+        return [
+            (np.arange(n), np.arange(end - n, end)) for n, end in zip(map(channels, ins), ends, strict=True)
+        ]

@@ -12,6 +12,7 @@ import numpy as np
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, requantization, requantize_sums
+from edgekit.ops._linear import Linear
 from edgekit.ops.matmul import wrapping
 
 Pads = tuple[int, int, int, int]
@@ -77,7 +78,7 @@ def add_pads(a: Pads, b: Pads) -> Pads:
 
 
 @dataclass(frozen=True)
-class Conv2d(Op):
+class Conv2d(Linear):
     """Operands: x [N, H, W, C], w [O, kh, kw, C / groups], b [O]. Depthwise is groups = C."""
 
     strides: tuple[int, int] = (1, 1)
@@ -177,3 +178,10 @@ class Conv2d(Op):
                 macs=self.macs(x.type, w.type, b.type),
             )
         ]
+
+    @property
+    def skips_taps(self) -> bool:
+        return any(self.pads)
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self

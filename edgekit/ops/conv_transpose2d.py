@@ -10,12 +10,13 @@ import numpy as np
 
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._linear import Linear
 from edgekit.ops.conv2d import limits, wide_type
 from edgekit.ops.matmul import wrapping
 
 
 @dataclass(frozen=True)
-class ConvTranspose2d(Op):
+class ConvTranspose2d(Linear):
     """y[n, h sh + i dh - top, w sw + j dw - left, o] += x[n, h, w, c] w[o, i, j, c], on top of b[o], where
     that is within the `size` (h, w) of y; then clamped.
 
@@ -107,3 +108,10 @@ class ConvTranspose2d(Op):
                 macs=self.macs(x.type, w.type, b.type),
             )
         ]
+
+    @property
+    def skips_taps(self) -> bool:
+        return True  # results between the windows get less
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self

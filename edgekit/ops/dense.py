@@ -9,13 +9,14 @@ from math import inf
 import numpy as np
 
 from edgekit.ir import Array, Type
-from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops import Arg, Call, Step, require
 from edgekit.ops._integer import centred, requantization, requantize_sums
 from edgekit.ops._layout import Layout, Moved, Want, plain
+from edgekit.ops._linear import Linear
 
 
 @dataclass(frozen=True)
-class Dense(Op):
+class Dense(Linear):
     """Operands: x [..., I], w [O, I], b [O]."""
 
     lo: float = -inf
@@ -94,3 +95,8 @@ class Dense(Op):
             Want(plain(b.shape), b.shape),
         )
         return Moved(self, wants, (y,))
+
+    def finished(self, sums: Array, ins: Sequence[Type], out: Type) -> Array:
+        if out.quant is None:
+            return super().finished(sums, ins, out)
+        return requantize_sums(sums, ins, out, self.lo, self.hi, dense=True)

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Op, Step, View, require
 from edgekit.ops._copy import copy
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, Want
 from edgekit.ops._strided import broadcast, contiguous
 
@@ -43,3 +44,12 @@ class Expand(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out)) if channels(ins[0]) == channels(out) else None]
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        return Expand((*self.shape[:-1], int(out.sum())) if self.shape else ())

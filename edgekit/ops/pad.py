@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Op, Step, require
 from edgekit.ops._copy import copy
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, plain, stored
 from edgekit.ops._strided import contiguous
 
@@ -78,3 +79,11 @@ class Pad(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True  # where the sizes agree there is no border
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        if not out.shape or self.before[-1] or self.after[-1]:
+            return None
+        return [together(channels(out)), None]

@@ -11,6 +11,7 @@ from edgekit import fixed
 from edgekit.ir import Array, DType, Quant, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
 
@@ -122,6 +123,12 @@ class Pool2d(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return self.size == (1, 1) and self.pads == (0, 0, 0, 0)
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out))]
 
 
 @dataclass(frozen=True)

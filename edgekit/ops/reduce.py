@@ -11,6 +11,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import contiguous, fold
@@ -84,6 +85,13 @@ class Reduce(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True  # every result comes from one element
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        wraps = not outs[0].dtype.is_float and self.kind not in ("max", "min")
+        return None if wraps or self.kind == "prod" else rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return None if ins[0].rank - 1 in self.axes else [together(channels(out))]
 
 
 def identity(kind: str, dtype: DType) -> float | int:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+import numpy as np
+
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Op, Step, View, require
+from edgekit.ops._known import Known, Pairs, Range, channels, rising
 
 
 @dataclass(frozen=True)
@@ -28,3 +31,17 @@ class Reshape(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        """Several dimensions may become the last one, or the last one several."""
+        few, many = sorted((channels(ins[0]), channels(out)))
+        if few == 0 or many % few:
+            return None
+        pairs = np.arange(many) % few, np.arange(many)
+        return [pairs if channels(out) == many else pairs[::-1]]
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        return Reshape((*self.shape[:-1], int(out.sum())) if self.shape else ())

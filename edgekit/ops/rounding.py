@@ -12,6 +12,7 @@ from edgekit.ops._map import Unary
 
 @dataclass(frozen=True)
 class Floor(Unary):
+    corners = True
     c_float = "ek_floor_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -20,6 +21,7 @@ class Floor(Unary):
 
 @dataclass(frozen=True)
 class Ceil(Unary):
+    corners = True
     c_float = "ek_ceil_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:
@@ -30,6 +32,7 @@ class Ceil(Unary):
 class Round(Unary):
     """To the nearest, ties to even."""
 
+    corners = True
     c_float = "ek_round_even_{d}(a)"
 
     def compute(self, *ins: Array) -> Array:

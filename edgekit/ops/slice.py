@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Op, Step, View, require
 from edgekit.ops._copy import copy
+from edgekit.ops._known import Known, Pairs, Range, channels, rising
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._strided import contiguous, fold
 
@@ -67,3 +68,16 @@ class Slice(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return all(step > 0 or n == 1 for step, n in zip(self.steps, self.shape, strict=True))
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        n = channels(out)
+        if not out.shape or self.steps[-1] != 1:
+            return None
+        return [(np.arange(n) + self.starts[-1], np.arange(n))]
+
+    def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
+        start = int(ins[0][: self.starts[-1]].sum())
+        return replace(self, starts=(*self.starts[:-1], start), shape=(*self.shape[:-1], int(out.sum())))

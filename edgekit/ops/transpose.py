@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Op, Step, View, require
 from edgekit.ops._copy import copy
+from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._strided import contiguous
 
 
@@ -39,6 +38,12 @@ class Transpose(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return moves_nothing(ins[0].shape, self.perm)
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return rising(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out))] if not self.perm or self.perm[-1] == len(self.perm) - 1 else None
 
 
 def moves_nothing(shape: Sequence[int], perm: Sequence[int]) -> bool:

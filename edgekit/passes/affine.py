@@ -6,11 +6,13 @@ This is float arithmetic in another order, as every compiler of networks does it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
 from edgekit.ir import Array, Graph, Node
 from edgekit.ops import Op
+from edgekit.ops._linear import Linear
 from edgekit.ops.arithmetic import Add, Div, Mul, Neg, Sub
 from edgekit.ops.dense import Dense
 from edgekit.ops.matmul import MatMul
@@ -85,11 +87,10 @@ def into_weights(edit: Edit, node: Node) -> Sequence[str] | None:
     if found is None or layer is None or not _is_open(layer.op) or not edit.used_once(found[0]):
         return None
     _, scale, offset = found
-    w, b = (edit.data(name) for name in layer.inputs[1:3])
-    axis = layer.op.linear_axis
-    if w is None or b is None or axis is None:
+    w, b = (edit.data(name) for name in layer.inputs[1:])
+    if w is None or b is None:
         return None
-    along = tuple(-1 if i == axis else 1 for i in range(w.ndim))
+    along = (-1, *(1,) * (w.ndim - 1))
     weights = w if scale is None else _rounded(w.astype(np.float64) * scale.reshape(along), w)
     bias = _rounded(b.astype(np.float64) * (1.0 if scale is None else scale) + offset, b)
     if weights is None or bias is None:
@@ -130,12 +131,8 @@ def _by_constant(edit: Edit, node: Node, *ops: type[Op]) -> tuple[str, Array] | 
 
 
 def _is_open(op: Op) -> bool:
-    """Is the operator linear in its weights, without limits on the result?"""
-    return (
-        op.linear_axis is not None
-        and getattr(op, "lo", -np.inf) == -np.inf
-        and getattr(op, "hi", np.inf) == np.inf
-    )
+    """Is it a layer without limits on its results?"""
+    return isinstance(op, Linear) and (op.lo, op.hi) == (-inf, inf)
 
 
 def _scale_and_offset(edit: Edit, node: Node) -> tuple[str, Array | None, Array] | None:

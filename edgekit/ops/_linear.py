@@ -1,0 +1,59 @@
+"""Layers with weights: y = clamp(f(x, w) + b, lo, hi), where f is linear in x and in w."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from edgekit.ir import Array, Type
+from edgekit.ops import Op
+from edgekit.ops._integer import requantize_sums
+from edgekit.ops._known import Known, Range
+
+
+class Linear(Op):
+    """Operands: x [..., I], w [O, ..., I / groups], b [O]; the result is [..., O]. Between the first and the
+    last dimension of w are its taps, over which f adds up."""
+
+    lo: float
+    hi: float
+    groups: int = 1
+
+    @property
+    def skips_taps(self) -> bool:
+        """May a sum leave some weights out, because its window leaves the image?"""
+        return False
+
+    def is_depthwise(self, w: Type) -> bool:
+        """Has each output one input of its own?"""
+        return self.groups > 1 and w.shape[-1] == 1
+
+    def finished(self, sums: Array, ins: Sequence[Type], out: Type) -> Array:
+        """The results that belong to the sums f(x, w) + b, one for each output in the last dimension."""
+        if out.quant is not None:
+            return requantize_sums(sums, ins, out, self.lo, self.hi)
+        return np.clip(sums, self.lo, self.hi).astype(out.dtype.numpy)
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        x, w, b = ins
+        if w.data is None or b.data is None or not (x.type.dtype.is_float or x.type.quant):
+            return None
+        outputs, inputs = w.type.shape[0] // self.groups, w.type.shape[-1]
+        weights = w.data.astype(np.float64).reshape(self.groups, outputs, -1, inputs)
+        positive, negative = np.maximum(weights, 0).sum(axis=2), np.minimum(weights, 0).sum(axis=2)
+        least, most = (
+            end.astype(np.float64).reshape(self.groups, 1, inputs) - x.zero for end in (x.lo, x.hi)
+        )
+        if self.skips_taps:
+            least, most = np.minimum(least, 0), np.maximum(most, 0)
+        low = _sum(positive, least) + _sum(negative, most) + b.data.astype(np.float64)
+        high = _sum(positive, most) + _sum(negative, least) + b.data.astype(np.float64)
+        results = self.finished(np.stack([low, high]), [v.type for v in ins], outs[0])
+        return [(results[0], results[1])]
+
+
+def _sum(weights: Array, x: Array) -> Array:
+    """Sums over the inputs; 0 times infinity is 0."""
+    total: Array = (weights * np.where(weights == 0, 0, x)).sum(axis=2)
+    return total.reshape(-1)

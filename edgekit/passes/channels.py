@@ -1,0 +1,212 @@
+"""Dead channels removed: those that are constant, as their range proves, and those that nobody reads.
+
+A channel is a cell of the last dimension. An all-zero filter makes a constant channel, which stays constant
+through activations, pooling and depthwise filters; the next layer that mixes channels takes the constants
+into its bias and loses the weights that read them. What would have computed them goes, and so does what no
+weight but 0 reads. Results are the same: bit by bit for quantized networks, up to the order of additions for
+floats (all of them finite).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit.ir import Array, Graph, Node, Value
+from edgekit.ops._known import Known, Pairs, channels, known
+from edgekit.ops._linear import Linear
+from edgekit.passes import drop_dead
+
+# For each computed value: which of its channels stay.
+Kept = dict[str, Array]
+
+
+def dead_channels(graph: Graph) -> Graph:
+    """The pass."""
+    if not any(isinstance(node.op, Linear) for node in graph.nodes):
+        return graph
+    facts = ranges(graph)
+    kept = _kept(graph, facts)
+    return graph if all(mask.all() for mask in kept.values()) else _without(graph, facts, kept)
+
+
+def ranges(graph: Graph) -> dict[str, Known]:
+    """What is known of every value: inputs can be anything."""
+    facts = {name: known(value) for name, value in graph.values.items()}
+    for node in graph.nodes:
+        outs = [graph.type(name) for name in node.outputs]
+        found = node.op.bounds([facts[name] for name in node.inputs], outs)
+        for name, range in zip(node.outputs, found or (), strict=bool(found)):
+            facts[name] = known(graph.values[name], range)
+    return facts
+
+
+def _kept(graph: Graph, facts: Mapping[str, Known]) -> Kept:
+    """The channels that somebody needs, and those that belong together with one of them."""
+    computed = [name for name in graph.values if graph.data(name) is None]
+    kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
+    for name in (*graph.inputs, *graph.outputs):
+        kept.get(name, np.empty(0))[:] = True
+    while True:
+        before = {name: mask.copy() for name, mask in kept.items()}
+        for node in reversed(graph.nodes):
+            _keep_needed(graph, facts, kept, node)
+        if all(np.array_equal(mask, before[name]) for name, mask in kept.items()):
+            empty = [name for name, mask in kept.items() if mask.size and not mask.any()]
+            if not empty:
+                return kept
+            kept[empty[0]][0] = True  # a tensor of nothing is no gain: its first channel stays
+
+
+def _keep_needed(graph: Graph, facts: Mapping[str, Known], kept: Kept, node: Node) -> None:
+    """Keep what one node needs for what is kept of its result."""
+    layer = _Layer.of(graph, node)
+    if layer is not None and not layer.is_depthwise:
+        x = node.inputs[0]
+        if x in kept:
+            kept[x] |= layer.reads(kept[node.outputs[0]]) & ~layer.takes(facts[x])
+        return
+    pairs = _pairs(graph, node)
+    if pairs is None:
+        for name in (*node.inputs, *node.outputs):
+            if name in kept:
+                kept[name][:] = True
+        return
+    y = kept[node.outputs[0]]
+    y |= ~_reached(pairs, y.size)
+    for name, pair in zip(node.inputs, pairs, strict=True):
+        if name not in kept:
+            continue
+        if pair is None:
+            kept[name][:] = True
+            continue
+        of_x, of_y = pair
+        np.logical_or.at(y, of_y, kept[name][of_x])
+        np.logical_or.at(kept[name], of_x, y[of_y])
+
+
+def _pairs(graph: Graph, node: Node) -> list[Pairs | None] | None:
+    """Which channels of each operand belong to which of the result; None where all are needed."""
+    layer = _Layer.of(graph, node)
+    if layer is not None:
+        outputs = np.arange(layer.w.shape[0])
+        return [(outputs // (outputs.size // layer.op.groups), outputs), None, None]
+    if len(node.outputs) != 1 or isinstance(node.op, Linear):
+        return None
+    types = [graph.type(name) for name in node.inputs]
+    pairs = node.op.channels(types, graph.type(node.outputs[0]))
+    return None if pairs is None else list(pairs)
+
+
+def _reached(pairs: list[Pairs | None], n: int) -> Array:
+    """The channels of the result that come from channels of an operand."""
+    reached = np.zeros(n, np.bool_)
+    for pair in pairs:
+        if pair is not None:
+            reached[pair[1]] = True
+    return reached
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A layer with constant weights whose channels may go."""
+
+    op: Linear
+    w: Array
+    b: Array
+
+    @staticmethod
+    def of(graph: Graph, node: Node) -> _Layer | None:
+        if not isinstance(node.op, Linear):
+            return None
+        w, b = (graph.data(name) for name in node.inputs[1:])
+        x = graph.values[node.inputs[0]]
+        if w is None or b is None or x.data is not None or not (x.type.dtype.is_float or x.type.quant):
+            return None
+        layer = _Layer(node.op, w, b)
+        return layer if node.op.groups == 1 or layer.is_depthwise else None
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Has each output one input of its own?"""
+        return self.op.groups > 1 and self.w.shape[-1] == 1
+
+    def reads(self, outputs: Array) -> Array:
+        """The inputs that these outputs read with a weight other than 0."""
+        used = self.w[outputs] != 0
+        return np.asarray(used.any(axis=tuple(range(used.ndim - 1))))
+
+    def takes(self, x: Known) -> Array:
+        """The inputs that are constants which the bias can take: the same at every tap of every window."""
+        return x.is_constant & (x.lo == x.zero) if self.op.skips_taps else x.is_constant
+
+    def bias_with(self, x: Known, gone: Array) -> Array:
+        """The bias with what the inputs that are gone add to each output."""
+        taps = self.w.reshape(self.w.shape[0], -1, self.w.shape[-1]).astype(np.float64).sum(axis=1)
+        constants = np.where(gone & x.is_constant, x.lo.astype(np.float64) - x.zero, 0)
+        return np.asarray(self.b.astype(np.float64) + taps @ constants).astype(self.b.dtype)
+
+
+def _without(graph: Graph, facts: Mapping[str, Known], kept: Kept) -> Graph:
+    """The graph without the channels that are not kept."""
+    values = dict(graph.values)
+    for name, mask in kept.items():
+        values[name] = _cut(values[name], mask, values[name].type.rank - 1)
+    nodes = []
+    for node in graph.nodes:
+        out = kept[node.outputs[0]]
+        ins = [kept.get(name, np.ones(channels(graph.type(name)), np.bool_)) for name in node.inputs]
+        names = list(node.inputs)
+        for i, value in _constants(graph, facts, node, ins, out):
+            if value != graph.values[names[i]]:
+                names[i] = _fresh(values, names[i])
+                values[names[i]] = value
+        whole = all(mask.all() for mask in (*ins, out))
+        op = node.op if whole else node.op.narrowed(ins, out)
+        nodes.append(replace(node, op=op, inputs=tuple(names)))
+    return drop_dead(replace(graph, nodes=tuple(nodes), values=values))
+
+
+def _constants(
+    graph: Graph, facts: Mapping[str, Known], node: Node, ins: list[Array], out: Array
+) -> Iterator[tuple[int, Value]]:
+    """The constant operands of a node for the channels that are kept, by position; `ins` learns what is kept
+    of them."""
+    layer = _Layer.of(graph, node)
+    if layer is not None:
+        w, b = (graph.values[name] for name in node.inputs[1:])
+        if not layer.is_depthwise:
+            b = Value(b.type, layer.bias_with(facts[node.inputs[0]], ~ins[0]))
+            w = _cut(w, ins[0], w.type.rank - 1)
+        yield 1, _cut(w, out, 0)
+        yield 2, _cut(b, out, 0)
+        return
+    for i, pair in enumerate(_pairs(graph, node) or ()):
+        value = graph.values[node.inputs[i]]
+        if pair is not None and value.data is not None:
+            ins[i] = np.zeros_like(ins[i])
+            ins[i][pair[0]] = out[pair[1]]
+            yield i, _cut(value, ins[i], value.type.rank - 1)
+
+
+def _cut(value: Value, mask: Array, axis: int) -> Value:
+    """The value without the cells of a dimension that are not in the mask."""
+    t, quant = value.type, value.type.quant
+    if mask.all() or axis < 0:
+        return value
+    if quant is not None and quant.axis == axis:
+        scale, zero = (tuple(np.array(per)[mask].tolist()) for per in (quant.scale, quant.zero))
+        quant = replace(quant, scale=scale, zero=zero)
+    shape = (*t.shape[:axis], int(mask.sum()), *t.shape[axis + 1 :])
+    data = None if value.data is None else np.ascontiguousarray(value.data.compress(mask, axis))
+    return Value(replace(t, shape=shape, quant=quant), data)
+
+
+def _fresh(values: Mapping[str, Value], hint: str) -> str:
+    """A name for a constant that is cut."""
+    i = 1
+    while f"{hint}_{i}" in values:
+        i += 1
+    return f"{hint}_{i}"
