@@ -145,6 +145,26 @@ def test_special_pairs_agree_with_numpy(
         np.testing.assert_array_equal(map_c(maps, f"{name}_{suffix}", dtype, a, b), reference(a, b))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_powers_of_two_are_exact(dtype: type, maps: ctypes.CDLL) -> None:
+    suffix, low, high = ("f32", -149, 128) if dtype is np.float32 else ("f64", -1074, 1024)
+    exponents = np.arange(low, high).astype(dtype)
+    powers = np.ldexp(dtype(1), exponents.astype(np.int32))
+    two = np.full_like(exponents, 2)
+    np.testing.assert_array_equal(map_c(maps, f"exp2_{suffix}", dtype, exponents), powers)
+    np.testing.assert_array_equal(map_c(maps, f"log2_{suffix}", dtype, powers), exponents)
+    np.testing.assert_array_equal(map_c(maps, f"pow_{suffix}", dtype, two, exponents), powers)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_whole_powers_that_are_floats_are_exact(dtype: type, maps: ctypes.CDLL) -> None:
+    suffix, limit = ("f32", 2**24) if dtype is np.float32 else ("f64", 2**53)
+    cases = [(b, e) for e in range(1, 20) for b in range(-300, 300) if abs(b) ** e <= limit]
+    base, exponent = np.array(cases).T.astype(dtype)
+    want = np.array([b**e for b, e in cases]).astype(dtype)
+    np.testing.assert_array_equal(map_c(maps, f"pow_{suffix}", dtype, base, exponent), want)
+
+
 def test_special_arguments_cover_what_they_should() -> None:
     values = specials(np.float32)
     assert len(values) > len(SPECIAL)

@@ -62,7 +62,8 @@ def scan_values(library: ctypes.CDLL, name: str, *arguments: Array) -> Worst:
     suffix = "f32" if arguments[0].dtype == np.float32 else "f64"
     scan = getattr(library, f"{'scan' if len(arguments) == 1 else 'pair'}_{name}_{suffix}")
     worst = Worst()
-    pointers = [ctypes.c_void_p(np.ascontiguousarray(a).ctypes.data) for a in arguments]
+    arrays = [np.ascontiguousarray(a) for a in arguments]  # named, so that they outlive the call
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     scan(*pointers, ctypes.c_size_t(arguments[0].size), ctypes.byref(worst))
     return worst
 

@@ -36,7 +36,8 @@ def load_c(source: Path, folder: Path, *flags: str, compiler: str = "gcc") -> ct
 def map_c(library: ctypes.CDLL, name: str, dtype: npt.DTypeLike, *ins: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Calls void map_<name>(const x*, ..., y *y, size_t n) on arrays of one length."""
     y = np.empty(ins[0].shape, dtype)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*map(np.ascontiguousarray, ins), y)]
+    arrays = [*map(np.ascontiguousarray, ins), y]  # named, so that they outlive the call
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     getattr(library, f"map_{name}")(*pointers, ctypes.c_size_t(y.size))
     return y
 

@@ -117,7 +117,7 @@ static inline double ek_copysign_f64(double x, double y)
     return ek_from_bits_f64((ek_bits_f64(x) & 0x7FFFFFFFFFFFFFFFu) | (ek_bits_f64(y) & 0x8000000000000000u));
 }
 
-/* condition ? x : y for a condition of 0 or 1, without a branch: compilers then vectorise a loop over the caller. */
+/* condition ? x : y for a condition of 0 or 1, without a branch, so that loops over the caller vectorise. */
 static inline uint32_t ek_select_u32(int condition, uint32_t x, uint32_t y)
 {
     const uint32_t mask = 0u - (uint32_t)condition;

@@ -5,8 +5,8 @@
  *   e8m0    powers of two 2^-127 .. 2^127, NaN FF, no sign, no 0
  *   e2m1    6 max    e2m3  7.5 max    e3m2  28 max: no infinity, no NaN
  *
- * Widening is exact. Narrowing rounds once, to nearest, ties to even. What is out of range after rounding becomes
- * the largest value if `saturate`, else infinity or, in formats without one, NaN.
+ * Widening is exact. Narrowing rounds once, to nearest, ties to even. What is then out of range becomes the
+ * largest value if `saturate`, else infinity or, in formats without one, NaN.
  */
 #ifndef EDGEKIT_FLOAT8_H
 #define EDGEKIT_FLOAT8_H

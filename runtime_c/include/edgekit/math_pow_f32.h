@@ -1,4 +1,4 @@
-/* x to the power y in f32, by integer arithmetic: log2(x) to 36 bits, times y, then 2 to that power, rounded once. */
+/* x to the power y in f32, in integers: log2(x) to 36 bits, times y, then 2 to that power, rounded once. */
 #ifndef EDGEKIT_MATH_POW_F32_H
 #define EDGEKIT_MATH_POW_F32_H
 
@@ -6,7 +6,8 @@
 #include "edgekit/math_poly_f32.h"
 
 /* log2(a) for a positive, finite a, in units of 2^-*unit: 55, or 66 near 1, where the logarithm is small.
- * a = 2^k m, sqrt(1/2) <= m < sqrt(2), and m = (1 + f) / c with c from a table: log2(a) = k - log2(c) + log2(1 + f). */
+ * a = 2^k m with sqrt(1/2) <= m < sqrt(2), and m = (1 + f) / c with c from a table, so that
+ * log2(a) = k - log2(c) + log2(1 + f). Negative numbers are shifted right: compilers keep their sign. */
 static inline int64_t ek_pow_log2_f32(float a, int32_t *unit)
 {
     const int tiny = a < 1.17549435e-38f;
