@@ -10,6 +10,7 @@ from edgekit import simulate, target
 from edgekit.codegen.build import run
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import Array, Graph
+from edgekit.ops.conv2d import Conv2d
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
@@ -56,3 +57,24 @@ def test_simulator_and_c_give_the_integers_of_litert(name: str) -> None:
     for x, right, found in zip(inputs, expected, compiled, strict=True):
         assert np.array_equal(simulate.run(graph, {graph.inputs[0]: x})[graph.outputs[0]], right)
         assert np.array_equal(found[simple.outputs[0]], right)
+
+
+def test_dead_channels_of_the_visual_wake_words_network_are_removed() -> None:
+    graph = convert(model("vww_96_int8"))
+    simple = simplify(graph)
+    assert multiply_accumulates(graph) == 7_489_664
+    assert convolution_weights(graph) == 207_600
+    assert multiply_accumulates(simple) <= 3_730_000
+    assert convolution_weights(simple) <= 29_242
+    for x in random_inputs(graph, SAMPLES):
+        before = simulate.run(graph, {graph.inputs[0]: x})[graph.outputs[0]]
+        after = simulate.run(simple, {simple.inputs[0]: x})[simple.outputs[0]]
+        assert np.array_equal(before, after)
+
+
+def multiply_accumulates(graph: Graph) -> int:
+    return sum(node.op.macs(*(graph.type(name) for name in node.inputs)) for node in graph.nodes)
+
+
+def convolution_weights(graph: Graph) -> int:
+    return sum(graph.type(node.inputs[1]).size for node in graph.nodes if isinstance(node.op, Conv2d))
