@@ -55,7 +55,8 @@ if not TYPE_CHECKING:
         if name == "__version__":
             from importlib.metadata import version
 
-            return version("edgekit")
+            globals()[name] = version("edgekit")  # once: it takes milliseconds, and every generated file states it
+            return globals()[name]
         if name in __all__:
             from edgekit import api
 

@@ -13,9 +13,9 @@ from onnx.backend.base import Backend, BackendRep
 
 from edgekit import target as targets
 from edgekit.codegen import toolchain
-from edgekit.codegen.build import write
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_onnx import convert
 from edgekit.errors import EdgeKitError, raise_all
@@ -55,7 +55,7 @@ def compile_programs(
     errors: dict[str, EdgeKitError] = {}
     for program in programs:
         files = render(program, optimize)
-        write(files, folder)
+        write({path: data for path, data in files.items() if not (folder / path).exists()}, folder)
         own = sources(files, optimize)
         for source in own:
             if source not in compiled:

@@ -139,11 +139,9 @@ def _run_batch(indices: Sequence[int], sanitize: bool) -> list[Outcome]:
     prepared = {i: _prepare(i) for i in indices}
     jobs = {i: job for i, job in prepared.items() if isinstance(job, _Job)}
     outcomes = {i: outcome for i, outcome in prepared.items() if isinstance(outcome, Outcome)}
-    return (
-        [(outcomes | _compile_and_run(jobs, sanitize))[i] for i in indices]
-        if jobs
-        else [outcomes[i] for i in indices]
-    )
+    if jobs:
+        outcomes |= _compile_and_run(jobs, sanitize)
+    return [outcomes[i] for i in indices]
 
 
 def _prepare(index: int) -> _Job | Outcome:
