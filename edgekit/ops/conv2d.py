@@ -29,6 +29,8 @@ class Window:
 
     def out(self, height: int, width: int) -> tuple[int, int]:
         """Height and width of the result."""
+        positive = min(*self.size, *self.strides, *self.dilations) > 0 and min(self.pads) >= 0
+        require(positive, f"{self} makes no sense")
         result = []
         for axis, n in enumerate((height, width)):
             reach = (self.size[axis] - 1) * self.dilations[axis] + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from edgekit.ops._integer import centred, quant_of
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
+
+# Windows of more cells are not looked into to bound a result: nothing is known of it then.
+_MAX_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,8 @@ class Pool2d(Op):
         return self.size == (1, 1) and self.pads == (0, 0, 0, 0)
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        if outs[0].size * prod(self.size) > _MAX_CELLS:
+            return None
         return rising(self, ins, outs)
 
     def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
