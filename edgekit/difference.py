@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit import simulate
+from edgekit import fixed, simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Type
 
@@ -39,15 +39,14 @@ class Difference:
 
 
 def diff(a: Graph, b: Graph, samples: Sequence[Mapping[str, Array]]) -> Difference:
-    """Run both graphs in the simulator and compare. Inputs and outputs that are named differently in b are
-    matched by position."""
+    """Run both graphs in the simulator and compare what their values stand for: a quantized graph can be held
+    against its original. Inputs and outputs that are named differently in b are matched by position."""
     inputs = _matched(a, a.inputs, b, b.inputs, "inputs")
     outputs = _matched(a, a.outputs, b, b.outputs, "outputs")
     for mine, other in inputs.items():
-        if a.type(mine) != b.type(other):
-            raise EdgeKitError(
-                "E0102", f"input {mine} is {a.type(mine)} in {a.name}, {b.type(other)} in {b.name}"
-            )
+        if a.type(mine) != b.type(other) and not (_is_real(a.type(mine)) and _is_real(b.type(other))):
+            both = f"{a.type(mine)} in {a.name}, {b.type(other)} in {b.name}"
+            raise EdgeKitError("E0102", f"input {mine} is {both}")
     computed = {name for node in b.nodes for name in node.outputs}
     layers = {
         name: name
@@ -59,7 +58,8 @@ def diff(a: Graph, b: Graph, samples: Sequence[Mapping[str, Array]]) -> Differen
     sums = {name: _Sum() for name in pairs}
     for sample in samples:
         left = simulate.run_all(a, sample)
-        right = simulate.run_all(b, {other: sample[mine] for mine, other in inputs.items()})
+        given = {other: _as(sample[mine], a.type(mine), b.type(other)) for mine, other in inputs.items()}
+        right = simulate.run_all(b, given)
         for mine, other in pairs.items():
             sums[mine].add(_real(left[mine], a.type(mine)), _real(right[other], b.type(other)))
     distances = {mine: sums[mine].distance(mine, other, a.type(mine)) for mine, other in pairs.items()}
@@ -92,6 +92,23 @@ def _real(array: Array, type: Type) -> Array:
         shape[type.quant.axis] = -1
         scale, zero = scale.reshape(shape), zero.reshape(shape)
     result: Array = (real - zero) * scale
+    return result
+
+
+def _is_real(type: Type) -> bool:
+    """Does a tensor stand for real numbers?"""
+    return type.dtype.is_float or type.quant is not None
+
+
+def _as(array: Array, type: Type, wanted: Type) -> Array:
+    """The numbers that an input stands for, as the other model takes them."""
+    if type == wanted:
+        return array
+    real = _real(array, type)
+    if wanted.quant is None:
+        return real.astype(wanted.dtype.numpy)
+    integers = fixed.round_half_away(real / wanted.quant.scale[0]) + wanted.quant.zero[0]
+    result: Array = np.clip(integers, *fixed.int_range(wanted.dtype)).astype(wanted.dtype.numpy)
     return result
 
 

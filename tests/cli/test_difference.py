@@ -7,7 +7,9 @@ import pytest
 from support.nets import Net
 
 from edgekit import Difference, EdgeKitError, Graph, diff
+from edgekit.ir import DType, Quant, Type
 from edgekit.ops.arithmetic import Add, Max, Mul
+from edgekit.ops.reshape import Reshape
 
 
 def chain(factor: float, *, names: tuple[str, str] = ("x", "y"), middle: str = "middle") -> Graph:
@@ -60,6 +62,27 @@ def test_infinite_and_undefined_values_are_compared() -> None:
     assert diff(chain(2), chain(2), nothing).exact
     assert diff(chain(2), chain(2), infinite).exact
     assert measured(diff(chain(2), chain(-2), infinite))["middle"] == (math.inf, -math.inf)
+
+
+def copy(type: Type) -> Graph:
+    """y is x, in another shape."""
+    net = Net()
+    net.inputs.append(net.input("x", type))
+    return net.done(net(Reshape((2, 2)), "x", name="y"))
+
+
+def test_quantized_values_count_as_what_they_stand_for() -> None:
+    real = copy(Type(DType.F32, (4,)))
+    quantized = copy(Type(DType.S8, (4,), Quant((0.5,), (3,))))
+    x = np.float32([1, 1.5, 1.7, 1000])  # as integers 2, 3, 3 and, clamped, 124
+    assert measured(diff(real, quantized, x[:3].repeat([1, 1, 2])))["y"][0] == pytest.approx(0.2)
+    assert measured(diff(real, quantized, x))["y"][0] == 1000 - 0.5 * (127 - 3)
+    assert diff(quantized, real, np.int8([5, -128, 127, 0])).exact
+
+
+def test_other_types_are_not_converted() -> None:
+    with pytest.raises(EdgeKitError, match=r"input x is f32\[4\] in net, s8\[4\] in net"):
+        diff(copy(Type(DType.F32, (4,))), copy(Type(DType.S8, (4,))), np.float32([1, 2, 3, 4]))
 
 
 def test_random_inputs_are_seeded() -> None:
