@@ -10,8 +10,7 @@ import numpy as np
 from edgekit import fixed
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Quant, Type, Value, type_of
-from edgekit.ops import Arg, Call, Param
-from edgekit.ops._strided import broadcast, loops
+from edgekit.ops import Arg, Param
 
 
 def quant_of(type: Type) -> Quant:
@@ -33,61 +32,6 @@ def requantize_sums(
     low, high = fixed.bounds(lo, hi, out.dtype, y)
     result = fixed.requantize(sums.astype(np.int64), fixed.ratio(x, w, y), y, low, high, dense=dense)
     return result.astype(out.dtype.numpy)
-
-
-@dataclass(frozen=True)
-class Addition:
-    """TFLite's rule: operands go to twice the larger scale with 20 more bits, their sum to the scale of y."""
-
-    multipliers: tuple[int, int, int]  # of a, b and their sum
-    exponents: tuple[int, int, int]
-
-    @staticmethod
-    def of(ins: Sequence[Type], out: Type) -> Addition:
-        y = quant_of(out)
-        assert y.rounding != "E", "imported models only"
-        a, b = (np.float64(np.float32(quant_of(t).scale[0])) for t in ins)
-        twice = 2 * max(a, b)
-        to = twice / ((1 << 20) * np.float64(np.float32(y.scale[0])))
-        multipliers, exponents = fixed.quantize_multiplier(np.asarray([a / twice, b / twice, to]))
-        return Addition(tuple(multipliers.tolist()), tuple(exponents.tolist()))
-
-
-def add_integers(args: Sequence[Array], ins: Sequence[Type], out: Type) -> Array:
-    """a + b on quantized tensors."""
-    rule = Addition.of(ins, out)
-    total: Array = np.zeros((), np.int64)
-    for x, t, multiplier, exponent in zip(args, ins, rule.multipliers, rule.exponents, strict=False):
-        total = total + fixed.mbqm(centred(x, t).astype(np.int64) << 20, multiplier, exponent)
-    y: Array = fixed.mbqm(total, rule.multipliers[2], rule.exponents[2]) + quant_of(out).zero[0]
-    return y.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy)
-
-
-def add_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
-    """The kernel calls of a + b on quantized tensors."""
-    rule = Addition.of([x.type for x in ins], y.type)
-    shape = y.type.shape
-    strides = [broadcast(x.type.shape, shape) for x in ins]
-    low, high = fixed.int_range(y.type.dtype)
-    params: dict[str, Param] = {"zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
-    for i, letter in enumerate("ab"):
-        params[f"{letter}_zero"] = quant_of(ins[i].type).zero[0]
-    for i, name in enumerate(("a_", "b_", "")):
-        params[f"{name}multiplier"], params[f"{name}exponent"] = rule.multipliers[i], rule.exponents[i]
-    calls = []
-    for n, (sa, sb), starts in loops(shape, *strides):
-        assert not any(starts), "more dimensions than a kernel walks"
-        calls.append(
-            Call(
-                kernel="add_s8",
-                types={},
-                args=(*ins, y),
-                params={"n": n, "sa": sa, "sb": sb, **params},
-                label="add_s8_tfl",
-                inplace=tuple(i for i, x in enumerate(ins) if x.type.shape == shape),
-            )
-        )
-    return calls
 
 
 @dataclass(frozen=True)

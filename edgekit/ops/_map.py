@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer_maps import table, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, elementwise
 from edgekit.ops._strided import broadcast, loops
@@ -66,7 +67,8 @@ class Map(Op):
             shape = np.broadcast_shapes(*(t.shape for t in ins))
         except ValueError:
             raise TypeError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
-        dtypes = [t.dtype for t in ins]
+        # Numbers beside a quantized tensor (a slope, say) are reals: its table of results knows them.
+        dtypes = [t.dtype for t in ins if ins[0].quant is None or t.rank or not t.dtype.is_float]
         self.formula(*dtypes)
         quant = ins[0].quant if self.moves else None
         return (Type(self.result(*dtypes), shape, quant),)
@@ -78,8 +80,18 @@ class Map(Op):
         with np.errstate(all="ignore"):
             return (np.asarray(self.compute(*wide)).astype(dtype.numpy, copy=False),)
 
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if self.moves and ins[0].quant == outs[0].quant:
+            return self.eval(*args)
+        entries = table(self.compute, args[1:], ins[0], outs[0])
+        return (entries[args[0].astype(np.int64) + 128],)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs
+        if y.type.quant is not None and not self.moves:
+            numbers = [x.value.data for x in ins[1:] if x.value.data is not None]
+            assert len(numbers) == self.arity - 1, f"{self.label}: only functions of one tensor have tables"
+            return [table_call(table(self.compute, numbers, ins[0].type, y.type), ins[0], y)]
         shape = y.type.shape
         strides = [broadcast(x.type.shape, shape) for x in ins] + [broadcast(shape, shape)]
         calls = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Step
-from edgekit.ops._integer import add_calls, add_integers
+from edgekit.ops._integer_maps import product_calls, product_integers, sum_calls, sum_integers
 from edgekit.ops._map import Map, Unary
 
 
@@ -24,10 +24,10 @@ class Add(Map):
         return np.add(*ins)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
-        return (add_integers(args, ins, outs[0]),)
+        return (sum_integers(args, ins, outs[0], 1),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
-        return super().lower(ins, outs) if outs[0].type.quant is None else add_calls(ins, outs[0])
+        return super().lower(ins, outs) if outs[0].type.quant is None else sum_calls(ins, outs[0], 1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,12 @@ class Sub(Map):
     def compute(self, *ins: Array) -> Array:
         return np.subtract(*ins)
 
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return (sum_integers(args, ins, outs[0], -1),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        return super().lower(ins, outs) if outs[0].type.quant is None else sum_calls(ins, outs[0], -1)
+
 
 @dataclass(frozen=True)
 class Mul(Map):
@@ -48,6 +54,12 @@ class Mul(Map):
 
     def compute(self, *ins: Array) -> Array:
         return np.multiply(*ins)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return (product_integers(args, ins, outs[0]),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        return super().lower(ins, outs) if outs[0].type.quant is None else product_calls(ins, outs[0])
 
 
 @dataclass(frozen=True)

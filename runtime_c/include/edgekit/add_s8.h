@@ -1,5 +1,5 @@
-/* y = clamp(zero + a + b, lo, hi) over int8 of different scales, by TFLite's rule: both operands go to twice the larger scale
- * with 20 more bits, and their sum to the scale of y. Strides of 0 repeat an operand. */
+/* y = clamp(zero + a + sign b, lo, hi) over int8 of different scales, by TFLite's rule: both operands go to twice
+ * the larger scale with 20 more bits, and their sum to the scale of y. */
 #ifndef EDGEKIT_ADD_S8_H
 #define EDGEKIT_ADD_S8_H
 
@@ -7,8 +7,12 @@
 
 struct EK_STRUCT {
     int32_t n[EK_RANK]; /* shape, padded with 1 in front */
-    int32_t sa[EK_RANK]; /* strides of a, in elements */
+    int32_t sa[EK_RANK]; /* strides of a, in elements: 0 repeats it */
     int32_t sb[EK_RANK]; /* strides of b */
+    int32_t a0; /* first element of a */
+    int32_t b0; /* first element of b */
+    int32_t y0; /* first element of y */
+    int32_t sign;
     int32_t a_zero;
     int32_t a_multiplier;
     int32_t a_exponent;
