@@ -11,6 +11,7 @@ from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._copy import stored_as
 from edgekit.ops._indexed import cells, check_index, clamped, components
+from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._strided import Strides, broadcast, contiguous, loops
 
 
@@ -48,6 +49,14 @@ class Gather(Op):
         )
         parts = components([x.type.shape[self.axis]], (dense[self.axis],), 1)
         return _calls(x, index, y, steps, broadcast(index.type.shape, shape), parts)
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        x, index = ins
+        axis = x.axis(self.axis)
+        if at != 0 or axis is None:
+            return None
+        y = x.resized(_result(x.value_shape, index.value_shape, self.axis))
+        return stored(Gather(axis), [x, y.resized(index.value_shape)], [y])
 
 
 @dataclass(frozen=True)

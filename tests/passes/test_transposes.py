@@ -15,12 +15,14 @@ from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.dense import Dense
 from edgekit.ops.expand import Expand
+from edgekit.ops.gather import Gather
 from edgekit.ops.layer_norm import LayerNorm
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.pad import Pad
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.rank import ArgExtreme, TopK
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
@@ -215,6 +217,10 @@ PASSES_THROUGH: dict[str, Callable[[Net, str], str]] = {
     "reduce": lambda net, x: net(Reduce("sum", (1, 3)), x),
     "softmax": lambda net, x: net(Transpose(TO_NCHW), net(Softmax(), net(Transpose(TO_NHWC), x))),
     "argmax": lambda net, x: net(ArgExtreme(1), x),
+    "resample": lambda net, x: net(
+        Resample(2), x, net.const(np.array([[0, 1], [1, 3], [3, 3]], np.int32)), net.random(3, 2)
+    ),
+    "gather": lambda net, x: net(Gather(3), x, net.const(np.array([4, 0]).reshape(1, 1, 1, 2))),
     "cumulative": lambda net, x: net(Cumulative("sum", 2), x),
 }
 
