@@ -131,6 +131,14 @@ def table(compute: Callable[..., Array], numbers: Sequence[Array], x: Type, out:
     return integers.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy)
 
 
+def rescaled(x: Type, out: Type) -> Array:
+    """-128 to 127 in the scale of x as integers of `out`, by the rule of `out`."""
+    low, high = fixed.int_range(out.dtype)
+    centre = np.arange(-128, 128, dtype=np.int64) - quant_of(x).zero[0]
+    ratio = fixed.ratio(quant_of(x), Quant((1.0,), (0,)), quant_of(out))
+    return fixed.requantize(centre, ratio, quant_of(out), low, high).astype(out.dtype.numpy)
+
+
 def table_call(entries: Array, x: Arg, y: Arg) -> Call:
     """The kernel call of a function given as a table."""
     args = (x, constant(f"{y.name}#table", entries), y)

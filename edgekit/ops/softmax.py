@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit import fixed_tfl
+from edgekit import fixed, fixed_tfl
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
@@ -32,7 +32,8 @@ class Softmax(Op):
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         (x,) = args
-        assert quant_of(outs[0]).rounding != "E", "imported models only"
+        if quant_of(outs[0]).rounding == "E":
+            return (fixed.softmax(x.astype(np.int64), quant_of(ins[0]).scale[0]).astype(x.dtype),)
         y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0])
         return (y.astype(x.dtype),)
 
@@ -41,11 +42,16 @@ class Softmax(Op):
         if y.type.size == 0:
             return []
         n = x.type.shape[-1]
+        if x.type.quant is not None and quant_of(y.type).rounding == "E":
+            table = fixed.softmax_table(x.type.quant.scale[0]).astype(np.uint16)
+            args = (x, constant(f"{x.name}#exp", table), y)
+            params = {"rows": x.type.size // n, "n": n}
+            return [Call("softmax_s8", {}, args, params, label="softmax_s8", inplace=(0,))]
         if x.type.quant is not None:
             table, least = fixed_tfl.softmax_table(1.0, x.type.quant.scale[0])
             return [
                 Call(
-                    kernel="softmax_s8",
+                    kernel="softmax_s8_tfl",
                     types={},
                     args=(x, constant(f"{x.name}#exp", table), y),
                     params={"rows": x.type.size // n, "n": n, "least": least},

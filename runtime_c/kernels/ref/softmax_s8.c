@@ -1,26 +1,23 @@
-/* int8 softmax: see softmax_s8.h. The exponentials of the 256 possible differences are a table, e[-d] = exp(d) in
- * Q0.31; only the reciprocal of their sum is computed here. */
+/* int8 softmax: see softmax_s8.h. */
 #include "edgekit/softmax_s8.h"
 
-EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const int8_t *x, const uint16_t *e, int8_t *y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->n, y += p->n) {
-        int32_t max = x[0], sum = 0;
+        int32_t max = x[0];
+        uint32_t sum = 0, bits = 0;
         for (int32_t i = 1; i < p->n; i++)
             max = x[i] > max ? x[i] : max;
         for (int32_t i = 0; i < p->n; i++)
-            if (x[i] - max >= p->least)
-                sum += ek_shift_away(e[max - x[i]], 12);
-        int32_t headroom = 0;
-        while (!(((uint32_t)sum << headroom) & 0x80000000u))
-            headroom++;
-        const int32_t fraction = (int32_t)(((uint32_t)sum << headroom) - 0x80000000u);
-        const int32_t reciprocal = ek_reciprocal_of_one_plus(fraction);
+            sum += e[max - x[i]];
+        while (sum >> bits >> 16)
+            bits++;
+        const uint32_t reciprocal = 0x80000000u / ((sum + (1u << bits >> 1)) >> bits);
+        const uint32_t down = bits > 8 ? bits - 8 : 0, shift = bits > 8 ? 31 : 23 + bits;
         for (int32_t i = 0; i < p->n; i++) {
-            const int32_t d = x[i] - max;
-            const int32_t share =
-                d < p->least ? 0 : ek_shift_away(ek_high_product(e[-d], reciprocal), 35 - headroom);
-            y[i] = ek_clamp_s8(share - 128, -128, 127);
+            const uint32_t share = e[max - x[i]] * reciprocal >> down;
+            const int32_t v = (int32_t)((share + (1u << (shift - 1))) >> shift) - 128;
+            y[i] = (int8_t)(v > 127 ? 127 : v);
         }
     }
 }

@@ -1,0 +1,103 @@
+"""Between reals and integers: y = clamp(round(x / s) + z), y = s (x - z), and from one scale to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit import fixed
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer import quant_of
+from edgekit.ops._integer_maps import rescaled, table_call
+from edgekit.ops._layout import Layout, Moved, stored
+
+
+@dataclass(frozen=True)
+class Quantize(Op):
+    """The result's type says scale and zero point. Halves go to the even integer; away from zero where TFLite's
+    rules hold."""
+
+    dtype: DType = DType.S8
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.dtype is DType.F32, f"takes float32, got {x}")
+        return (replace(x, dtype=self.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        quant = quant_of(outs[0])
+        low, high = fixed.int_range(self.dtype)
+        scaled = args[0] / np.float32(quant.scale[0])
+        rounded = np.rint(scaled) if quant.rounding == "E" else fixed.round_half_away(scaled)
+        return (np.nan_to_num(rounded + quant.zero[0]).clip(low, high).astype(self.dtype.numpy),)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        quant = quant_of(y.type)
+        low, high = fixed.int_range(self.dtype)
+        even = quant.rounding == "E"
+        return [
+            Call(
+                kernel="quantize",
+                types={"Y": self.dtype},
+                args=(x, y),
+                params={
+                    "n": x.type.size,
+                    "scale": quant.scale[0],
+                    "zero": quant.zero[0],
+                    "lo": low,
+                    "hi": high,
+                },
+                label="quantize" if even else "quantize_tfl",
+                expr="ek_round_even_f32(v)" if even else "ek_trunc_f32(v + (v < 0.0f ? -0.5f : 0.5f))",
+            )
+        ]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        return stored(self, [ins[0]], [ins[0]])
+
+
+@dataclass(frozen=True)
+class Dequantize(Op):
+    """The operand's type says scale and zero point."""
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.dtype.is_integer, f"takes integers, got {x}")
+        return (Type(DType.F32, x.shape),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        quant = quant_of(ins[0])
+        difference = (args[0].astype(np.int32) - quant.zero[0]).astype(np.float32)
+        return (np.float32(quant.scale[0]) * difference,)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        (x,), (y,) = ins, outs
+        quant = quant_of(x.type)
+        params = {"n": x.type.size, "scale": quant.scale[0], "zero": quant.zero[0]}
+        return [Call("dequantize", {"A": x.type.dtype}, (x, y), params, label="dequantize")]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        return stored(self, [ins[0]], [ins[0]])
+
+
+@dataclass(frozen=True)
+class Requantize(Op):
+    """int8 of one scale as int8 of another."""
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        (x,) = ins
+        require(x.dtype is DType.S8, f"takes int8, got {x}")
+        return (x.real,)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return (rescaled(ins[0], outs[0])[args[0].astype(np.int64) + 128],)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        return [table_call(rescaled(ins[0].type, outs[0].type), ins[0], outs[0])]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        return stored(self, [ins[0]], [ins[0]])

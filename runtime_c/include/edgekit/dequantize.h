@@ -1,0 +1,15 @@
+/* y = scale (x - zero) */
+#ifndef EDGEKIT_DEQUANTIZE_H
+#define EDGEKIT_DEQUANTIZE_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t n;
+    float scale;
+    int32_t zero;
+};
+
+EK_KERNEL void EK_FN(const EK_A *x, float *y, const struct EK_STRUCT *p);
+
+#endif

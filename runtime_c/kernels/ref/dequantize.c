@@ -1,0 +1,9 @@
+/* Integers to reals: see dequantize.h. */
+#include "edgekit/dequantize.h"
+
+EK_KERNEL void EK_FN(const EK_A *x, float *y, const struct EK_STRUCT *p)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        y[i] = p->scale * (float)(x[i] - p->zero);
+    }
+}
