@@ -91,6 +91,7 @@ def pad(x: Tensor, before: Sequence[int], after: Sequence[int], mode: str, value
         value = value if isinstance(value, Tensor) else x.like(value)
         return x.apply(Pad(tuple(before), tuple(after)), value) if any(before) or any(after) else x
     for axis, (b, a) in enumerate(zip(before, after, strict=True)):
+        x.builder.afford((b + x.shape[axis] + a,))
         index = np.pad(np.arange(x.shape[axis]), (b, a), mode=mode)  # type: ignore[call-overload]
         left = [take(x, axis, run) for run in _runs(index[:b])]
         right = [take(x, axis, run) for run in _runs(index[len(index) - a :])]

@@ -14,10 +14,11 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Node, Quant, Source, Type, Value, type_of
 from edgekit.ops import Op
 
-# A tensor of more elements or dimensions is an attack or a mistake, not a model; and so is folding that takes
-# more work than this, or so much more memory than the constants of the model.
+# More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators, and
+# folding that takes more work than this, or so much more memory than the constants of the model.
 MAX_ELEMENTS = 1 << 27
 MAX_RANK = 32
+_MAX_STEPS = 1 << 16
 _MAX_FOLD_MACS = 1 << 32
 _MAX_FOLD_BYTES = 1 << 28
 _MAX_FOLD_GROWTH = 8
@@ -40,6 +41,7 @@ class Builder:
         self.origin = ""  # the source layer that the next nodes come from
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
+        self._steps = 0
         given += sum(value.data.nbytes for value in self.values.values() if value.data is not None)
         self._fold_bytes_left = _MAX_FOLD_BYTES + _MAX_FOLD_GROWTH * given
 
@@ -84,6 +86,9 @@ class Builder:
         """Apply an operator and return the names of its results, `names` where they are free. What depends on
         constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
         for, where the operator does not take that over from its operands."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:  # some operators are unrolled
+            raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators", self.where(inputs))
         types = [self.type(name) for name in inputs]
         try:
             results = op.infer(*types)

@@ -33,7 +33,12 @@ def BitCast(x: Tensor, *, to: int) -> Tensor:
     dtype = element_type(to, "BitCast")
     if dtype is DType.BOOL:  # any bit that is set makes it true, as C reads it
         return _cast(x, dtype, 1, "up")
-    return x if dtype is x.dtype else x.apply(cast.BitCast(dtype))
+    # Short signed integers are stored with copies of their sign: as unsigned ones they are their bits.
+    unsigned = {DType.S4: DType.U4, DType.S2: DType.U2}
+    bits = _cast(x, unsigned.get(x.dtype, x.dtype), 1, "up")
+    target = unsigned.get(dtype, dtype)
+    bits = bits if bits.dtype is target else bits.apply(cast.BitCast(target))
+    return _cast(bits, dtype, 1, "up")
 
 
 def _cast(x: Tensor, to: DType, saturate: int, round_mode: str) -> Tensor:

@@ -30,10 +30,11 @@ def Split(
     n = x.shape[axis]
     sizes = given.ints("the sizes of Split") if given is not None else split
     if sizes is None:
-        count = num_outputs or outputs
-        size = -(-n // count)
-        sizes = tuple(max(0, min(size, n - i * size)) for i in range(count))
-    if sum(sizes) != n or min(sizes, default=0) < 0:
+        if num_outputs not in (None, outputs):
+            raise EdgeKitError("E0401", f"Split into {num_outputs} parts has {outputs} outputs")
+        size = -(-n // outputs)
+        sizes = tuple(max(0, min(size, n - i * size)) for i in range(outputs))
+    if sum(sizes) != n or min(sizes, default=0) < 0 or len(sizes) != outputs:
         raise EdgeKitError("E0401", f"Split into {list(sizes)} does not fit axis {axis} of {x.type}")
     starts = np.cumsum((0, *sizes)).tolist()
     return [part(x, axis, start, size) for start, size in zip(starts, sizes, strict=False)]

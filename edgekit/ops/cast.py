@@ -64,7 +64,12 @@ class Cast(Unary):
         if self.to.bytes < 4 and self.to is not DType.F16 and self.to.is_float:
             return x.astype(np.float32).astype(self.to.numpy)
         if self.to.is_integer and source.is_float:
-            x = _truncate(x, _whole(self.to))
+            whole = _truncate(x, _whole(self.to))
+            x = (
+                np.where(x < 0, _truncate(x, DType.S64).astype(whole.dtype), whole)
+                if self.to is DType.U64
+                else whole
+            )
         if self.to in _SUB_BYTE:
             x = x.astype(np.int64) & (1 << self.to.bits) - 1
             x = np.where(x >> self.to.bits - 1 & self.to.is_signed, x - (1 << self.to.bits), x).astype(
@@ -78,6 +83,9 @@ class Cast(Unary):
             return f"cast_{self.round_mode}" + ("" if self.saturate else "_free")
         return "cast" if self.saturate or self.to not in _FLOAT8 else "cast_free"
 
+    def changes_nothing(self, *ins: Type) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class BitCast(Op):
@@ -86,6 +94,7 @@ class BitCast(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(_bits(x.dtype) == _bits(self.to), f"{x} and {self.to.value} differ in bits")
+        require(not {x.dtype, self.to} & {DType.S4, DType.S2}, f"{x} is stored with copies of its sign")
         return (replace(x, dtype=self.to),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -93,6 +102,9 @@ class BitCast(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [View(outs[0], ins[0])]
+
+    def changes_nothing(self, *ins: Type) -> bool:
+        return True
 
 
 def _whole(to: DType) -> DType:

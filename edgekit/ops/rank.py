@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._layout import Layout, Moved, stored
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ class ArgExtreme(Op):
             )
         ]
 
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        (x,) = ins
+        axis = x.axis(self.axis)
+        return None if axis is None else stored(replace(self, axis=axis), ins, [x.with_size(self.axis, 1)])
+
 
 @dataclass(frozen=True)
 class TopK(Op):
@@ -94,8 +100,18 @@ class TopK(Op):
                 params={**_lines(x.type, self.axis), "k": self.k},
                 label="topk" if self.largest else "bottomk",
                 expr="a > b" if self.largest else "a < b",
+                results=2,
             )
         ]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        (x,) = ins
+        axis = x.axis(self.axis)
+        return (
+            None
+            if axis is None
+            else stored(replace(self, axis=axis), ins, [x.with_size(self.axis, self.k)] * 2)
+        )
 
 
 def _lines(x: Type, axis: int) -> dict[str, int]:

@@ -19,6 +19,9 @@
 #define EK_T_ACC float
 #define EK_LOAD_T(x) (x)
 #define EK_STORE_T(x) (x)
+#define EK_I int32_t
+#define EK_I_ACC int32_t
+#define EK_LOAD_I(x) (x)
 #define EK_A float
 #define EK_A_ACC float
 #define EK_LOAD_A(x) (x)
