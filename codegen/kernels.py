@@ -57,7 +57,11 @@ def instance_name(call: Call) -> str:
     """The name of the kernel instance that a call needs: its label, then the distinct types."""
     types = list(dict.fromkeys(t.value for t in call.types.values()))
     shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
-    return "_".join([call.label + shape if call.label else call.kernel, *types])
+    name = "_".join([call.label + shape if call.label else call.kernel, *types])
+    if call.label and (_RUNTIME / "include" / "edgekit" / f"{name}.h").is_file():
+        # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
+        return "_".join([call.label, "plain", *types])
+    return name
 
 
 def instantiate(call: Call, target: Target) -> Kernel:
