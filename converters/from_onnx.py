@@ -43,8 +43,7 @@ SUFFIXES = (".onnx",)
 
 def sniff(path: Path, head: bytes) -> bool:
     """ONNX files have no signature, but start with a small version and go on with a field of ModelProto."""
-    looks = head[:1] == b"\x08" and head[1:2] < b"\x40" and head[2:3] in b"\x12\x1a\x22\x28\x32\x3a\x42"
-    return (path.suffix.lower() in SUFFIXES and path.is_file()) or (looks and len(head) > 2)
+    return len(head) > 2 and head[0] == 8 and head[1] < 64 and head[2] in b"\x12\x1a\x22\x28\x32\x3a\x42"
 
 
 def convert(

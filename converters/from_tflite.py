@@ -32,8 +32,8 @@ ACTIVATIONS = {0: (-inf, inf), 1: (0.0, inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """Is this a TFLite file, whole or damaged?"""
-    return head[4:8] == b"TFL3" or path.suffix in SUFFIXES
+    """TFLite files are flatbuffers with this identifier."""
+    return head[4:8] == b"TFL3"
 
 
 def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:

@@ -27,7 +27,7 @@ class Reader(Protocol):
     SUFFIXES: tuple[str, ...]
 
     def sniff(self, path: Path, head: bytes) -> bool:
-        """Is this file, which starts with these bytes, one of this format? A damaged one is, too."""
+        """Is this file, which starts with these bytes, of this format? Or this folder, which has no bytes?"""
         ...
 
     def convert(
@@ -40,9 +40,11 @@ class Reader(Protocol):
 def read(path: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
     """Convert a model file of any format."""
     head = first_bytes(path)
-    for reader in readers(path.suffix):
-        if reader.sniff(path, head):
-            return reader.convert(path, shapes=shapes, name=name)
+    reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
+    if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how
+        reader = next((r for r in readers(path.suffix) if path.suffix.lower() in r.SUFFIXES), None)
+    if reader is not None:
+        return reader.convert(path, shapes=shapes, name=name)
     what = "is a folder" if path.is_dir() else "is of no known format"
     raise EdgeKitError("E0206", f"{path} {what}", hint=f"EdgeKit reads {', '.join(formats())}")
 

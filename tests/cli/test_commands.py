@@ -9,6 +9,8 @@ from support.command_line import DIGITS, CommandLine
 from support.tools import require
 
 import edgekit
+from edgekit.codegen import toolchain
+from edgekit.target import Target
 
 
 def test_version(cli: CommandLine) -> None:
@@ -206,3 +208,16 @@ def test_demo_goes_all_the_way(cli: CommandLine, folder: Path) -> None:
     assert edgekit.load("kept/digits.ek").name == "digits"
     assert Path("kept/size/digits.c").is_file()
     assert Path("kept/speed/digits.c").is_file()
+
+
+def test_without_a_compiler_demo_and_doctor_say_so(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(target: Target) -> None:
+        raise edgekit.EdgeKitError("E0501", f"no compiler for target {target.name}", hint="install one")
+
+    monkeypatch.setattr(toolchain, "find", none)
+    story = cli.ok("demo").out
+    assert "no: no compiler for target host; install one" in story
+    assert "recognised by the simulator" in story
+    assert "449 of 450 are right." in story
+    (host,) = (t for t in cli.ok("doctor", "--json").json["targets"] if t["name"] == "host")
+    assert (host["compiler"], host["runs_here"], host["hint"]) == ("", False, "install one")
