@@ -28,8 +28,8 @@ class Activation:
 
 @dataclass(frozen=True)
 class Layer:
-    """One direction of a recurrent layer: x [T, B, I], w [gates H, I], r [gates H, H], the biases of input and
-    state [gates H], the first state [B, H], and for an LSTM the cells and peepholes [3 H]."""
+    """One direction of a recurrent layer: x [T, B, I], w [gates H, I], r [gates H, H], biases of the input and
+    of the state [gates H], the first state [B, H], and for an LSTM the cells and peepholes [3 H]."""
 
     x: Tensor
     w: Tensor
@@ -112,7 +112,8 @@ def lstm(layer: Layer, input_forget: bool) -> Result:
     n = layer.size
     gates = layer.gates(layer.input_bias + layer.state_bias)
     if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
-        return gates.apply_all(Lstm(layer.reverse), layer.r, layer.h, layer.c)  # type: ignore[return-value]  # three
+        y, h, c = gates.apply_all(Lstm(layer.reverse), layer.r, layer.h, layer.c)
+        return y, h, c
     f, g, last = layer.activations
     p = layer.peepholes
     p_i, p_o, p_f = (None,) * 3 if p is None else (part(p, 0, i * n, n) for i in range(3))
