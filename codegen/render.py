@@ -1,4 +1,4 @@
-"""Program -> text: the files of a generated library. Templates hold loops and names only."""
+"""Program -> text: the files of a generated library; templates hold loops and names only."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _half_ports(program: Program) -> bool:
 def _text(template: str, program: Program, optimize: Optimize, binary: bool = False) -> str:
     ports = [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
     ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
-    used = {o.place.name for line in program.lines for o in line.operands if o.place.kind == "input"}
+    used = {o.place.name for line in program.lines for o in line.operands if o.place.kind != "arena"}
     source = program.graph.source
     offsets, at = [], 0
     for _, data in weight_blocks(program):
@@ -105,7 +105,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             binary=binary,
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
             uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
-            unused_inputs=[p for p in program.inputs if p.name not in used],
+            unused=[p for p in (*program.inputs, *program.outputs) if p.name not in used],
             arena_map=_arena_map(program),
             weight_offsets=offsets,
         )

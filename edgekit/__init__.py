@@ -55,7 +55,8 @@ if not TYPE_CHECKING:
         if name == "__version__":
             from importlib.metadata import version
 
-            globals()[name] = version("edgekit")  # once: it takes milliseconds, and every generated file states it
+            # Kept: it takes milliseconds, and every generated file states it.
+            globals()[name] = version("edgekit")
             return globals()[name]
         if name in __all__:
             from edgekit import api

@@ -1,4 +1,4 @@
-"""Graphs as .ek files: save and load. A file is versioned, checked and mapped; ek.fbs shows its layout."""
+"""Graphs as .ek files: save and load; a file is versioned, checked and mapped; ek.fbs shows its layout."""
 
 from __future__ import annotations
 
