@@ -38,6 +38,12 @@ class Known:
         return np.asarray(one & np.isfinite(self.lo)) if self.type.dtype.is_float else one
 
     @property
+    def is_anything(self) -> bool:
+        """Is nothing known of it?"""
+        least, most = anything(self.type)
+        return np.array_equal(self.lo, least) and np.array_equal(self.hi, most)
+
+    @property
     def zero(self) -> int:
         """The integer that stands for the real 0."""
         return self.type.quant.zero[0] if self.type.quant else 0
@@ -88,7 +94,7 @@ def at_corners(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range
 
 def rising(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range]:
     """Ranges of an operator whose results grow, or stay, where any operand grows."""
-    if all(_is_anything(x) for x in ins):
+    if all(x.is_anything for x in ins):
         return [anything(t) for t in outs]
     types = [x.type for x in ins]
     extremes = [
@@ -100,11 +106,6 @@ def rising(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range]:
 
 def _spread(end: Array, shape: Sequence[int]) -> Array:
     return np.broadcast_to(end, shape) if shape else end.reshape(())
-
-
-def _is_anything(x: Known) -> bool:
-    least, most = anything(x.type)
-    return np.array_equal(x.lo, least) and np.array_equal(x.hi, most)
 
 
 def _hull(parts: Sequence[Array]) -> Range:

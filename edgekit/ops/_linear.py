@@ -39,18 +39,24 @@ class Linear(Op):
         x, w, b = ins
         if w.data is None or b.data is None or not (x.type.dtype.is_float or x.type.quant):
             return None
-        outputs, inputs = w.type.shape[0] // self.groups, w.type.shape[-1]
-        weights = w.data.astype(np.float64).reshape(self.groups, outputs, -1, inputs)
+        ends = np.stack(self._extremes(x, w.data)) + b.data.astype(np.float64)
+        results = self.finished(ends, [v.type for v in ins], outs[0])
+        return [(results[0], results[1])]
+
+    def _extremes(self, x: Known, w: Array) -> tuple[Array, Array]:
+        """The least and the largest that f(x, w) can be."""
+        if x.is_anything and x.type.dtype.is_float:  # as it is behind most layers: zero filters say something
+            reads = (w != 0).any(axis=tuple(range(1, w.ndim)))
+            return np.where(reads, -np.inf, 0), np.where(reads, np.inf, 0)
+        outputs, inputs = w.shape[0] // self.groups, w.shape[-1]
+        weights = w.astype(np.float64).reshape(self.groups, outputs, -1, inputs)
         positive, negative = np.maximum(weights, 0).sum(axis=2), np.minimum(weights, 0).sum(axis=2)
         least, most = (
             end.astype(np.float64).reshape(self.groups, 1, inputs) - x.zero for end in (x.lo, x.hi)
         )
         if self.skips_taps:
             least, most = np.minimum(least, 0), np.maximum(most, 0)
-        low = _sum(positive, least) + _sum(negative, most) + b.data.astype(np.float64)
-        high = _sum(positive, most) + _sum(negative, least) + b.data.astype(np.float64)
-        results = self.finished(np.stack([low, high]), [v.type for v in ins], outs[0])
-        return [(results[0], results[1])]
+        return _sum(positive, least) + _sum(negative, most), _sum(positive, most) + _sum(negative, least)
 
 
 def _sum(weights: Array, x: Array) -> Array:

@@ -22,7 +22,16 @@ from edgekit.passes.match import constant_operand, per_channel, quantized
 
 def affine(graph: Graph) -> Graph:
     """The pass."""
-    return rewrite(graph, sub_to_add, div_to_mul, chain, scale_between_offsets, into_weights, matmul_to_dense)
+    return rewrite(
+        graph,
+        sub_to_add,
+        div_to_mul,
+        chain,
+        scale_between_offsets,
+        into_weights,
+        before_layer,
+        matmul_to_dense,
+    )
 
 
 def sub_to_add(edit: Edit, node: Node) -> Sequence[str] | None:
@@ -98,6 +107,34 @@ def into_weights(edit: Edit, node: Node) -> Sequence[str] | None:
     edit.origin = layer.origin
     w_name = layer.inputs[1] if weights is w else edit.const(weights, hint=layer.inputs[1])
     return edit.add(layer.op, layer.inputs[0], w_name, edit.const(bias, hint=layer.inputs[2]))
+
+
+def before_layer(edit: Edit, node: Node) -> Sequence[str] | None:
+    """layer(x * c) -> layer(x) with scaled columns of weights; layer(x + c) -> layer(x) with another bias,
+    where no window leaves the image"""
+    if not isinstance(node.op, Linear):
+        return None
+    before = edit.producer(node.inputs[0])
+    found = _by_constant(edit, before, Mul, Add) if before else None
+    w, b = (edit.data(name) for name in node.inputs[1:])
+    if before is None or found is None or w is None or b is None or not edit.used_once(node.inputs[0]):
+        return None
+    c = per_channel(found[1].astype(np.float64), edit.type(found[0]).shape)
+    if c is None:
+        return None
+    # The inputs of each output: all, or those of its group.
+    inputs = np.repeat(c.reshape(node.op.groups, -1), len(w) // node.op.groups, axis=0)
+    inputs = inputs.reshape(len(w), *(1,) * (w.ndim - 2), -1)
+    weighted = w.astype(np.float64) * inputs
+    if isinstance(before.op, Mul):
+        weights = _rounded(weighted, w)
+        return (
+            edit.add(node.op, found[0], edit.const(weights), node.inputs[2]) if weights is not None else None
+        )
+    bias = _rounded(b.astype(np.float64) + weighted.reshape(len(w), -1).sum(axis=1), b)
+    if node.op.skips_taps or bias is None:
+        return None
+    return edit.add(node.op, found[0], node.inputs[1], edit.const(bias))
 
 
 def matmul_to_dense(edit: Edit, node: Node) -> Sequence[str] | None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+import numpy as np
+
 from edgekit.ir import Graph, Node
 from edgekit.ops import Op
+from edgekit.ops._map import Map
 from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Pow, Sub
 from edgekit.ops.concat import Concat
+from edgekit.ops.expand import Expand
 from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import integer_range
 from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
 from edgekit.ops.transpose import Transpose
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.match import constant_operand, number, quantized
@@ -106,6 +111,32 @@ def flat_concat(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(node.op, *(parts or node.inputs[:1])) if tuple(parts) != node.inputs and parts else None
 
 
+def slice_of_slice(edit: Edit, node: Node) -> Sequence[str] | None:
+    """Two cuts are one."""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Slice) else None
+    if before is None or not isinstance(before.op, Slice) or not isinstance(node.op, Slice):
+        return None
+    inner, outer = before.op, node.op
+    starts = tuple(a + b * step for a, b, step in zip(inner.starts, outer.starts, inner.steps, strict=True))
+    steps = tuple(a * b for a, b in zip(inner.steps, outer.steps, strict=True))
+    return edit.add(Slice(starts, steps, outer.shape), before.inputs[0])
+
+
+def expand_into_broadcast(edit: Edit, node: Node) -> Sequence[str] | None:
+    """x + expand(y) -> x + y, where that broadcasts to the same shape"""
+    if not isinstance(node.op, Map):
+        return None
+    inputs = list(node.inputs)
+    for i, name in enumerate(inputs):
+        before = edit.producer(name)
+        if before is None or not isinstance(before.op, Expand):
+            continue
+        shapes = [edit.type(before.inputs[0] if k == i else n).shape for k, n in enumerate(inputs)]
+        if np.broadcast_shapes(*shapes) == edit.type(node.outputs[0]).shape:
+            inputs[i] = before.inputs[0]
+    return edit.add(node.op, *inputs) if tuple(inputs) != node.inputs else None
+
+
 def border_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
     """conv(pad(x, 0)) -> conv(x) with wider pads"""
     before = edit.producer(node.inputs[0]) if node.inputs else None
@@ -143,6 +174,8 @@ RULES = (
     reshape_of_reshape,
     transpose_of_transpose,
     flat_concat,
+    slice_of_slice,
+    expand_into_broadcast,
     border_into_layer,
     transpose_of_border,
 )

@@ -9,27 +9,25 @@ floats (all of them finite).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Node, Value
+from edgekit.ir import Array, Graph, Node, Type, Value
 from edgekit.ops._known import Known, Pairs, channels, known
 from edgekit.ops._linear import Linear
 from edgekit.passes import drop_dead
-
-# For each computed value: which of its channels stay.
-Kept = dict[str, Array]
 
 
 def dead_channels(graph: Graph) -> Graph:
     """The pass."""
     if not any(isinstance(node.op, Linear) for node in graph.nodes):
         return graph
-    facts = ranges(graph)
-    kept = _kept(graph, facts)
-    return graph if all(mask.all() for mask in kept.values()) else _without(graph, facts, kept)
+    search = _Search.of(graph)
+    search.run()
+    return graph if all(mask.all() for mask in search.kept.values()) else search.result()
 
 
 def ranges(graph: Graph) -> dict[str, Known]:
@@ -41,72 +39,6 @@ def ranges(graph: Graph) -> dict[str, Known]:
         for name, range in zip(node.outputs, found or (), strict=bool(found)):
             facts[name] = known(graph.values[name], range)
     return facts
-
-
-def _kept(graph: Graph, facts: Mapping[str, Known]) -> Kept:
-    """The channels that somebody needs, and those that belong together with one of them."""
-    computed = [name for name in graph.values if graph.data(name) is None]
-    kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
-    for name in (*graph.inputs, *graph.outputs):
-        kept.get(name, np.empty(0))[:] = True
-    while True:
-        before = {name: mask.copy() for name, mask in kept.items()}
-        for node in reversed(graph.nodes):
-            _keep_needed(graph, facts, kept, node)
-        if all(np.array_equal(mask, before[name]) for name, mask in kept.items()):
-            empty = [name for name, mask in kept.items() if mask.size and not mask.any()]
-            if not empty:
-                return kept
-            kept[empty[0]][0] = True  # a tensor of nothing is no gain: its first channel stays
-
-
-def _keep_needed(graph: Graph, facts: Mapping[str, Known], kept: Kept, node: Node) -> None:
-    """Keep what one node needs for what is kept of its result."""
-    layer = _Layer.of(graph, node)
-    if layer is not None and not layer.is_depthwise:
-        x = node.inputs[0]
-        if x in kept:
-            kept[x] |= layer.reads(kept[node.outputs[0]]) & ~layer.takes(facts[x])
-        return
-    pairs = _pairs(graph, node)
-    if pairs is None:
-        for name in (*node.inputs, *node.outputs):
-            if name in kept:
-                kept[name][:] = True
-        return
-    y = kept[node.outputs[0]]
-    y |= ~_reached(pairs, y.size)
-    for name, pair in zip(node.inputs, pairs, strict=True):
-        if name not in kept:
-            continue
-        if pair is None:
-            kept[name][:] = True
-            continue
-        of_x, of_y = pair
-        np.logical_or.at(y, of_y, kept[name][of_x])
-        np.logical_or.at(kept[name], of_x, y[of_y])
-
-
-def _pairs(graph: Graph, node: Node) -> list[Pairs | None] | None:
-    """Which channels of each operand belong to which of the result; None where all are needed."""
-    layer = _Layer.of(graph, node)
-    if layer is not None:
-        outputs = np.arange(layer.w.shape[0])
-        return [(outputs // (outputs.size // layer.op.groups), outputs), None, None]
-    if len(node.outputs) != 1 or isinstance(node.op, Linear):
-        return None
-    types = [graph.type(name) for name in node.inputs]
-    pairs = node.op.channels(types, graph.type(node.outputs[0]))
-    return None if pairs is None else list(pairs)
-
-
-def _reached(pairs: list[Pairs | None], n: int) -> Array:
-    """The channels of the result that come from channels of an operand."""
-    reached = np.zeros(n, np.bool_)
-    for pair in pairs:
-        if pair is not None:
-            reached[pair[1]] = True
-    return reached
 
 
 @dataclass(frozen=True)
@@ -133,10 +65,10 @@ class _Layer:
         """Has each output one input of its own?"""
         return self.op.groups > 1 and self.w.shape[-1] == 1
 
-    def reads(self, outputs: Array) -> Array:
-        """The inputs that these outputs read with a weight other than 0."""
-        used = self.w[outputs] != 0
-        return np.asarray(used.any(axis=tuple(range(used.ndim - 1))))
+    @cached_property
+    def reads(self) -> Array:
+        """Which output reads which input with a weight other than 0? [outputs, inputs]"""
+        return np.asarray((self.w != 0).any(axis=tuple(range(1, self.w.ndim - 1))))
 
     def takes(self, x: Known) -> Array:
         """The inputs that are constants which the bias can take: the same at every tap of every window."""
@@ -149,46 +81,124 @@ class _Layer:
         return np.asarray(self.b.astype(np.float64) + taps @ constants).astype(self.b.dtype)
 
 
-def _without(graph: Graph, facts: Mapping[str, Known], kept: Kept) -> Graph:
-    """The graph without the channels that are not kept."""
-    values = dict(graph.values)
-    for name, mask in kept.items():
-        values[name] = _cut(values[name], mask, values[name].type.rank - 1)
-    nodes = []
-    for node in graph.nodes:
-        out = kept[node.outputs[0]]
-        ins = [kept.get(name, np.ones(channels(graph.type(name)), np.bool_)) for name in node.inputs]
-        names = list(node.inputs)
-        for i, value in _constants(graph, facts, node, ins, out):
-            if value != graph.values[names[i]]:
-                names[i] = _fresh(values, names[i])
-                values[names[i]] = value
-        whole = all(mask.all() for mask in (*ins, out))
-        op = node.op if whole else node.op.narrowed(ins, out)
-        nodes.append(replace(node, op=op, inputs=tuple(names)))
-    return drop_dead(replace(graph, nodes=tuple(nodes), values=values))
+@dataclass(frozen=True)
+class _Search:
+    """Which channels of each computed value are kept, and the graph without the others."""
+
+    graph: Graph
+    facts: Mapping[str, Known]
+    layers: Mapping[str, _Layer]  # by the name of their result
+    pairs: Mapping[str, Sequence[Pairs | None] | None]  # of the nodes that mix no channels, likewise
+    kept: dict[str, Array]
+
+    @staticmethod
+    def of(graph: Graph) -> _Search:
+        layers = {node.outputs[0]: layer for node in graph.nodes if (layer := _Layer.of(graph, node))}
+        pairs = {node.outputs[0]: _pairs(graph, node, layers.get(node.outputs[0])) for node in graph.nodes}
+        computed = [name for name in graph.values if graph.data(name) is None]
+        kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
+        for name in (*graph.inputs, *graph.outputs):
+            if name in kept:
+                kept[name][:] = True
+        return _Search(graph, ranges(graph), layers, pairs, kept)
+
+    def run(self) -> None:
+        """Keep what somebody needs, and what belongs together with it."""
+        while True:
+            before = {name: mask.copy() for name, mask in self.kept.items()}
+            for node in reversed(self.graph.nodes):
+                self.keep_needed(node)
+            if any(not np.array_equal(mask, before[name]) for name, mask in self.kept.items()):
+                continue
+            empty = [mask for mask in self.kept.values() if mask.size and not mask.any()]
+            if not empty:
+                return
+            empty[0][0] = True  # a tensor of nothing is no gain: its first channel stays
+
+    def keep_needed(self, node: Node) -> None:
+        """Keep what one node needs for what is kept of its result."""
+        layer, pairs = self.layers.get(node.outputs[0]), self.pairs[node.outputs[0]]
+        if layer is not None and not layer.is_depthwise:
+            x, y = node.inputs[0], self.kept[node.outputs[0]]
+            self.kept[x] |= layer.reads[y].any(axis=0) & ~layer.takes(self.facts[x])
+            return
+        if pairs is None:
+            for name in (*node.inputs, *node.outputs):
+                if name in self.kept:
+                    self.kept[name][:] = True
+            return
+        y = self.kept[node.outputs[0]]
+        y |= ~_reached(pairs, y.size)
+        for name, pair in zip(node.inputs, pairs, strict=True):
+            if name not in self.kept:
+                continue
+            if pair is None:
+                self.kept[name][:] = True
+                continue
+            of_x, of_y = pair
+            np.logical_or.at(y, of_y, self.kept[name][of_x])
+            np.logical_or.at(self.kept[name], of_x, y[of_y])
+
+    def result(self) -> Graph:
+        """The graph without the channels that are not kept."""
+        values = dict(self.graph.values)
+        for name, mask in self.kept.items():
+            values[name] = _cut(values[name], mask, values[name].type.rank - 1)
+        nodes = []
+        for node in self.graph.nodes:
+            out = self.kept[node.outputs[0]]
+            ins = [self.kept.get(name, _all(self.graph.type(name))) for name in node.inputs]
+            names = list(node.inputs)
+            for i, value in self.constants(node, ins, out):
+                if value != self.graph.values[names[i]]:
+                    names[i] = _fresh(values, names[i])
+                    values[names[i]] = value
+            whole = all(mask.all() for mask in (*ins, out))
+            op = node.op if whole else node.op.narrowed(ins, out)
+            nodes.append(replace(node, op=op, inputs=tuple(names)))
+        return drop_dead(replace(self.graph, nodes=tuple(nodes), values=values))
+
+    def constants(self, node: Node, ins: list[Array], out: Array) -> Iterator[tuple[int, Value]]:
+        """The constant operands of a node for the channels that are kept, by position; `ins` learns what is
+        kept of them."""
+        layer = self.layers.get(node.outputs[0])
+        if layer is not None:
+            w, b = (self.graph.values[name] for name in node.inputs[1:])
+            if not layer.is_depthwise:
+                b = Value(b.type, layer.bias_with(self.facts[node.inputs[0]], ~ins[0]))
+                w = _cut(w, ins[0], w.type.rank - 1)
+            yield 1, _cut(w, out, 0)
+            yield 2, _cut(b, out, 0)
+            return
+        for i, pair in enumerate(self.pairs[node.outputs[0]] or ()):
+            value = self.graph.values[node.inputs[i]]
+            if pair is not None and value.data is not None:
+                ins[i] = np.zeros_like(ins[i])
+                ins[i][pair[0]] = out[pair[1]]
+                yield i, _cut(value, ins[i], value.type.rank - 1)
 
 
-def _constants(
-    graph: Graph, facts: Mapping[str, Known], node: Node, ins: list[Array], out: Array
-) -> Iterator[tuple[int, Value]]:
-    """The constant operands of a node for the channels that are kept, by position; `ins` learns what is kept
-    of them."""
-    layer = _Layer.of(graph, node)
+def _pairs(graph: Graph, node: Node, layer: _Layer | None) -> Sequence[Pairs | None] | None:
+    """Which channels of each operand belong to which of the result; None where all are needed."""
     if layer is not None:
-        w, b = (graph.values[name] for name in node.inputs[1:])
-        if not layer.is_depthwise:
-            b = Value(b.type, layer.bias_with(facts[node.inputs[0]], ~ins[0]))
-            w = _cut(w, ins[0], w.type.rank - 1)
-        yield 1, _cut(w, out, 0)
-        yield 2, _cut(b, out, 0)
-        return
-    for i, pair in enumerate(_pairs(graph, node) or ()):
-        value = graph.values[node.inputs[i]]
-        if pair is not None and value.data is not None:
-            ins[i] = np.zeros_like(ins[i])
-            ins[i][pair[0]] = out[pair[1]]
-            yield i, _cut(value, ins[i], value.type.rank - 1)
+        outputs = np.arange(layer.w.shape[0])
+        return [(outputs // (outputs.size // layer.op.groups), outputs), None, None]
+    if len(node.outputs) != 1 or isinstance(node.op, Linear):
+        return None
+    return node.op.channels([graph.type(name) for name in node.inputs], graph.type(node.outputs[0]))
+
+
+def _reached(pairs: Sequence[Pairs | None], n: int) -> Array:
+    """The channels of the result that come from channels of an operand."""
+    reached = np.zeros(n, np.bool_)
+    for pair in pairs:
+        if pair is not None:
+            reached[pair[1]] = True
+    return reached
+
+
+def _all(type: Type) -> Array:
+    return np.ones(channels(type), np.bool_)
 
 
 def _cut(value: Value, mask: Array, axis: int) -> Value:

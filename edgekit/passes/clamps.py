@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from math import inf
 
 from edgekit.ir import Graph, Node
+from edgekit.ops import Op
 from edgekit.ops.arithmetic import Clip, Max, Min
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.match import constant_operand, number, quantized, with_fields
 
 
 def clamps(graph: Graph) -> Graph:
     """The pass."""
-    return rewrite(graph, extremes_to_clip, clip_of_clip, clip_into_producer)
+    return rewrite(graph, extremes_to_clip, clip_of_clip, clip_into_producer, clip_before_move)
 
 
 def extremes_to_clip(edit: Edit, node: Node) -> Sequence[str] | None:
@@ -55,6 +58,27 @@ def clip_into_producer(edit: Edit, node: Node) -> Sequence[str] | None:
     lo, hi = _composed((before.op.lo, before.op.hi), outer)
     edit.origin = before.origin
     return edit.add(with_fields(before.op, lo=lo, hi=hi), *before.inputs)
+
+
+def clip_before_move(edit: Edit, node: Node) -> Sequence[str] | None:
+    """clip(maxpool(conv(x))) -> maxpool(clip(conv(x))), so that the layer takes the limits"""
+    limits = limits_of_clip(edit, node)
+    move = edit.producer(node.inputs[0]) if limits else None
+    if limits is None or move is None or not _commutes(move.op) or not edit.used_once(node.inputs[0]):
+        return None
+    layer = edit.producer(move.inputs[0])
+    if layer is None or not hasattr(layer.op, "lo") or not edit.used_once(move.inputs[0]):
+        return None
+    if quantized(edit, layer) or len(move.inputs) != 1:
+        return None
+    dtype = edit.type(move.inputs[0]).dtype.numpy
+    return edit.add(move.op, edit.one(node.op, move.inputs[0], *(edit.const(n, dtype) for n in limits)))
+
+
+def _commutes(op: Op) -> bool:
+    """Do its results only come from elements of its operand, the same ones after a rising function?"""
+    extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
+    return op.moves or extreme
 
 
 def limits_of_clip(edit: Edit, node: Node) -> tuple[float, float] | None:

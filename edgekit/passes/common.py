@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from edgekit.ir import Graph, Node, Type
 from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add, Max, Min, Mul
 from edgekit.passes import Edit, drop_dead, sweep
 
 
@@ -15,7 +16,9 @@ def common(graph: Graph) -> Graph:
     known: dict[tuple[Op, tuple[str, ...], tuple[Type, ...]], Node] = {}
 
     def reuse(edit: Edit, node: Node) -> Sequence[str] | None:
-        key = (node.op, node.inputs, tuple(edit.type(name) for name in node.outputs))
+        either_way = isinstance(node.op, Add | Mul | Max | Min)
+        inputs = tuple(sorted(node.inputs)) if either_way else node.inputs
+        key = (node.op, inputs, tuple(edit.type(name) for name in node.outputs))
         first = known.get(key)
         if first is not None and edit.producer(first.outputs[0]) is first:  # it may have died since
             return first.outputs
@@ -26,12 +29,15 @@ def common(graph: Graph) -> Graph:
 
 
 def _equal_constants(graph: Graph) -> Graph:
-    first: dict[tuple[object, ...], str] = {}
+    alike: dict[tuple[Type, bytes], list[str]] = {}
     same: dict[str, str] = {}
     for name, data in graph.constants():
-        kept = first.setdefault((graph.type(name), data.tobytes()), name)
-        if kept != name and name not in graph.outputs:
-            same[name] = kept
+        others = alike.setdefault((graph.type(name), data.reshape(-1)[:16].tobytes()), [])
+        equal = next((other for other in others if graph.values[other] == graph.values[name]), None)
+        if equal is None:
+            others.append(name)
+        elif name not in graph.outputs:
+            same[name] = equal
     if not same:
         return graph
     nodes = tuple(replace(n, inputs=tuple(same.get(i, i) for i in n.inputs)) for n in graph.nodes)

@@ -12,9 +12,20 @@ from edgekit.passes.channels import dead_channels
 from edgekit.passes.clamps import clamps
 from edgekit.passes.common import common
 from edgekit.passes.constants import constants
+from edgekit.passes.rows import rows
 from edgekit.passes.transposes import transposes
 
-PASSES: tuple[Pass, ...] = (drop_dead, constants, algebra, common, transposes, affine, clamps, dead_channels)
+PASSES: tuple[Pass, ...] = (
+    drop_dead,
+    constants,
+    algebra,
+    common,
+    transposes,
+    rows,
+    affine,
+    clamps,
+    dead_channels,
+)
 
 
 def simplify(graph: Graph) -> Graph:

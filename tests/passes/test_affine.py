@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
@@ -88,6 +89,47 @@ def test_what_does_not_fold_stays(case: str) -> None:
     net = Net()
     graph = net.done(REFUSED[case](net))
     assert affine(graph) is graph
+
+
+@pytest.mark.parametrize("kind", ["conv", "depthwise", "dense", "groups"])
+def test_a_scale_before_a_layer_goes_into_its_columns(kind: str) -> None:
+    net = Net()
+    shape, groups = (
+        ((2, 6), 1) if kind == "dense" else ((1, 4, 4, 6), {"depthwise": 6, "groups": 2}.get(kind, 1))
+    )
+    x = net(Mul(), net.x(*shape), net.random(6))
+    if kind == "dense":
+        y = net(Dense(lo=0.0), x, net.random(4, 6), net.random(4))
+    else:
+        op = Conv2d(pads=(1, 1, 1, 1), groups=groups, hi=5.0)
+        y = net(op, x, net.random(12, 3, 3, 6 // groups), net.random(12))
+    graph = net.done(y)
+    after = affine(graph)
+    assert len(after.nodes) == 1
+    assert_same(graph, after)
+
+
+@pytest.mark.parametrize(
+    ("pads", "kinds_left"), [((0, 0, 0, 0), ["Conv2d"]), ((1, 0, 0, 0), ["Add", "Conv2d"])]
+)
+def test_an_offset_before_a_layer_goes_into_its_bias_unless_it_sees_a_border(
+    pads: tuple[int, int, int, int], kinds_left: list[str]
+) -> None:
+    net = Net()
+    x = net(Add(), net.x(1, 4, 4, 6), net.random(6))
+    graph = net.done(net(Conv2d(pads=pads, groups=2), x, net.random(4, 3, 3, 3), net.random(4)))
+    after = affine(graph)
+    assert kinds(after) == kinds_left
+    assert_same(graph, after)
+
+
+def test_images_are_normalized_by_the_first_layer() -> None:
+    net = Net()
+    x = net(Div(), net(Sub(), net.x(1, 4, 4, 3), np.array([120, 110, 100])), 64.0)
+    graph = net.done(net(Conv2d(strides=(2, 2)), x, net.random(4, 2, 2, 3), net.random(4)))
+    after = affine(graph)
+    assert kinds(after) == ["Conv2d"]
+    assert_same(graph, after)
 
 
 def test_a_layer_that_others_read_is_not_scaled() -> None:

@@ -175,3 +175,30 @@ def test_a_maximum_sees_the_border() -> None:
     y = net(Pad((0, 1, 1, 0), (0, 0, 0, 0)), net.x(1, 4, 4, 2), 0.0)
     graph = net.done(net(Pool2d("max", (2, 2)), y, name="y"))
     assert algebra(graph) is graph
+
+
+def test_cuts_merge() -> None:
+    net = Net()
+    y = net(Slice((1, 5), (1, -2), (3, 3)), net.x(6, 7))
+    graph = net.done(net(Slice((2, 0), (-1, 2), (2, 2)), y, name="y"))
+    after = algebra(graph)
+    assert [n.op for n in after.nodes] == [Slice((3, 5), (-1, -4), (2, 2))]
+    assert_same(graph, after, 0)
+
+
+def test_what_broadcasts_is_not_expanded() -> None:
+    net = Net()
+    x = net.x(4, 5)
+    graph = net.done(net(Add(), x, net(Expand((4, 5)), net.x(4, 1, name="z")), name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Add"]
+    assert_same(graph, after, 0)
+
+
+def test_an_expansion_that_makes_the_shape_stays() -> None:
+    net = Net()
+    graph = net.done(net(Add(), net(Expand((4, 5)), net.x(4, 1)), net.x(5, name="z"), name="y"))
+    assert kinds(algebra(graph)) == ["Add"]  # both together make it
+    net = Net()
+    graph = net.done(net(Add(), net(Expand((4, 5)), net.x(4, 1)), 1.0, name="y"))
+    assert algebra(graph) is graph

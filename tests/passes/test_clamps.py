@@ -5,16 +5,21 @@ import pytest
 from support.nets import Net, assert_same, kinds
 
 from edgekit.ir import DType
+from edgekit.ops import Op
 from edgekit.ops.arithmetic import Add, Clip, Max, Min
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.transpose import Transpose
 from edgekit.passes.clamps import clamps
 
 INF = np.inf
 
 
 def conv(net: Net) -> str:
-    return net(Conv2d(), net.x(1, 4, 4, 2), net.random(3, 3, 3, 2), net.random(3))
+    return net(Conv2d(pads=(1, 1, 1, 1)), net.x(1, 4, 4, 2), net.random(3, 3, 3, 2), net.random(3))
 
 
 @pytest.mark.parametrize(
@@ -37,10 +42,27 @@ def test_clips_become_limits_of_the_layer(
         y = net(Clip(), y, lo, hi)
     graph = net.done(y)
     after = clamps(graph)
-    assert [n.op for n in after.nodes] == [Conv2d(lo=limits[0], hi=limits[1])]
+    assert [n.op for n in after.nodes] == [Conv2d(pads=(1, 1, 1, 1), lo=limits[0], hi=limits[1])]
     assert [n.outputs for n in after.nodes] == [graph.outputs]
     assert clamps(after) is after
     assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize(
+    "op", [Pool2d("max", (2, 2)), Reduce("max", (1, 2)), Reshape((1, 48)), Transpose((0, 3, 1, 2))]
+)
+def test_clips_go_before_what_commutes_with_them(op: Op) -> None:
+    net = Net()
+    graph = net.done(net(Clip(), net(op, conv(net)), 0.0, 6.0, name="y"))
+    after = clamps(graph)
+    assert [n.op for n in after.nodes] == [Conv2d(pads=(1, 1, 1, 1), lo=0.0, hi=6.0), op]
+    assert_same(graph, after, 0)
+
+
+def test_a_mean_does_not_commute_with_a_clip() -> None:
+    net = Net()
+    graph = net.done(net(Clip(), net(Pool2d("mean", (2, 2)), conv(net)), 0.0, 6.0, name="y"))
+    assert clamps(graph) is graph
 
 
 def test_maximum_and_minimum_are_clips() -> None:
