@@ -229,7 +229,7 @@ class Importer:
         taken = set(inputs)
         for public, tensor in outputs:
             edge = tensor.name
-            if edge in taken or edge in rename or (tensor.data is not None and public != edge):
+            if edge in taken or edge in rename or tensor.data is not None:
                 edge = self.builder.fresh(public)
                 self.builder.values[edge] = Value(tensor.type)
                 self.builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
