@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from edgekit.codegen.kernels import Kernel, instantiate
 from edgekit.codegen.pack import blocks
 from edgekit.codegen.schedule import Task, order
-from edgekit.ir import Graph, Node, Value
-from edgekit.ops import Arg, Call, Join, Step, View
+from edgekit.codegen.sharing import Layer, Sharing, operands
+from edgekit.ir import Graph, Value
+from edgekit.ops import Arg, Call, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
 from edgekit.ops.transpose import Transpose
@@ -17,14 +18,6 @@ from edgekit.target import Target
 
 # Reading channels-first data with strides beats a copy only while a pixel is few cache lines.
 _MAX_STRIDED_CHANNELS = 16
-
-
-@dataclass(frozen=True)
-class Layer:
-    """The calls of one node of the graph."""
-
-    node: Node
-    steps: tuple[Step, ...]
 
 
 def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
@@ -46,30 +39,36 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
 
 
 def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
-    """The layers in the order with the lowest peak of live bytes. Inputs, outputs, constants are not ours."""
-    ours = {name for layer in layers for name in layer.node.outputs} - set(graph.outputs)
-    sizes = {name: graph.type(name).bytes for name in ours}
-    tasks = []
-    for layer in layers:
-        reads = tuple(dict.fromkeys(arg.name for step in layer.steps for arg in operands(step)[0]))
-        scratch = max((step.scratch for step in layer.steps if isinstance(step, Call)), default=0)
-        inplace: tuple[tuple[int, int], ...] = ()
-        match layer.steps:
-            case [View(arg=arg)]:
-                inplace = ((0, reads.index(arg.name)),)
-            case [Call() as call]:
-                inplace = tuple((0, reads.index(call.args[i].name)) for i in call.inplace)
-        tasks.append(Task(reads, layer.node.outputs, scratch, inplace))
-    return tuple(layers[i] for i in order(tasks, sizes, frozenset(graph.outputs)))
+    """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
+    they are placed; inputs, outputs and constants are not ours."""
+    sharing = Sharing(graph, layers)
+    tasks = [_task(layer, sharing) for layer in layers]
+    names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
+    roots = {name: sharing.root(name)[0] for name in sorted(names)}
+    sizes = {root: sharing.size[root] for root in roots.values() if sharing.is_free(root)}
+    within = {name: root for name, root in roots.items() if name != root}
+    keep = {name for name in graph.outputs if not sharing.is_output(name)}
+    return tuple(layers[i] for i in order(tasks, sizes, keep, within=within))
 
 
-def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
-    """What a step reads, and what it writes."""
-    if isinstance(step, View):
-        return (step.arg,), (step.result,)
-    if isinstance(step, Join):
-        return step.args, (step.result,)
-    return step.args[: -step.results], step.args[-step.results :]
+def _task(layer: Layer, sharing: Sharing) -> Task:
+    """What the scheduler must know of a layer."""
+    results = layer.node.outputs
+    reads: dict[str, None] = {}
+    scratch = inner = 0
+    for step in layer.steps:
+        ins, outs = operands(step)
+        reads |= dict.fromkeys(arg.name for arg in ins)
+        scratch = max(scratch, step.scratch if isinstance(step, Call) else 0)
+        inner += sum(arg.type.bytes for arg in outs if arg.name not in results)
+    made = {arg.name for step in layer.steps for arg in operands(step)[1]}
+    inputs = tuple(name for name in reads if name not in made)
+    inplace: tuple[tuple[int, int], ...] = ()
+    match layer.steps:
+        case [Call() as call]:
+            taken = (call.args[i].name for i in sharing.could_take_over(call))
+            inplace = tuple((0, inputs.index(name)) for name in taken)
+    return Task(inputs, results, scratch + inner, inplace)
 
 
 def _absorb_transpose(call: Call, graph: Graph) -> Call:

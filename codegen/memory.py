@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from edgekit.codegen.arena import Buffer, Plan, plan
-from edgekit.codegen.lower import Layer, operands
+from edgekit.codegen.sharing import Kind, Layer, Sharing, operands
 from edgekit.ir import Graph, Node, Value
-from edgekit.ops import Arg, Call, Join, View
+from edgekit.ops import Arg, Call, Join
 from edgekit.ops._copy import copy
-
-Kind = Literal["input", "output", "constant", "arena"]
 
 
 @dataclass(frozen=True)
@@ -42,41 +40,10 @@ class Memory:
     arena: Plan
 
 
-class _Sharing:
-    """Which tensors are part of which: union-find with byte offsets."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.parent: dict[str, tuple[str, int]] = {}
-        self.size: dict[str, int] = {}
-        self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs, "input")
-        self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
-        self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
-
-    def root(self, name: str) -> tuple[str, int]:
-        offset = 0
-        while name in self.parent:
-            name, more = self.parent[name]
-            offset += more
-        return name, offset
-
-    def is_free(self, root: str) -> bool:
-        """May this root still be placed anywhere?"""
-        return root not in self.kind and root not in self.output_of
-
-
 def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
     """Decide the memory of every tensor."""
-    sharing = _Sharing(graph)
-    for layer in layers:
-        for step in layer.steps:
-            for arg in (*operands(step)[0], *operands(step)[1]):
-                sharing.size[arg.name] = arg.type.bytes
-                if arg.value.data is not None:
-                    sharing.kind[arg.name] = "constant"
-            if isinstance(step, View):
-                sharing.parent[step.result.name] = (step.arg.name, step.offset)
-    copies = _claim_outputs(graph, sharing)
+    sharing = Sharing(graph, layers)
+    copies = _copy_outputs(graph, sharing)
     calls: list[Scheduled] = []
     for layer in layers:
         for step in layer.steps:
@@ -90,15 +57,13 @@ def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
     return _place(graph, calls, sharing, align)
 
 
-def _claim_outputs(graph: Graph, sharing: _Sharing) -> list[Scheduled]:
-    """Compute each graph output in the caller's memory; copy at the end what is somebody else's."""
+def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
+    """At the end, copy those graph outputs to the caller that are part of something else."""
     copies: list[Scheduled] = []
     for name in graph.outputs:
-        root, offset = sharing.root(name)
-        type = graph.type(name)
-        if sharing.is_free(root) and offset == 0 and sharing.size.get(root) == type.bytes:
-            sharing.output_of[root] = name
+        if sharing.is_output(name):
             continue
+        type = graph.type(name)
         target = Arg(f"{name}#out", Value(type))
         sharing.output_of[target.name] = name
         sharing.size[target.name] = type.bytes
@@ -109,49 +74,36 @@ def _claim_outputs(graph: Graph, sharing: _Sharing) -> list[Scheduled]:
     return copies
 
 
-def _join(join: Join, sharing: _Sharing) -> list[Call]:
-    """Let the parts be computed where the whole is; copy those that live elsewhere for other reasons."""
+def _join(join: Join, sharing: Sharing) -> list[Call]:
+    """Copy the parts that are not computed where the whole is."""
     copies: list[Call] = []
     whole, base = sharing.root(join.result.name)
     offset = 0
     for part in join.args:
-        root, inner = sharing.root(part.name)
-        if sharing.is_free(root) and root != whole and inner == 0 and sharing.size[root] == part.type.bytes:
-            sharing.parent[root] = (whole, base + offset)
-        else:
+        if sharing.root(part.name) != (whole, base + offset):
             start = offset // part.type.dtype.bytes
             copies += copy(part, join.result, (part.type.size,), (1,), (1,), y_start=start)
         offset += part.type.bytes
     return copies
 
 
-def _take_over(calls: Sequence[Scheduled], sharing: _Sharing) -> None:
+def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
     """Let results take over the memory of operands that die in the same call."""
     _, last = _lifetimes(calls, sharing)
-    writes = [name for s in calls for name in {sharing.root(r.name)[0] for r in operands(s.call)[1]}]
+    writes = Counter(name for s in calls for name in {sharing.root(r.name)[0] for r in operands(s.call)[1]})
     for step, scheduled in enumerate(calls):
         call = scheduled.call
-        reads, (result, *_) = operands(call)
-        own, at = sharing.root(result.name)
-        # What several calls write, or is part of a whole, must not destroy what they still read.
-        if at or not sharing.is_free(own) or writes.count(own) != 1 or own != result.name:
-            continue
-        for i in call.inplace:
+        own = call.args[-call.results].name
+        # What several calls write must not destroy what they still read.
+        for i in sharing.could_take_over(call) if writes[own] == 1 else ():
             root, offset = sharing.root(call.args[i].name)
-            dies = sharing.is_free(root) and last[root] == step
-            alone = all(sharing.root(r.name)[0] != root for k, r in enumerate(reads) if k not in call.inplace)
-            same = all(
-                sharing.root(call.args[k].name) == (root, offset)
-                for k in call.inplace
-                if sharing.root(call.args[k].name)[0] == root
-            )
-            if dies and alone and same and root != own and sharing.size[own] <= call.args[i].type.bytes:
+            if last[root] == step:
                 sharing.parent[own] = (root, offset)
                 last[root] = max(last[root], last[own])
                 break
 
 
-def _lifetimes(calls: Sequence[Scheduled], sharing: _Sharing) -> tuple[dict[str, int], dict[str, int]]:
+def _lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
     """First and last call that touches each root."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
@@ -165,7 +117,7 @@ def _lifetimes(calls: Sequence[Scheduled], sharing: _Sharing) -> tuple[dict[str,
     return first, last
 
 
-def _place(graph: Graph, calls: Sequence[Scheduled], sharing: _Sharing, align: int) -> Memory:
+def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: int) -> Memory:
     first, last = _lifetimes(calls, sharing)
     for s in calls:
         if s.scratch:

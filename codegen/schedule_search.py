@@ -17,9 +17,14 @@ class Name(NamedTuple):
     """Something that takes memory."""
 
     size: int
-    maker: int  # the task that makes it, as a set; empty where it is there from the start
+    maker: int  # who makes it: empty where it is there from the start, several where each makes a part
     users: int
     kept: bool
+
+    @property
+    def shared(self) -> bool:
+        """Do several tasks make parts of it? It is there from the first of them on."""
+        return self.maker & self.maker - 1 != 0
 
 
 class Reuse(NamedTuple):
@@ -59,8 +64,9 @@ class Graph:
     names: list[Name]
     needs: list[int] = field(default_factory=list)  # the tasks that it reads from
     followers: list[list[int]] = field(default_factory=list)  # the tasks that read from it
-    new: list[int] = field(default_factory=list)  # bytes of outputs and scratch
-    stays: list[int] = field(default_factory=list)  # bytes of the outputs that somebody wants
+    new: list[int] = field(default_factory=list)  # bytes of scratch and of the outputs that are all its own
+    stays: list[int] = field(default_factory=list)  # bytes of these outputs that somebody wants
+    shared: list[list[Name]] = field(default_factory=list)  # of which it makes a part
     inputs: list[list[Name]] = field(default_factory=list)  # those that go after their last use
     reuses: list[list[Reuse]] = field(default_factory=list)
 
@@ -69,6 +75,7 @@ class Graph:
         makers: Collection[int],
         inputs: Collection[Name],
         outputs: Collection[Name],
+        shared: Collection[Name],
         scratch: int,
         reuses: list[Reuse],
     ) -> None:
@@ -78,6 +85,7 @@ class Graph:
         self.followers.append([])
         self.new.append(sum(name.size for name in outputs) + scratch)
         self.stays.append(sum(name.size for name in outputs if name.users or name.kept))
+        self.shared.append([*shared])
         self.inputs.append([name for name in inputs if not name.kept])
         self.reuses.append(reuses)
 
@@ -96,6 +104,10 @@ class Graph:
         if self.reuses[task]:
             peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & ~done])
         live = state.live + self.stays[task]
+        for name in self.shared[task]:
+            if not name.maker & state.done:
+                peak += name.size
+                live += name.size
         for name in self.inputs[task]:
             if not name.users & ~done:
                 live -= name.size

@@ -1,0 +1,104 @@
+"""Which tensors are part of which: views of others, parts of what is joined, and what the caller owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from edgekit.ir import Graph, Node
+from edgekit.ops import Arg, Call, Join, Step, View
+
+Kind = Literal["input", "output", "constant", "arena"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The calls of one node of the graph."""
+
+    node: Node
+    steps: tuple[Step, ...]
+
+
+def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
+    """What a step reads, and what it writes."""
+    if isinstance(step, View):
+        return (step.arg,), (step.result,)
+    if isinstance(step, Join):
+        return step.args, (step.result,)
+    return step.args[: -step.results], step.args[-step.results :]
+
+
+class Sharing:
+    """Union-find with byte offsets: the root of a tensor is the one whose memory it lies in."""
+
+    def __init__(self, graph: Graph, layers: Sequence[Layer]) -> None:
+        self.graph = graph
+        self.parent: dict[str, tuple[str, int]] = {}
+        self.size: dict[str, int] = {}
+        self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs, "input")
+        self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
+        self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
+        steps = [step for layer in layers for step in layer.steps]
+        for step in steps:
+            for arg in (*operands(step)[0], *operands(step)[1]):
+                self.size[arg.name] = arg.type.bytes
+                if arg.value.data is not None:
+                    self.kind[arg.name] = "constant"
+            if isinstance(step, View):
+                self.parent[step.result.name] = (step.arg.name, step.offset)
+        self._claim_outputs()
+        for step in steps:
+            if isinstance(step, Join):
+                self._join(step)
+
+    def root(self, name: str) -> tuple[str, int]:
+        offset = 0
+        while name in self.parent:
+            name, more = self.parent[name]
+            offset += more
+        return name, offset
+
+    def is_free(self, root: str) -> bool:
+        """May this root still be placed anywhere?"""
+        return root not in self.kind and root not in self.output_of
+
+    def is_output(self, name: str) -> bool:
+        """Is this graph output computed in the caller's memory? If not, it is copied there at the end."""
+        return self.output_of.get(self.root(name)[0]) == name
+
+    def _claim_outputs(self) -> None:
+        for name in self.graph.outputs:
+            root, offset = self.root(name)
+            if self.is_free(root) and offset == 0 and self.size.get(root) == self.graph.type(name).bytes:
+                self.output_of[root] = name
+
+    def _join(self, join: Join) -> None:
+        """Let the parts be computed where the whole is, but those that live elsewhere for other reasons."""
+        whole, offset = self.root(join.result.name)
+        for part in join.args:
+            root, inner = self.root(part.name)
+            if self.is_free(root) and root != whole and inner == 0 and self.size[root] == part.type.bytes:
+                self.parent[root] = (whole, offset)
+            offset += part.type.bytes
+
+    def could_take_over(self, call: Call) -> list[int]:
+        """Indices of args whose memory the first result may take over when they die in this call."""
+        reads, (result, *_) = operands(call)
+        own, _ = self.root(result.name)
+        # What is part of a whole must not destroy what others read of it.
+        if own != result.name or not self.is_free(own):
+            return []
+        found = []
+        for i in call.inplace:
+            root, offset = self.root(call.args[i].name)
+            alone = all(self.root(r.name)[0] != root for k, r in enumerate(reads) if k not in call.inplace)
+            same = all(
+                self.root(call.args[k].name) == (root, offset)
+                for k in call.inplace
+                if self.root(call.args[k].name)[0] == root
+            )
+            fits = self.size[own] <= call.args[i].type.bytes
+            if self.is_free(root) and alone and same and root != own and fits:
+                found.append(i)
+        return found
