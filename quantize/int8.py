@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit import fixed
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
-from edgekit.ops._map import Unary
-from edgekit.ops.activations import PRelu
-from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.ops import Op
+from edgekit.ops._linear import Linear
+from edgekit.ops._map import Map
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
@@ -46,7 +45,7 @@ def weight_quant(weights: Array) -> tuple[Array, Quant]:
     largest = np.abs(weights.reshape(weights.shape[0], -1)).max(axis=1).astype(np.float64)
     scale = largest / 127
     scale = np.maximum(scale, scale.max(initial=0.0) * _MIN_SHARE)
-    scale = np.float32(np.where(scale > 0, scale, 1.0))
+    scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
     shape = (-1, *[1] * (weights.ndim - 1))
     integers = np.rint(weights / scale.reshape(shape)).clip(-127, 127).astype(np.int8)
     return integers, Quant(tuple(float(s) for s in scale), (0,) * len(scale), 0)
@@ -54,33 +53,19 @@ def weight_quant(weights: Array) -> tuple[Array, Quant]:
 
 def runs_in_int8(graph: Graph, node: Node) -> bool:
     """Is there an integer form of this node?"""
-    types = [graph.type(name) for name in node.inputs]
-    if types[0].dtype is not DType.F32 or any(
-        graph.type(name).dtype is not DType.F32 for name in node.outputs
-    ):
-        return False
-    rest = [graph.data(name) for name in node.inputs[1:]]
-    match node.op:
-        case Conv2d() | Dense():
-            return all(x is not None for x in rest)
-        case Pool2d(kind=kind):
-            return kind == "max" or kind == "mean" and _uniform(node.op, types[0])
-        case Add() | Sub() | Mul():
-            return graph.data(node.inputs[0]) is None
-        case Softmax() | Unary():
-            return True
-        case Clip() | PRelu():
-            return all(x is not None and x.size == 1 for x in rest)
-    return node.op.moves and all(graph.data(name) is None for name in node.inputs)
+    names = (node.inputs[0], *node.outputs)
+    floats = all(graph.type(name).dtype is DType.F32 for name in names)
+    return floats and len(node.outputs) == 1 and node.op.has_integers([graph.values[n] for n in node.inputs])
 
 
-def _uniform(pool: Pool2d, x: Type) -> bool:
-    return len(np.unique(pool.counts(x.shape[1], x.shape[2]))) == 1
+def keeps_scale(op: Op) -> bool:
+    """Has the result the scale of the operands?"""
+    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
 
 
 def tied(graph: Graph) -> dict[str, str]:
-    """Tensors that must share a scale, because what computes one of the other only moves elements: each name's
-    representative."""
+    """Each name's representative among those that must share a scale, because what computes one of another
+    only moves elements."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -89,15 +74,10 @@ def tied(graph: Graph) -> dict[str, str]:
         return name
 
     for node in graph.nodes:
-        keeps = (
-            node.op.moves
-            and not isinstance(node.op, Clip)
-            or isinstance(node.op, Pool2d)
-            and node.op.kind == "max"
-        )
-        if keeps and runs_in_int8(graph, node):
+        if keeps_scale(node.op) and runs_in_int8(graph, node):
             for name in (*node.inputs, *node.outputs):
-                parent[root(name)] = root(node.outputs[0])
+                if graph.data(name) is None:
+                    parent[root(name)] = root(node.outputs[0])
     return {name: root(name) for name in graph.values}
 
 
@@ -196,35 +176,21 @@ class _Rewriter:
         (out,) = node.outputs
         quant = self.quants[out]
         hint = f"{out}_int8" if out in self.graph.outputs and self.options.float_io else out
-        match node.op:
-            case Conv2d() | Dense():
-                operands = self._contraction(node)
-            case Add() | Sub() | Mul():
-                operands = [self._int(name) for name in node.inputs]
-            case Clip():
-                operands = self._bounds(node)
-                quant = self.quants[node.inputs[0]]
-                self.quants[out] = quant
-            case _ if node.op.moves:
-                operands = [self._int(name) for name in node.inputs]
-            case _:
-                operands = [self._int(node.inputs[0]), *(self._float(name) for name in node.inputs[1:])]
+        if isinstance(node.op, Linear):
+            operands = self._contraction(node)
+        elif isinstance(node.op, Map) and node.op.tabled:
+            operands = [self._int(node.inputs[0]), *(self._float(name) for name in node.inputs[1:])]
+        else:
+            operands = [self._int(name) for name in node.inputs]
         (self.integers[out],) = self.builder.add(node.op, *operands, names=(hint,), quant=quant)
 
-    def _bounds(self, node: Node) -> list[str]:
-        x, low, high = node.inputs
-        quant = self.quants[x]
-        limits = [self.graph.data(name) for name in (low, high)]
-        assert limits[0] is not None and limits[1] is not None
-        bounds = fixed.bounds(float(limits[0]), float(limits[1]), DType.S8, quant)
-        return [self._int(x), *(self.builder.const(np.asarray(b, np.int8)) for b in bounds)]
-
     def _contraction(self, node: Node) -> list[str]:
-        """x, weights and bias of a layer. What rounding the weights adds to the mean of each output is taken off
-        the bias, since the means of the inputs are known."""
+        """x, weights and bias of a layer. What rounding the weights adds to the mean of each output is taken
+        off the bias, since the means of the inputs are known."""
         x, w, b = node.inputs
         weights, bias = self.graph.data(w), self.graph.data(b)
-        assert weights is not None and bias is not None
+        assert weights is not None, w
+        assert bias is not None, b
         integers, quant_w = weight_quant(weights)
         scale_x = np.float64(np.float32(self.quants[x].scale[0]))
         scale_w = np.asarray(quant_w.scale, np.float32).astype(np.float64)
@@ -241,7 +207,7 @@ class _Rewriter:
 def _mean_response(node: Node, weights: Array, means: Array) -> Array:
     """The mean of each output of a layer with these weights, from the means of its input channels."""
     if isinstance(node.op, Dense):
-        return weights @ means  # type: ignore[no-any-return]  # array times array
+        return np.matmul(weights, means)  # type: ignore[no-any-return]  # array times array
     assert isinstance(node.op, Conv2d)
     outputs, _, _, depth = weights.shape
     groups = node.op.groups

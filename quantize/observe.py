@@ -1,4 +1,4 @@
-"""What calibration sees of each tensor: extremes, a histogram and channel means, in memory that does not grow."""
+"""What calibration sees of each tensor: extremes, a histogram, channel means; memory does not grow."""
 
 from __future__ import annotations
 

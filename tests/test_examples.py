@@ -1,4 +1,4 @@
-"""The examples as their READMEs tell it: built, compiled with the program beside them, run; and their accuracy."""
+"""The examples as their READMEs tell it: built, compiled with their program, run; and their accuracy."""
 
 import re
 import subprocess
@@ -28,7 +28,8 @@ def program_lines(name: str, folder: Path, flags: Sequence[str] = ()) -> list[st
     gcc = require("gcc")
     build(model(name), target.load("host"), folder / "out")
     sources = sorted(str(p) for p in folder.glob("out/**/*.c"))
-    command = [gcc, *STRICT, *flags, f"-I{folder}/out", f"-I{EXAMPLES}/{name}", f"{EXAMPLES}/{name}/main.c", *sources]
+    example = EXAMPLES / name
+    command = [gcc, *STRICT, *flags, f"-I{folder}/out", f"-I{example}", f"{example}/main.c", *sources]
     subprocess.run([*command, "-o", folder / "main"], check=True)
     return subprocess.run([folder / "main"], capture_output=True, text=True, check=True).stdout.splitlines()
 

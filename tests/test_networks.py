@@ -64,7 +64,9 @@ def test_no_transpose_is_left_in_a_plain_cnn(name: str, exports: Path) -> None:
     from support import networks
 
     graph = simplify(convert(networks.export(name, "dynamo", exports)))
-    calls = [step for layer in lower(graph, target.load("host")) for step in layer.steps if isinstance(step, Call)]
+    calls = [
+        step for layer in lower(graph, target.load("host")) for step in layer.steps if isinstance(step, Call)
+    ]
     assert calls
     assert not [call.kernel for call in calls if call.kernel == "copy"]
 

@@ -92,6 +92,10 @@ class Op:
         assert self.moves, f"{type(self).__name__} is not defined on quantized tensors"
         return self.eval(*args)
 
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        """Is there an integer form for these float operands? Values with data are constants."""
+        return self.moves and all(value.data is None for value in ins)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         """The kernel calls that compute `outs`. Branches on dtype and shape, never on the target."""
         raise NotImplementedError

@@ -36,7 +36,7 @@ def requantize_sums(
 
 @dataclass(frozen=True)
 class Requantization:
-    """What a kernel needs to turn sums into integers of the result: the operands b, m, e and its parameters."""
+    """What a kernel needs to turn sums into integers of the result: operands b, m, e and parameters."""
 
     args: tuple[Arg, ...]
     params: dict[str, Param]
@@ -47,8 +47,8 @@ class Requantization:
 def requantization(
     ins: Sequence[Arg], out: Arg, lo: float, hi: float, *, dense: bool = False
 ) -> Requantization:
-    """For a sum of products of x and constant w, plus a constant bias: the input's zero point is folded into the
-    bias, scales become multipliers and exponents."""
+    """For a sum of products of x and constant w, plus a constant bias: the input's zero point is folded into
+    the bias, scales become multipliers and exponents."""
     x, w, b = ins
     weights, bias = w.value.data, b.value.data
     if weights is None or bias is None:

@@ -1,4 +1,4 @@
-"""Elementwise operators on quantized tensors: sums, products, and tables of 256 results for everything else."""
+"""Elementwise operators on quantized tensors: sums, products, and tables of 256 results for all else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgekit.ops._strided import broadcast, loops
 
 @dataclass(frozen=True)
 class Tfl:
-    """a +- b by TFLite's rule: operands go to twice the larger scale with 20 more bits, their sum to that of y."""
+    """a +- b by TFLite's rule: operands go to twice the larger scale and 20 more bits, their sum to y's."""
 
     multipliers: tuple[int, int, int]  # of a, b and their sum
     exponents: tuple[int, int, int]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgekit.ir import Array, Type
+from edgekit.ir import Array, Type, Value
 from edgekit.ops import Op
 from edgekit.ops._integer import requantize_sums
 from edgekit.ops._known import Known, Range
@@ -28,6 +28,11 @@ class Linear(Op):
     def is_depthwise(self, w: Type) -> bool:
         """Has each output one input of its own?"""
         return self.groups > 1 and w.shape[-1] == 1
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        """Weights and bias become integers once and for all."""
+        x, *rest = ins
+        return x.data is None and all(value.data is not None for value in rest)
 
     def finished(self, sums: Array, ins: Sequence[Type], out: Type) -> Array:
         """The results that belong to the sums f(x, w) + b, one for each output in the last dimension."""

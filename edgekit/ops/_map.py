@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer_maps import table, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
@@ -39,6 +39,8 @@ class Map(Op):
     arity: ClassVar[int] = 2
     # Are the extremes of the result where operands are extreme, as in sums, products, rising functions?
     corners: ClassVar[bool] = False
+    # Is the form on integers a table of the results of one tensor, the other operands being numbers?
+    tabled: ClassVar[bool] = True
     c: ClassVar[str] = ""
     c_float: ClassVar[str] = ""
     c_int: ClassVar[str] = ""
@@ -81,14 +83,19 @@ class Map(Op):
             return (np.asarray(self.compute(*wide)).astype(dtype.numpy, copy=False),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
-        if self.moves and ins[0].quant == outs[0].quant:
+        if self.moves and all(t.dtype == ins[0].dtype for t in ins):
             return self.eval(*args)
         entries = table(self.compute, args[1:], ins[0], outs[0])
         return (entries[args[0].astype(np.int64) + 128],)
 
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        first, *rest = ins
+        numbers = all(v.data is not None and v.data.size == 1 for v in rest)
+        return first.data is None and (numbers or not self.tabled)
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs
-        if y.type.quant is not None and not self.moves:
+        if y.type.quant is not None and not (self.moves and all(x.type.dtype == y.type.dtype for x in ins)):
             numbers = [x.value.data for x in ins[1:] if x.value.data is not None]
             assert len(numbers) == self.arity - 1, f"{self.label}: only functions of one tensor have tables"
             return [table_call(table(self.compute, numbers, ins[0].type, y.type), ins[0], y)]

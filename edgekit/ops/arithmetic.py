@@ -17,6 +17,7 @@ from edgekit.ops._map import Map, Unary
 @dataclass(frozen=True)
 class Add(Map):
     corners = True
+    tabled = False
     c = "a + b"
     c_int = "({T})(({U})a + ({U})b)"  # integers wrap, as in numpy; signed overflow is undefined in C
 
@@ -33,6 +34,7 @@ class Add(Map):
 @dataclass(frozen=True)
 class Sub(Map):
     corners = True
+    tabled = False
     c = "a - b"
     c_int = "({T})(({U})a - ({U})b)"
 
@@ -49,6 +51,7 @@ class Sub(Map):
 @dataclass(frozen=True)
 class Mul(Map):
     corners = True
+    tabled = False
     c = "a * b"
     c_int = "({T})(({U})a * ({U})b)"
 

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from edgekit.ir import Array, Type
+from edgekit.ir import Array, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._linear import Linear
 from edgekit.ops.conv2d import limits, wide_type
@@ -31,6 +31,9 @@ class ConvTranspose2d(Linear):
     hi: float = inf
 
     linear_axis = 0
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return False
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins

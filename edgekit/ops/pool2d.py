@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, DType, Quant, Type
+from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
@@ -82,6 +82,11 @@ class Pool2d(Op):
         sums = self.window.patches(x.astype(np.float64), 0.0).sum(axis=(3, 4)).astype(np.int64)
         magnitude = (np.abs(sums) + counts // 2) // counts
         return (np.clip(np.where(sums > 0, magnitude, -magnitude), low, high).astype(x.dtype),)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        """A mean needs one multiplier, so all windows must have as many cells."""
+        _, height, width, _ = ins[0].type.shape
+        return self.kind == "max" or (self.kind == "mean" and len(np.unique(self.counts(height, width))) == 1)
 
     def counts(self, height: int, width: int) -> Array:
         """Cells that the mean of each window divides by: rows times columns."""

@@ -17,8 +17,8 @@ from edgekit.ops._layout import Layout, Moved, stored
 
 @dataclass(frozen=True)
 class Quantize(Op):
-    """The result's type says scale and zero point. Halves go to the even integer; away from zero where TFLite's
-    rules hold."""
+    """The result's type says scale and zero point. Halves go to the even integer, or away from zero where
+    TFLite's rules hold."""
 
     dtype: DType = DType.S8
 

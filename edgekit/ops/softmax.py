@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit import fixed, fixed_tfl
-from edgekit.ir import Array, DType, Type
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, stored
@@ -36,6 +36,9 @@ class Softmax(Op):
             return (fixed.softmax(x.astype(np.int64), quant_of(ins[0]).scale[0]).astype(x.dtype),)
         y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0])
         return (y.astype(x.dtype),)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return True
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
