@@ -38,9 +38,9 @@ class Cumulative(Op):
         dtype = np.dtype(np.float32) if compute_type(DType.of(x.dtype)) is DType.F32 else x.dtype
         with np.errstate(all="ignore"):
             y = accumulate(terms, self.axis, dtype=dtype)
-        if self.exclusive:
-            y = np.insert(y, 0, self.kind == "prod", self.axis).take(range(x.shape[self.axis]), self.axis)
-        return ((np.flip(y, self.axis) if self.reverse else y).astype(x.dtype),)
+            if self.exclusive:
+                y = np.insert(y, 0, self.kind == "prod", self.axis).take(range(x.shape[self.axis]), self.axis)
+            return ((np.flip(y, self.axis) if self.reverse else y).astype(x.dtype),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

@@ -1,0 +1,152 @@
+"""Operators under test: a case is an operator and its operands; a family of cases becomes one model in C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from edgekit import target as targets
+from edgekit.builder import Builder
+from edgekit.codegen import toolchain
+from edgekit.codegen.build import write
+from edgekit.codegen.driver import FLAGS, Driver
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.ir import Array, DType, type_of
+from edgekit.ops import Op
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """`ulps`: how far C may be from the simulator, in units of the last place of each result, or of the
+    largest result where errors cancel (`summed`). `constant`: operands that the generated code knows."""
+
+    op: Op
+    operands: tuple[Array, ...]
+    ulps: float = 0
+    summed: bool = False
+    constant: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.op} of {', '.join(str(type_of(x)) for x in self.operands)}"
+
+
+def case(op: Op, *operands: Any, ulps: float = 0, summed: bool = False, constant: Sequence[int] = ()) -> Case:
+    """What is not an array is a number of the first operand's type."""
+    first = operands[0]
+    arrays = (x if isinstance(x, np.ndarray) else np.array(x, first.dtype) for x in operands)
+    return Case(op, tuple(arrays), ulps, summed, tuple(constant))
+
+
+def normal(dtype: DType, *shape: int, scale: float = 1.0) -> Array:
+    """Normal numbers, the same in every run."""
+    rng = np.random.default_rng([len(shape), *shape])
+    return np.asarray(rng.standard_normal(shape) * scale).astype(dtype.numpy)
+
+
+def uniform(dtype: DType, low: float, high: float, *shape: int) -> Array:
+    rng = np.random.default_rng([len(shape), *shape])
+    return np.asarray(rng.uniform(low, high, shape)).astype(dtype.numpy)
+
+
+def whole(dtype: DType, *shape: int, low: int | None = None, high: int | None = None) -> Array:
+    """Whole numbers over the range of a type, or part of it; the ends are among them."""
+    info = (0, 1) if dtype is DType.BOOL else limits(dtype)
+    low, high = info[0] if low is None else low, info[1] if high is None else high
+    rng = np.random.default_rng([len(shape), *shape])
+    numbers = [low + int(u * (high - low + 1)) for u in rng.random(int(np.prod(shape)))]
+    numbers[:2] = [low, high][: len(numbers)]
+    # Python's integers, since nothing else holds those of all types.
+    return np.array(numbers, object).astype(dtype.numpy).reshape(shape)
+
+
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least and the largest integer of a type."""
+    return (
+        (-(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1) if dtype.is_signed else (0, (1 << dtype.bits) - 1)
+    )
+
+
+def special(dtype: DType) -> Array:
+    """Floats with their corners: zeros, infinities, NaN, ties, the largest and the smallest."""
+    info = ml_dtypes.finfo(dtype.numpy)
+    corners = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -2.5,
+        1.0,
+        -1.0,
+        3.0,
+        -3.0,
+        0.1,
+        100.7,
+    ]
+    tiny = [float(x) for x in (info.max, -info.max, info.smallest_normal, info.smallest_subnormal)]
+    with np.errstate(all="ignore"):
+        return np.array([*corners, *tiny]).astype(dtype.numpy)
+
+
+def expected(c: Case) -> tuple[Array, ...]:
+    return c.op.eval(*c.operands)
+
+
+def run_in_c(
+    cases: Sequence[Case], folder: Path, optimize: Optimize, flags: Sequence[str]
+) -> list[list[Array]]:
+    """The results of each case from one compiled model, in which each case is a node."""
+    builder = Builder()
+    inputs: dict[str, Array] = {}
+    outputs: list[tuple[str, ...]] = []
+    for i, c in enumerate(cases):
+        names = []
+        for k, x in enumerate(c.operands):
+            if k in c.constant:
+                names.append(builder.const(x))
+            else:
+                names.append(builder.input(f"x{i}_{k}", type_of(x)))
+                inputs[names[-1]] = x
+        outputs.append(builder.add(c.op, *names, names=[f"y{i}_{k}" for k in range(9)]))
+    graph = builder.graph("cases", list(inputs), [name for names in outputs for name in names])
+    program = compile_graph(graph, targets.load("host"))
+    files = render(program, optimize)
+    write(files, folder)
+    compiler = toolchain.find(targets.load("host"))
+    compiler.run([*FLAGS, *flags, "-c", *sources(files, optimize)], folder)
+    objects = [f"{Path(source).stem}.o" for source in sources(files, optimize)]
+    links = [flag for flag in flags if flag.startswith(("-fsanitize", "-D"))]
+    results = Driver([program], objects, folder, compiler, links).run(program, inputs)
+    return [[results[name] for name in names] for names in outputs]
+
+
+def assert_close(found: Array, wanted: Array, c: Case) -> None:
+    """Equal, NaN to NaN, up to the error that the case admits."""
+    assert found.dtype == wanted.dtype
+    assert found.shape == wanted.shape
+    if not DType.of(wanted.dtype).is_float or c.ulps == 0:
+        same = (found == wanted) | ((found != found) & (wanted != wanted))
+        assert np.all(same), f"{found[~same][:8]} instead of {wanted[~same][:8]}"
+        return
+    wide, exact = found.astype(np.float64), wanted.astype(np.float64)
+    info = ml_dtypes.finfo(wanted.dtype)
+    finite = np.isfinite(exact)
+    assert np.array_equal(wide[~finite], exact[~finite], equal_nan=True)
+    size = np.abs(exact[finite])
+    unit = np.maximum(size.max(initial=0) if c.summed else size, float(info.smallest_normal)) * float(
+        info.eps
+    )
+    off = np.abs(wide[finite] - exact[finite]) / unit
+    assert np.all(off <= c.ulps), (
+        f"{off.max():.3g} ulps, {wide[finite][off > c.ulps][:8]} instead of {exact[finite][off > c.ulps][:8]}"
+    )
