@@ -1,4 +1,4 @@
-"""ONNX -> Graph, by the handlers of onnx_ops: functions named as the operators, keywords are the attributes."""
+"""ONNX -> Graph, by the handlers of onnx_ops: functions named as operators, whose keywords are attributes."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Node, Quant, Source, Type, Value, type_of
 from edgekit.ops import Op
 
-# More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators, and
-# folding that takes more work than this, or so much more memory than the constants of the model.
+# More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
+# and folding that takes more work than this, or so much more memory than the constants of the model.
 MAX_ELEMENTS = 1 << 27
 MAX_RANK = 32
 _MAX_STEPS = 1 << 16
