@@ -12,6 +12,7 @@ from edgekit.passes.channels import dead_channels
 from edgekit.passes.clamps import clamps
 from edgekit.passes.common import common
 from edgekit.passes.constants import constants
+from edgekit.passes.idioms import idioms
 from edgekit.passes.rows import rows
 from edgekit.passes.transposes import transposes
 
@@ -22,6 +23,7 @@ PASSES: tuple[Pass, ...] = (
     common,
     transposes,
     rows,
+    idioms,
     affine,
     clamps,
     dead_channels,
