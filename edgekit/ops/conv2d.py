@@ -124,12 +124,12 @@ class Conv2d(Linear):
         window = Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
         patches = window.patches(x.astype(wide), 0.0)
         n, oh, ow = patches.shape[:3]
-        outputs, _, _, depth = w.shape
-        per_group = outputs // self.groups
+        outputs, k_h, k_w, depth = w.shape
+        per_group, terms = outputs // self.groups, k_h * k_w * depth
         parts = []
         for g in range(self.groups):
-            cells = patches[..., g * depth : (g + 1) * depth].reshape(n * oh * ow, -1)
-            weights: Array = w[g * per_group : (g + 1) * per_group].reshape(per_group, -1).astype(wide)
+            cells = patches[..., g * depth : (g + 1) * depth].reshape(n * oh * ow, terms)
+            weights: Array = w[g * per_group : (g + 1) * per_group].reshape(per_group, terms).astype(wide)
             parts.append(cells @ weights.T)
         y = np.concatenate(parts, axis=1) + b.astype(wide)
         y = y if wide is np.int64 else np.clip(y, self.lo, self.hi)

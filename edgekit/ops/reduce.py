@@ -67,7 +67,7 @@ class Reduce(Op):
                 y = y.astype(compute_type(dtype).numpy)
                 count = np.asarray(prod(x.shape[a] for a in self.axes), y.dtype)
                 # Integers are divided towards zero, as in C.
-                y = y / count if dtype.is_float else np.sign(y) * (np.abs(y) // count)
+                y = y / count if dtype.is_float else y // count + ((y < 0) & (y % count != 0)).astype(y.dtype)
         return (np.asarray(y).astype(x.dtype),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:

@@ -44,8 +44,8 @@ class RoiAlign(Op):
         y = np.zeros((len(boxes), *self.size, x.shape[3]), wide)
         for r, (box, image) in enumerate(zip(boxes.astype(wide), images, strict=True)):
             plane = x[min(max(int(image), 0), len(x) - 1)].astype(wide)
-            rows = self._samples(box[1], box[3], 0)
-            columns = self._samples(box[0], box[2], 1)
+            with np.errstate(all="ignore"):
+                rows, columns = self._samples(box[1], box[3], 0), self._samples(box[0], box[2], 1)
             for h, vertical in enumerate(rows):
                 for v, horizontal in enumerate(columns):
                     corners = [_corners(plane, row, column) for row in vertical for column in horizontal]

@@ -1,0 +1,71 @@
+"""Matrix products and convolutions."""
+
+import numpy as np
+from support.op_cases import case, normal, whole
+
+from edgekit.ir import DType
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.matmul import MatMul
+
+_INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
+_FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
+_F32 = DType.F32
+
+
+def _matmul(a, b, op=None, dtype=_F32):
+    return case(op or MatMul(), normal(dtype, *a), normal(dtype, *b), ulps=4, summed=True)
+
+
+def _conv(op, x, w, dtype=_F32, constant=()):
+    operands = normal(dtype, *x), normal(dtype, *w), normal(dtype, w[0])
+    return case(op, *operands, ulps=8, summed=True, constant=constant)
+
+
+CASES = (
+    *(_matmul((5, 7), (7, 3), dtype=d) for d in _FLOATS),
+    *(case(MatMul(), whole(d, 3, 4), whole(d, 4, 20)) for d in _INTEGERS),
+    # Whole blocks of columns, a rest, one column, one row, nothing to add up, nothing at all.
+    _matmul((2, 9), (9, 32)),
+    _matmul((2, 9), (9, 37)),
+    _matmul((4, 40), (40, 1)),
+    _matmul((1, 40), (40, 20)),
+    _matmul((3, 0), (0, 4)),
+    _matmul((0, 3), (3, 4)),
+    # Many matrices: each its own, one for all, and dimensions in between.
+    _matmul((2, 3, 4, 5), (2, 3, 5, 6)),
+    _matmul((2, 3, 4, 5), (5, 6)),
+    _matmul((4, 5), (2, 3, 5, 6)),
+    _matmul((2, 1, 4, 5), (1, 3, 5, 6)),
+    _matmul((2, 1, 2, 1, 2, 1, 2, 1, 2, 3), (1, 2, 1, 2, 1, 2, 1, 2, 3, 2)),
+    # Operands read in another order: dot products of rows, columns of a, and neither dense.
+    _matmul((3, 35), (4, 35), MatMul((), (1, 0))),
+    _matmul((35, 3), (35, 4), MatMul((1, 0), ())),
+    _matmul((35, 3), (4, 35), MatMul((1, 0), (1, 0))),
+    _matmul((2, 6, 3, 17), (2, 6, 3, 17), MatMul((0, 2, 1, 3), (0, 2, 3, 1))),
+    _matmul((2, 6, 3, 4), (2, 4, 3, 17), MatMul((0, 2, 1, 3), (0, 2, 1, 3))),
+    *(_conv(Dense(), (3, 5), (4, 5), d) for d in _FLOATS),
+    *(_conv(Dense(), (2, 3, 20), (n, 20), constant=c) for n in (1, 16, 35) for c in ((), (1,), (1, 2))),
+    _conv(Dense(lo=-1, hi=0.5), (5, 20), (20, 20)),
+    *(_conv(Conv2d(), (1, 5, 6, 3), (4, 3, 2, 3), d) for d in _FLOATS),
+    _conv(Conv2d((2, 1), (1, 0, 2, 1), (1, 2)), (2, 7, 6, 3), (17, 3, 3, 3)),
+    _conv(Conv2d(groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 3, 3, 3)),
+    _conv(Conv2d(groups=2), (1, 4, 4, 6), (40, 3, 3, 3), constant=(1, 2)),
+    _conv(Conv2d((1, 2), (1, 1, 1, 1), groups=18), (2, 5, 6, 18), (18, 3, 3, 1)),
+    _conv(Conv2d((2, 1), (1, 1, 0, 0), (2, 1), groups=3, lo=-1, hi=1), (1, 6, 5, 3), (21, 2, 3, 1)),
+    *(
+        case(Conv2d(pads=(1, 1, 1, 1)), whole(d, 1, 4, 4, 3), whole(d, 5, 3, 3, 3), whole(d, 5))
+        for d in (DType.S32, DType.S64)
+    ),
+    *(_conv(ConvTranspose2d((8, 9), (2, 3)), (1, 4, 3, 3), (4, 2, 3, 3), d) for d in _FLOATS),
+    _conv(ConvTranspose2d((6, 7), (2, 1), (1, 1), (1, 2)), (2, 3, 5, 3), (17, 3, 3, 3)),
+    _conv(ConvTranspose2d((5, 4), groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 2, 1, 3), constant=(1,)),
+    # Larger than all windows reach, which leaves the bias; and the far corner of it.
+    _conv(ConvTranspose2d((9, 9), (3, 3)), (1, 2, 2, 2), (3, 2, 2, 2)),
+    _conv(ConvTranspose2d((3, 3), (2, 2), (-1, 2)), (1, 3, 3, 2), (3, 3, 3, 2)),
+    case(
+        ConvTranspose2d((5, 5), (2, 2)), *(whole(DType.S32, *s) for s in ((1, 2, 2, 3), (4, 2, 2, 3), (4,)))
+    ),
+    case(Conv2d(), np.zeros((0, 4, 4, 2), np.float32), normal(_F32, 3, 2, 2, 2), normal(_F32, 3)),
+)
