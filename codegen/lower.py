@@ -45,7 +45,8 @@ def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     tasks = [_task(layer, sharing) for layer in layers]
     names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
     roots = {name: sharing.root(name)[0] for name in sorted(names)}
-    sizes = {root: sharing.size[root] for root in roots.values() if sharing.is_free(root)}
+    # What no step writes is empty, and takes no memory.
+    sizes = {root: sharing.size.get(root, 0) for root in roots.values() if sharing.is_free(root)}
     within = {name: root for name, root in roots.items() if name != root}
     keep = {name for name in graph.outputs if not sharing.is_output(name)}
     return tuple(layers[i] for i in order(tasks, sizes, keep, within=within))
