@@ -7,7 +7,6 @@ import inspect
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 from edgekit import suggest
 from edgekit.builder import Builder
 from edgekit.converters import onnx_check, onnx_file, onnx_ops
+from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx_check import (
     FunctionKey,
     domain_of,
@@ -31,8 +31,7 @@ from edgekit.converters.onnx_file import blame
 from edgekit.converters.onnx_functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph, Node, Source, Value
-from edgekit.ops.reshape import Reshape
+from edgekit.ir import Array, Graph, Source
 
 Handler = Callable[..., Any]
 # Keywords by which a handler asks for more than inputs and attributes.
@@ -97,6 +96,7 @@ class Importer:
         self.builder = Builder()
         self.opsets = opsets_of(model)
         self.functions = {function_key(f): f for f in model.functions}
+        self.scope: dict[str, Tensor] = {}  # of the nodes that are being imported
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
@@ -108,7 +108,7 @@ class Importer:
         if len(outputs) < len(graph.output):
             missing = next(value.name for value in graph.output if value.name not in scope)
             raise EdgeKitError("E0205", f"output {missing} is not supported", "graph outputs")
-        return self._finish(name, inputs, outputs, scope, source)
+        return named_graph(self.builder, name, inputs, outputs, scope, source)
 
     def _unsupported(
         self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""
@@ -154,6 +154,7 @@ class Importer:
 
     def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Tensor], origin: str = "") -> None:
         """Convert nodes in order; `scope` maps ONNX names to edges and receives the results."""
+        outer, self.scope = self.scope, scope
         for i, node in enumerate(nodes):
             here = f"{origin}/{label(node, i)}" if origin else label(node, i)
             self.builder.origin = here
@@ -165,6 +166,18 @@ class Importer:
                 results = self._results(node, inputs, here)
                 named = zip(node.output, results, strict=False)
                 scope.update((name, x) for name, x in named if name and x is not None)
+        self.scope = outer
+
+    def subgraph(self, graph: GraphProto, inputs: Sequence[Tensor], part: str = "") -> list[Tensor]:
+        """Import a graph that an attribute of the current node holds: it sees the names around it."""
+        scope = dict(self.scope)
+        for tensor in graph.initializer:
+            scope[tensor.name] = self.const(onnx_file.tensor(tensor), tensor.name)
+        scope.update((value.name, x) for value, x in zip(graph.input, inputs, strict=True))
+        origin = self.builder.origin
+        self.import_nodes(graph.node, scope, f"{origin}/{part}" if part else origin)
+        self.builder.origin = origin
+        return [scope[value.name] for value in graph.output]
 
     def _results(
         self, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
@@ -215,55 +228,6 @@ class Importer:
         finally:
             self.opsets = outer
         return [scope.get(name) for name in body.output]
-
-    def _finish(
-        self,
-        name: str,
-        inputs: Sequence[str],
-        outputs: Sequence[tuple[str, Tensor]],
-        scope: Mapping[str, Tensor],
-        source: Source,
-    ) -> Graph:
-        """Give edges their ONNX names back; what is an input, a constant or another output too is copied."""
-        rename: dict[str, str] = {}
-        taken = set(inputs)
-        for public, tensor in outputs:
-            edge = tensor.name
-            if edge in taken or edge in rename or tensor.data is not None:
-                edge = self.builder.fresh(public)
-                self.builder.values[edge] = Value(tensor.type)
-                self.builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
-            rename[edge] = public if public not in taken else edge  # one name cannot be both
-        public_names = set(rename.values())
-        for onnx_name, tensor in scope.items():
-            if tensor.name not in taken and tensor.name not in rename and onnx_name not in public_names:
-                rename[tensor.name] = onnx_name
-        graph = self.builder.graph(name, inputs, list(rename)[: len(outputs)], source)
-        return _renamed(graph, rename)
-
-
-def _renamed(graph: Graph, rename: Mapping[str, str]) -> Graph:
-    """The graph with other edge names; names in the way get out of it."""
-    wanted = {old: new for old, new in rename.items() if old in graph.values}
-    clash = (set(wanted.values()) & set(graph.values)) - set(wanted)
-    final = dict(wanted)
-    taken = set(graph.values) | set(wanted.values())
-    for name in sorted(clash):
-        i = 1
-        while f"{name}_{i}" in taken:
-            i += 1
-        final[name] = f"{name}_{i}"
-        taken.add(final[name])
-    to = {name: final.get(name, name) for name in graph.values}
-    return replace(
-        graph,
-        outputs=tuple(to[n] for n in graph.outputs),
-        nodes=tuple(
-            replace(n, inputs=tuple(to[i] for i in n.inputs), outputs=tuple(to[o] for o in n.outputs))
-            for n in graph.nodes
-        ),
-        values={to[n]: v for n, v in graph.values.items()},
-    )
 
 
 def _unsupported_op(node: NodeProto, where: str) -> EdgeKitError:

@@ -1,0 +1,158 @@
+"""Control flow, resolved at import: If takes or selects a branch, Loop and Scan are unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import GraphProto
+
+from edgekit.converters import onnx_file
+from edgekit.converters.movement import part, where
+from edgekit.converters.onnx_ops.shape import unsqueeze
+from edgekit.converters.tensor import Tensor, concat, scalar
+from edgekit.errors import EdgeKitError
+
+if TYPE_CHECKING:
+    from edgekit.converters.from_onnx import Importer
+
+# Nodes that the unrolled loops of a model may add: beyond, generated code is longer than anybody wants.
+_MAX_NODES = 10_000
+# Iterations may also fold to nothing, and go on for ever.
+_MAX_STEPS = 100_000
+
+
+def If(
+    condition: Tensor, *, then_branch: GraphProto, else_branch: GraphProto, importer: Importer
+) -> list[Tensor]:
+    if condition.data is not None:
+        return importer.subgraph(then_branch if scalar(condition, "the condition of If") else else_branch, ())
+    # Nothing has side effects: compute both branches, and select.
+    yes, no = (
+        importer.subgraph(branch, (), name) for branch, name in ((then_branch, "then"), (else_branch, "else"))
+    )
+    if any(a.type != b.type for a, b in zip(yes, no, strict=True)):
+        condition.constant("the shape of a result of If")
+    chosen = condition.reshape()
+    return [where(chosen, a, b) for a, b in zip(yes, no, strict=True)]
+
+
+def Loop(
+    count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: Importer
+) -> list[Tensor]:
+    trips = _MAX_STEPS if count is None else int(scalar(count, "the number of iterations of Loop"))
+    proceed = go_on is None or bool(scalar(go_on, "the condition of Loop"))
+    state = list(carried)
+    stacks: list[list[Tensor]] = [[] for _ in body.output[1 + len(state) :]]
+    limit = _Limit(importer)
+    step = 0
+    while proceed and step < trips:
+        limit.check(step)
+        start = importer.const(np.array(step, np.int64), "step")
+        again = importer.const(np.array(True), "go_on")
+        condition, *results = importer.subgraph(body, (start, again, *state), str(step))
+        state = results[: len(state)]
+        for stack, result in zip(stacks, results[len(state) :], strict=True):
+            stack.append(result)
+        proceed = bool(scalar(condition, "the end of Loop"))
+        step += 1
+    outputs = body.output[1 + len(state) :]
+    return state + [_stacked(s, o, importer) for s, o in zip(stacks, outputs, strict=True)]
+
+
+def Scan(
+    *inputs: Tensor,
+    body: GraphProto,
+    num_scan_inputs: int,
+    scan_input_axes: tuple[int, ...] = (),
+    scan_input_directions: tuple[int, ...] = (),
+    scan_output_axes: tuple[int, ...] = (),
+    scan_output_directions: tuple[int, ...] = (),
+    directions: tuple[int, ...] = (),
+    opset: int,
+    importer: Importer,
+) -> list[Tensor]:
+    if opset < 9:
+        return _batched_scan(inputs, body, num_scan_inputs, directions, importer)
+    axes = scan_input_axes or (0,) * num_scan_inputs
+    backwards = scan_input_directions or (0,) * num_scan_inputs
+    state = list(inputs[: len(inputs) - num_scan_inputs])
+    sources = [(x, x.axis(a), b) for x, a, b in zip(inputs[len(state) :], axes, backwards, strict=True)]
+    lengths = {x.shape[axis] for x, axis, _ in sources}
+    if len(lengths) != 1:
+        raise EdgeKitError("E0401", f"Scan over {sorted(lengths)} steps at once")
+    length = lengths.pop()
+    stacks: list[list[Tensor]] = [[] for _ in body.output[len(state) :]]
+    limit = _Limit(importer)
+    for step in range(length):
+        limit.check(step)
+        cells = [_cell(x, axis, length - 1 - step if back else step) for x, axis, back in sources]
+        results = importer.subgraph(body, (*state, *cells), str(step))
+        state = results[: len(state)]
+        for stack, result in zip(stacks, results[len(state) :], strict=True):
+            stack.append(result)
+    out_axes = scan_output_axes or (0,) * len(stacks)
+    out_backwards = scan_output_directions or (0,) * len(stacks)
+    outputs = body.output[len(state) :]
+    return state + [
+        _stacked(s[::-1] if back else s, o, importer, axis)
+        for s, o, axis, back in zip(stacks, outputs, out_axes, out_backwards, strict=True)
+    ]
+
+
+def _batched_scan(
+    inputs: Sequence[Tensor | None],
+    body: GraphProto,
+    num_scan_inputs: int,
+    directions: tuple[int, ...],
+    importer: Importer,
+) -> list[Tensor]:
+    """Scan of opset 8: every operand has a batch dimension in front, and the steps come second."""
+    lengths, *operands = inputs
+    if lengths is not None:
+        raise EdgeKitError("E0205", "Scan over sequences of different lengths is not supported")
+    tensors = [x for x in operands if x is not None]
+    runs = [
+        Scan(
+            *(_cell(x, 0, b) for x in tensors),
+            body=body,
+            num_scan_inputs=num_scan_inputs,
+            scan_input_directions=directions,
+            opset=9,
+            importer=importer,
+        )
+        for b in range(tensors[0].shape[0])
+    ]
+    return [concat([unsqueeze(y, [0]) for y in ys], 0) for ys in zip(*runs, strict=True)]
+
+
+class _Limit:
+    """Watches the growth of a graph while a loop is unrolled."""
+
+    def __init__(self, importer: Importer) -> None:
+        self.builder = importer.builder
+        self.start = len(self.builder.nodes)
+
+    def check(self, step: int) -> None:
+        if len(self.builder.nodes) - self.start > _MAX_NODES or step >= _MAX_STEPS:
+            raise EdgeKitError(
+                "E0205",
+                f"a loop is still going on after {step} steps",
+                hint="loops are unrolled: export the model for shorter sequences",
+            )
+
+
+def _cell(x: Tensor, axis: int, at: int) -> Tensor:
+    """x at one position of an axis, which vanishes."""
+    return part(x, axis, at, 1).reshape(*x.shape[:axis], *x.shape[axis + 1 :])
+
+
+def _stacked(parts: Sequence[Tensor], output: object, importer: Importer, axis: int = 0) -> Tensor:
+    """The parts along a new axis; none at all have the type that the body declares."""
+    if not parts:
+        type = onnx_file.input_type(output, None)  # type: ignore[arg-type]  # a ValueInfoProto
+        return importer.const(np.zeros((0, *type.shape), type.dtype.numpy), "nothing")
+    axis = axis + parts[0].rank + 1 if axis < 0 else axis
+    pieces = [unsqueeze(x, [axis]) for x in parts]
+    return concat(pieces, axis) if len(pieces) > 1 else pieces[0]
