@@ -1,0 +1,67 @@
+"""Generated libraries under test: written into a folder, compiled there, and called in this process."""
+
+import ctypes
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from support.tools import require
+
+from edgekit.codegen.literal import restored, stored
+from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.ir import Array
+
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+C = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
+
+
+def written(programs: Sequence[Program], folder: Path, optimize: Optimize) -> list[str]:
+    """Write libraries, whose names must differ, into one folder; the names of what is to compile. They share
+    kernels."""
+    names: dict[str, None] = {}
+    for program in programs:
+        files = render(program, optimize)
+        write(files, folder)
+        names |= dict.fromkeys(sources(files, optimize))
+    return [*names]
+
+
+def compiled(folder: Path, compiler: str, *arguments: str) -> None:
+    """Run a compiler in a folder; what it complains about fails the test."""
+    command = [require(compiler), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, f"{compiler} {' '.join(arguments)}\n{done.stderr[:4000]}"
+
+
+class Library:
+    """Programs in one shared object."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        folder: Path,
+        optimize: Optimize = "speed",
+        flags: Sequence[str] = (),
+    ) -> None:
+        names = written(programs, folder, optimize)
+        compiled(folder, "gcc", *C, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
+        self._library = ctypes.CDLL(str(folder / "library.so"))
+
+    def run(self, program: Program, inputs: Mapping[str, Array], arena: Array) -> dict[str, Array]:
+        """The outputs. `arena` may be larger than it must; its bytes stay as the program leaves them."""
+        ins = [np.ascontiguousarray(stored(inputs[port.name])) for port in program.inputs]
+        outs = [stored(np.zeros(port.type.shape, port.type.dtype.numpy)) for port in program.outputs]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*ins, *outs, arena)]
+        getattr(self._library, f"{program.name}_run")(*pointers)
+        ports = zip(program.outputs, outs, strict=True)
+        return {port.name: restored(out, port.type.dtype) for port, out in ports}
+
+
+def memory(size: int, fill: int, align: int = 64) -> Array:
+    """So many bytes of one value, at an aligned address."""
+    room = np.full(size + align, fill, np.uint8)
+    start = -room.ctypes.data % align
+    return room[start : start + size]
