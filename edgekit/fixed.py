@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Quant
 
 Int = Array  # of int64
@@ -40,10 +41,13 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
 
 
 # Rule E
+LEAST_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their products may leave 32 bits
+
+
 def rule_e(ratio: Array) -> tuple[Int, int]:
     """Multipliers and the common shift for ratios (input scales over output scale), one per channel."""
     ratio = np.asarray(ratio, np.float64)
-    shift = int(np.clip(30 - np.floor(np.log2(ratio.max())), 33, 54))
+    shift = int(np.clip(30 - np.floor(np.log2(ratio.max())), 1, 54))
     multiplier = np.floor(ratio * 2.0**shift + 0.5).astype(np.int64)
     assert (multiplier >= 0).all() and (multiplier < 2**31).all(), f"ratio {ratio.max()} is out of range"
     return multiplier, shift
@@ -78,7 +82,10 @@ def softmax(x: Int, scale: float) -> Int:
 # Rule T
 def quantize_multiplier(ratio: Array | float) -> tuple[Int, Int]:
     """(M, e) with ratio = M / 2^31 * 2^e, as TFLite rounds it."""
-    fraction, exponent = np.frexp(np.asarray(ratio, np.float64))
+    ratio = np.asarray(ratio, np.float64)
+    if not (ratio < 2.0**30).all():
+        raise EdgeKitError("E0209", f"scales are too far apart: one is {ratio.max():g} times the other")
+    fraction, exponent = np.frexp(ratio)
     multiplier = round_half_away(fraction * 2.0**31).astype(np.int64)
     exponent = exponent.astype(np.int64)
     overflow = multiplier == 2**31

@@ -65,7 +65,8 @@ def requantization(
     ratio = np.broadcast_to(fixed.ratio(quant_of(x.type), quant_of(w.type), y), folded.shape)
     if y.rounding == "E":
         multiplier, shift = fixed.rule_e(ratio)
-        exponent, suffix, expr = np.asarray([shift]), "", "ek_requantize_e(acc, m[o], e[0])"
+        suffix = "_wide" * (shift < fixed.LEAST_SHIFT)
+        exponent, expr = np.asarray([shift]), f"ek_requantize_e{suffix}(acc, m[o], e[0])"
     else:
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"

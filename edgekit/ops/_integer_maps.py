@@ -111,7 +111,8 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     ratio = _product_ratio(types, y.type)
     if out.rounding == "E":
         multiplier, exponent = fixed.rule_e(ratio)
-        name, expr = "mul_s8", "ek_requantize_e(acc, p->multiplier, p->exponent)"
+        wide = "_wide" * (exponent < fixed.LEAST_SHIFT)
+        name, expr = f"mul_s8{wide}", f"ek_requantize_e{wide}(acc, p->multiplier, p->exponent)"
     else:
         multiplier, exponents = fixed.quantize_multiplier(ratio)
         exponent = int(exponents[0])

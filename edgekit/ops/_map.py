@@ -71,7 +71,8 @@ class Map(Op):
             raise TypeError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
         # Numbers beside a quantized tensor (a slope, say) are reals: its table of results knows them.
         dtypes = [t.dtype for t in ins if ins[0].quant is None or t.rank or not t.dtype.is_float]
-        self.formula(*dtypes)
+        if ins[0].quant is None or len(dtypes) > 1:
+            self.formula(*dtypes)
         quant = ins[0].quant if self.moves else None
         return (Type(self.result(*dtypes), shape, quant),)
 

@@ -106,8 +106,7 @@ class Pool2d(Op):
             return []
         kind = "max" if self.kind == "max" else "sum"
         if self.kind == "mean" and x.type.quant is not None:
-            params = image_params(x.type, y.type, self.window)
-            return [Call("avgpool2d_s8", {}, (x, y), params, label="avgpool2d_s8_tfl")]
+            return [self._integer_mean(x, y)]
         params = image_params(x.type, y.type, self.window) | {"start": identity(kind, dtype)}
         if self.kind == "mean":
             names = ("counted_top", "counted_left", "counted_bottom", "counted_right")
@@ -122,6 +121,24 @@ class Pool2d(Op):
                 expr=formula(kind, dtype),
             )
         ]
+
+    def _integer_mean(self, x: Arg, y: Arg) -> Call:
+        """The kernel call of a mean on quantized tensors."""
+        params = image_params(x.type, y.type, self.window)
+        out = quant_of(y.type)
+        if out.rounding != "E":
+            return Call("avgpool2d_s8", {}, (x, y), params, label="avgpool2d_s8_tfl")
+        cells = np.unique(self.counts(x.type.shape[1], x.type.shape[2]))
+        assert len(cells) == 1, "has_integers lets no other means pass"
+        in_quant = quant_of(x.type)
+        ratio = fixed.ratio(in_quant, Quant((1.0,), (0,)), out) / cells[0]
+        multiplier, exponent = fixed.rule_e(ratio)
+        low, high = fixed.int_range(y.type.dtype)
+        params |= {"x_zero": in_quant.zero[0], "multiplier": int(multiplier[0]), "exponent": exponent}
+        params |= {"zero": out.zero[0], "lo": low, "hi": high}
+        wide = "_wide" * (exponent < fixed.LEAST_SHIFT)
+        expr = f"ek_requantize_e{wide}(acc, p->multiplier, p->exponent)"
+        return Call("meanpool2d_s8", {}, (x, y), params, label=f"meanpool2d_s8{wide}", expr=expr)
 
     def padded(self, pads: Pads) -> Op | None:
         """Zeros do not change a sum; a mean counts them."""

@@ -11,6 +11,13 @@ static inline int32_t ek_requantize_e(int32_t acc, int32_t m, int32_t shift)
     return (int32_t)(((int64_t)acc * m + ((int64_t)1 << (shift - 1))) >> shift);
 }
 
+/* Rule E for ratios of 1/4 and more, 1 <= shift <= 32: what leaves 30 bits is far outside of int8. */
+static inline int32_t ek_requantize_e_wide(int32_t acc, int32_t m, int32_t shift)
+{
+    const int64_t y = ((int64_t)acc * m + ((int64_t)1 << (shift - 1))) >> shift;
+    return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
+}
+
 /* (a b + 2^30) >> 31, for b >= 0: what TFLite computes as a saturating rounding doubling high product. */
 static inline int32_t ek_high_product(int32_t a, int32_t b)
 {
