@@ -79,6 +79,8 @@ def _hard_gate(edit: Edit, x: str, gate: Node) -> tuple[Op, float, tuple[float, 
     if before is None or not isinstance(before.op, Add) or not edit.used_once(gate.inputs[0]):
         return None
     term, offset = _sum(edit, before)
+    if not term:
+        return None
     inner = _product_of(edit, term)
     shape = (inner.factor, offset, *(number(edit, name) for name in gate.inputs[1:]))
     if inner.names != [x]:

@@ -8,8 +8,10 @@ out is taken only if it moves less than before.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from edgekit.builder import Builder
 from edgekit.ir import Graph, Node
@@ -31,19 +33,18 @@ def transposes(graph: Graph) -> Graph:
 
 def _fewer(graph: Graph) -> Graph:
     """The best of some walks, if it is better than the graph as it is."""
-    moving = [node for node in graph.nodes if moves(graph, node)]
+    moving = [node.outputs[0] for node in graph.nodes if moves(graph, node)]
     if not moving:
         return graph
-    best, best_cost = graph, cost(graph)
+    walk = _Walk(graph, frozenset())
+    best = min((graph, walk.run()), key=cost)
+    # Some may cost more elsewhere than where they were: those are tried at their old place.
+    dear = [name for name in moving if walk.spent[name] > graph.type(name).size]
     pinned: frozenset[str] = frozenset()
-    for trial in ("", *(node.outputs[0] for node in moving[:_MAX_TRIALS])):
-        pins = pinned | {trial}
-        after = _Walk(graph, pins).run()
-        after_cost = cost(after)
-        if after_cost < best_cost:
-            best, best_cost, pinned = after, after_cost, pins
-        if best_cost[0] == 0 or not _inner(best):
-            break
+    for name in dear[:_MAX_TRIALS]:
+        after = _Walk(graph, pinned | {name}).run()
+        if cost(after) < cost(best):
+            best, pinned = after, pinned | {name}
     return best
 
 
@@ -70,20 +71,13 @@ def moves(graph: Graph, node: Node) -> bool:
     return isinstance(op, Transpose) and not moves_nothing(shape, op.perm)
 
 
-def _inner(graph: Graph) -> bool:
-    """Is there a transpose which is not at an input or output of the graph?"""
-    return any(
-        moves(graph, node) and node.inputs[0] not in graph.inputs and node.outputs[0] not in graph.outputs
-        for node in graph.nodes
-    )
-
-
 @dataclass(frozen=True)
 class _Form:
     """Where a value is found: in the tensor `name`, in a layout."""
 
     name: str
     layout: Layout
+    put_off: frozenset[str] = frozenset()  # the transposes that made this layout
 
 
 @dataclass
@@ -96,10 +90,13 @@ class _Walk:
     forms: dict[str, _Form] = field(default_factory=dict)
     # What was moved already, by name and `_Hop.move`.
     moved: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)
+    # Elements moved in the end because a transpose was put off.
+    spent: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> Graph:
         """The graph with its transposes put off."""
         graph = self.graph
+        self.builder = Builder(given=sum(data.nbytes for _, data in graph.constants()))
         for name, value in graph.values.items():
             if name in graph.inputs or name in graph.outputs or value.data is not None:
                 self.builder.values[name] = value  # these names are taken
@@ -116,11 +113,12 @@ class _Walk:
         layouts = [form.layout for form in forms]
         match node.op:
             case Transpose(perm):
-                return [_Form(forms[0].name, layouts[0].transposed(perm))]
+                put_off = forms[0].put_off | {node.outputs[0]}
+                return [_Form(forms[0].name, layouts[0].transposed(perm), put_off)]
             case Reshape(shape):
                 layout = layouts[0].reshaped(shape)
                 form = forms[0] if layout else self.in_order(forms[0])
-                return [_Form(form.name, layout or plain(shape))]
+                return [_Form(form.name, layout or plain(shape), form.put_off)]
         ways = [way for at, x in enumerate(layouts) if not x.is_plain and (way := node.op.moved(at, layouts))]
         results = (plain(self.graph.type(name).shape) for name in node.outputs)
         ways.append(stored(node.op, (plain(x.value_shape) for x in layouts), results))
@@ -128,7 +126,11 @@ class _Walk:
         operands = [self.arranged(form, want) for form, want in zip(forms, best.ins, strict=True)]
         quant = self.graph.type(node.outputs[0]).quant
         names = self.builder.add(best.op, *operands, names=node.outputs, quant=quant)
-        return [_Form(name, layout) for name, layout in zip(names, best.outs, strict=True)]
+        put_off = frozenset[str]().union(*(form.put_off for form in forms))
+        return [
+            _Form(name, layout, frozenset() if layout.is_plain else put_off)
+            for name, layout in zip(names, best.outs, strict=True)
+        ]
 
     def price(self, forms: Sequence[_Form], way: Moved) -> int:
         """Elements to move before an operator has what it wants."""
@@ -147,6 +149,7 @@ class _Walk:
             key = (name, hop.move)
             if key not in self.moved:
                 self.moved[key] = self.builder.one(Transpose(hop.perm), self.reshaped(name, hop.shape))
+                self.spent.update(dict.fromkeys(form.put_off, self.builder.type(name).size))
             name = self.moved[key]
         return self.reshaped(name, want.shape)
 
@@ -189,10 +192,11 @@ class _Hop:
     move: tuple[Shape, tuple[int, ...]]
 
 
-def _hops(have: Layout, want: Layout) -> list[_Hop]:
+@lru_cache(maxsize=10_000)  # walks ask the same again and again
+def _hops(have: Layout, want: Layout) -> tuple[_Hop, ...]:
     """The transposes, mostly none or one, that bring a value into another layout."""
-    if 0 in have.shape:
-        return []
+    if have == want or 0 in have.shape:
+        return ()
     split = common_split(have, want)
     if split is None:  # by way of the value in order, which splits as everybody needs it
         middle = plain(have.value_shape)
@@ -200,8 +204,8 @@ def _hops(have: Layout, want: Layout) -> list[_Hop]:
     shape, perm = split[0].shape, permutation(*split)
     move = folded(shape, perm)
     if not move[1]:
-        return []
+        return ()
     # Of the dimensions that people know where those do, else of those that move.
     sizes = [[[x.shape[d] for d in group] for group in x.dims] for x in (have, want)]
     whole = (have.shape, permutation(have, want)) if sizes[0] == sizes[1] else move
-    return [_Hop(*whole, move)]
+    return (_Hop(*whole, move),)
