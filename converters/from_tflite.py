@@ -7,28 +7,24 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
-from math import inf, prod
 from pathlib import Path
 
 import numpy as np
 
+from edgekit import fixed
 from edgekit.builder import Builder, absurd
 from edgekit.converters import tflite_ops
+from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root
+from edgekit.converters.tflite_layer import Layer, labelled
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph, Quant, Source, Type, Value
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Clip
+from edgekit.ir import Array, DType, Graph, Quant, Source, Type, Value
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
-
-# The fused activations of the schema: NONE, RELU, RELU_N1_TO_1, RELU6.
-ACTIVATIONS = {0: (-inf, inf), 1: (0.0, inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -57,43 +53,6 @@ def handlers() -> Mapping[str, Handler]:
                 assert key not in found, f"two handlers for {key}"
                 found[key] = value
     return found
-
-
-@dataclass(frozen=True)
-class Layer:
-    """What a handler sees of one operator: its options, and the types that the file gives the results."""
-
-    name: str
-    options: Table
-    outs: tuple[Type, ...]
-
-    @property
-    def quant(self) -> Quant | None:
-        return self.outs[0].quant
-
-    def apply(self, op: Op, x: Tensor, *others: Tensor) -> Tensor:
-        """op(x, ...) with the quantization that the file gives the first result."""
-        (name,) = x.builder.add(op, x.name, *(t.name for t in others), quant=self.quant)
-        return Tensor(x.builder, name)
-
-    def clamp(self, activation: int) -> tuple[float, float]:
-        """The bounds of a fused activation."""
-        if activation not in ACTIVATIONS:
-            raise EdgeKitError("E0203", f"fused activation {activation} is not supported")
-        return ACTIVATIONS[activation]
-
-    def activated(self, y: Tensor, activation: int) -> Tensor:
-        """y, clamped; quantized bounds are integers of y's own scale."""
-        low, high = self.clamp(activation)
-        if (low, high) == (-inf, inf):
-            return y
-        quant = y.type.quant
-        if quant is None:
-            return y.clip(low, high)
-        from edgekit import fixed
-
-        bounds = fixed.bounds(low, high, y.dtype, quant)
-        return y.apply(Clip(), *(y.like(b) for b in bounds))
 
 
 class Importer:
@@ -132,7 +91,8 @@ class Importer:
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
             self._import(op, kind, f"{kind.lower()}_{number}", scope)
         outputs = [self._output(i, scope) for i in self._indices(self.subgraph, 2)]
-        return self.builder.graph(name, inputs, outputs, source)
+        layers = {self._name(i): tensor for i, tensor in scope.items()}
+        return named_graph(self.builder, name, inputs, outputs, layers, source)
 
     def _code(self, op: Table) -> str:
         index = op.integer(0, "I")
@@ -165,9 +125,12 @@ class Importer:
             raise EdgeKitError("E0302", f"input {self._name(i)} has a dynamic shape [{text}]", where)
         if any(d < 0 for d in shape) or absurd(shape):
             raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", where)
-        return Type(TYPES[code], shape, self._quant(tensor.table(4), shape, where))
+        dtype = TYPES[code]
+        quant = self._quant(tensor.table(4), dtype, shape, where) if dtype.is_integer else None
+        # The scale of a bias is s_x s_w by definition: it says nothing.
+        return Type(dtype, shape, quant if dtype.bytes < 4 else None)
 
-    def _quant(self, table: Table | None, shape: tuple[int, ...], where: str) -> Quant | None:
+    def _quant(self, table: Table | None, dtype: DType, shape: tuple[int, ...], where: str) -> Quant | None:
         if table is None:
             return None
         scales, zeros = table.array(2, "<f4"), table.array(3, "<i8")
@@ -177,6 +140,9 @@ class Importer:
             raise EdgeKitError("E0401", f"{scales.size} scales but {zeros.size} zero points", where)
         if not (np.isfinite(scales) & (scales > 0)).all():
             raise EdgeKitError("E0401", f"scale {scales.min()} is not positive and finite", where)
+        least, most = fixed.int_range(dtype)
+        if any(not least <= z <= most for z in zeros.tolist()):
+            raise EdgeKitError("E0401", f"a zero point is outside of {least} to {most}", where)
         axis = table.integer(6) if scales.size > 1 else None
         if axis is not None and not (0 <= axis < len(shape) and shape[axis] == scales.size):
             raise EdgeKitError(
@@ -202,6 +168,8 @@ class Importer:
             raise EdgeKitError("E0401", f"buffer {index} does not exist")
         raw = self.buffers[index].array(0, "u1")
         where = f"tensor {self._name(i)}"
+        if not raw.size and self.tensors[i].integer(5, "b"):
+            return np.zeros(type.shape, type.dtype.numpy)  # a state: one call starts from nothing
         if not raw.size and type.size:
             raise EdgeKitError("E0401", "nothing computes this tensor", where)
         if raw.size != type.bytes:
@@ -224,49 +192,20 @@ class Importer:
             raise EdgeKitError(
                 "E0403", f"{kind}: {error}", f"node {name}", "is the model well formed?"
             ) from error
-        scope.update(zip(results, [made] if isinstance(made, Tensor) else made, strict=False))
+        tensors = [made] if isinstance(made, Tensor) else made
+        for i, type, tensor in zip(results, layer.outs, tensors, strict=False):
+            if tensor.dtype is not type.dtype:
+                message = f"{kind} computes {tensor.type}, the file says {type}"
+                raise EdgeKitError(
+                    "E0204", message, f"node {name}", "its operands have types that do not fit"
+                )
+            scope[i] = labelled(tensor, type.quant)
 
-    def _output(self, i: int, scope: dict[int, Tensor]) -> str:
+    def _output(self, i: int, scope: dict[int, Tensor]) -> tuple[str, Tensor]:
         tensor = self._tensor(i, scope)
-        assert tensor is not None
-        return tensor.name
-
-
-def dequantized(x: Tensor) -> Tensor:
-    """Constant weights as floats: float models may store theirs as int8."""
-    quant, data = x.type.quant, x.data
-    if quant is None or data is None:
-        return x
-    shape = [1] * x.rank
-    if quant.axis is not None:
-        shape[quant.axis] = -1
-    scale = np.asarray(quant.scale, np.float32).reshape(shape)
-    zero = np.asarray(quant.zero, np.float32).reshape(shape)
-    return x.new((data.astype(np.float32) - zero) * scale)
-
-
-def moved_axis(x: Tensor, *perm: int) -> Tensor:
-    """Constant weights with their dimensions in another order, channel scales included."""
-    data, quant = x.data, x.type.quant
-    if data is None:
-        return x.transpose(*perm)
-    if quant is not None and quant.axis is not None:
-        quant = replace(quant, axis=perm.index(quant.axis))
-    name = x.builder.fresh(x.name)
-    array = np.ascontiguousarray(data.transpose(perm))
-    x.builder.values[name] = Value(Type(x.dtype, array.shape, quant), array)
-    return Tensor(x.builder, name)
-
-
-def bias_or_zeros(x: Tensor, bias: Tensor | None, outputs: int) -> Tensor:
-    """The bias; zeros in the type that sums have where the layer has none."""
-    if bias is not None:
-        return bias
-    return x.new(np.zeros(outputs, np.int32 if x.dtype.is_integer else x.dtype.numpy))
-
-
-def elements(shape: Sequence[int]) -> int:
-    return prod(shape)
+        if tensor is None:
+            raise EdgeKitError("E0401", "an output of the graph is left out")
+        return self._name(i), tensor
 
 
 def _operator_name(code: Table) -> str:

@@ -1,7 +1,8 @@
 """Scales to integers: the requantization rules and the rounding of the integer specification, in numpy.
 
-Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models (they differ in
-fully connected layers only). The C twin is runtime_c/include/edgekit/fixed.h; nothing else turns scales into integers.
+Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models (they differ
+in fully connected layers only). The C twin is runtime_c/include/edgekit/fixed.h; nothing else turns scales
+into integers.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def rule_e(ratio: Array) -> tuple[Int, int]:
     ratio = np.asarray(ratio, np.float64)
     shift = int(np.clip(30 - np.floor(np.log2(ratio.max())), 1, 54))
     multiplier = np.floor(ratio * 2.0**shift + 0.5).astype(np.int64)
-    assert (multiplier >= 0).all() and (multiplier < 2**31).all(), f"ratio {ratio.max()} is out of range"
+    assert multiplier.min() >= 0, f"ratio {ratio.min()} is out of range"
+    assert multiplier.max() < 2**31, f"ratio {ratio.max()} is out of range"
     return multiplier, shift
 
 
@@ -68,7 +70,7 @@ def softmax_table(scale: float) -> Int:
 
 
 def softmax(x: Int, scale: float) -> Int:
-    """Rows of int8 to int8 with scale 1/256 and zero point -128, in 32 bits without sign: one division a row."""
+    """Rows of int8 to int8 of scale 1/256, zero point -128, in 32 bits without sign: one division a row."""
     e = softmax_table(scale)[x.max(axis=-1, keepdims=True) - x]
     total = e.sum(axis=-1, keepdims=True)
     k = np.maximum(0, np.frexp(total.astype(np.float64))[1].astype(np.int64) - 16)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp
+from collections.abc import Callable
+from math import erfc, exp
 
 import numpy as np
 
-from edgekit.fixed import Int, quantize_multiplier, rdbpot, srdhm
+from edgekit.errors import EdgeKitError
+from edgekit.fixed import Int, mbqm, quantize_multiplier, rdbpot, round_half_away, srdhm
+from edgekit.ir import Array, Quant
 
 _ONE = 2**31 - 1
 
@@ -93,3 +96,159 @@ def tanh(x: Int) -> Int:
     e = exp_of_negative(-np.abs(x), 26)
     ratio = _saturating_left(_newton((e + _ONE + 1) >> 1) - (1 << 29), 2)
     return np.where(x == 0, 0, np.where(x > 0, ratio, -ratio))
+
+
+# Tables: what functions of int8 give for -128 to 127
+
+
+def _codes(x: Quant) -> Int:
+    return np.arange(-128, 128, dtype=np.int64) - x.zero[0]
+
+
+def rescaled(x: Quant, y: Quant, ratio: float | np.float64) -> Int:
+    """x in the scale of y."""
+    return _clamped(mbqm(_codes(x), *quantize_multiplier(ratio)) + y.zero[0])
+
+
+def leaky_relu(x: Quant, y: Quant, alpha: float) -> Int:
+    """x for x >= 0, else alpha x."""
+    identity = np.float32(x.scale[0]) / np.float32(y.scale[0])
+    slope = np.float32(x.scale[0]) * np.float32(alpha) / np.float32(y.scale[0])
+    d = _codes(x)
+    above, below = (mbqm(d, *quantize_multiplier(float(r))) for r in (identity, abs(slope)))
+    return _clamped(np.where(d >= 0, above, below if slope >= 0 else -below) + y.zero[0])
+
+
+def magnitude(x: Quant, y: Quant) -> Int:
+    """|x|"""
+    ratio = float(np.float32(x.scale[0]) / np.float32(y.scale[0]))
+    d = np.abs(_codes(x))
+    return _clamped((d if ratio == 1 else mbqm(d, *quantize_multiplier(ratio))) + y.zero[0])
+
+
+def _by_input_in_q4(x: Quant, function: Callable[[Int], Int], bits: int, offset: int) -> Int:
+    """A function of Q4.27, saturated beyond +-16, whose Q0.31 result loses that many bits."""
+    multiplier, left = quantize_multiplier(float(np.float32(x.scale[0])) * 2.0**27)
+    radius = int(np.floor(15.0 * 2.0**27 / 2.0 ** int(left)))
+    d = _codes(x)
+    inside = np.abs(d) < radius
+    y = rdbpot(function(mbqm(np.where(inside, d, 0), multiplier, left)), bits) - offset
+    return np.where(inside, _clamped(y), np.where(d < 0, -128, 127))
+
+
+def logistic_table(x: Quant) -> Int:
+    """1 / (1 + exp(-x)), with scale 1/256 and zero point -128."""
+    return _by_input_in_q4(x, logistic, 23, 128)
+
+
+def tanh_table(x: Quant) -> Int:
+    """tanh(x), with scale 1/128 and zero point 0."""
+    return _by_input_in_q4(x, tanh, 24, 0)
+
+
+def _by_floats(x: Quant, y: Quant, function: Callable[[Array], Array]) -> Int:
+    """In float32, halves away from zero."""
+    real = np.float32(x.scale[0]) * _codes(x).astype(np.float32)
+    with np.errstate(all="ignore"):
+        scaled = function(real).astype(np.float32) * (np.float32(1) / np.float32(y.scale[0]))
+    return _clamped(round_half_away(np.clip(scaled.astype(np.float64), -1e9, 1e9)) + y.zero[0])
+
+
+def elu(x: Quant, y: Quant) -> Int:
+    return _by_floats(x, y, lambda v: np.where(v < 0, np.expm1(v), v))
+
+
+def exp_table(x: Quant, y: Quant) -> Int:
+    return _by_floats(x, y, np.exp)
+
+
+def log_table(x: Quant, y: Quant) -> Int:
+    """What is not positive gives the least number that y holds."""
+    least = np.float32(y.scale[0]) * np.float32(-128 - y.zero[0])
+    return _by_floats(x, y, lambda v: np.where(v > 0, np.log(v), least))
+
+
+def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
+    """x (1 + erf(x / sqrt 2)) / 2, or its approximation by a tanh."""
+
+    def real(v: Array) -> Array:
+        if approximate:
+            inner = np.float32((2 / np.pi) ** 0.5) * (v + np.float32(0.044715) * v * v * v)
+            return np.float32(0.5) * v * (np.float32(1) + np.tanh(inner))
+        tails = [erfc(-float(u) * 0.5**0.5) for u in v]
+        return v * np.float32(0.5) * np.asarray(tails, np.float32)
+
+    return _by_floats(x, y, real)
+
+
+def inverse_square_root(value: int) -> tuple[int, int]:
+    """(m, e) with 1 / sqrt(value) = m / 2^31 2^e for value >= 0; that of 0 is that of 1."""
+    if value <= 1:
+        return _ONE, 0
+    shift = 11
+    while value >= 1 << 29:
+        value //= 4
+        shift += 1
+    pairs = (32 - value.bit_length() - 1) // 2 - 1
+    shift -= pairs
+    half_input = rdbpot((value << (2 * pairs)) >> 1, 1)
+    x: Int = np.int64(1 << 28)  # Q3.28
+    for _ in range(5):
+        cube = _saturating_left(srdhm(srdhm(x, x), x), 6)
+        x = _saturating_left(srdhm((1 << 28) + (1 << 27), x) - srdhm(half_input, cube), 3)
+    root = int(srdhm(x, 1518500250))  # sqrt(2) / 2
+    return (root << -shift, 0) if shift < 0 else (root, -shift)
+
+
+def rsqrt(x: Quant, y: Quant) -> Int:
+    """1 / sqrt(x); the most that y holds for 0, and for negative numbers, which TFLite refuses as they come."""
+    multiplier, exponent = quantize_multiplier(
+        float(1.0 / (np.sqrt(np.float32(x.scale[0])) * np.float32(y.scale[0])))
+    )
+    results = np.full(256, 127, np.int64)
+    for i, d in enumerate(_codes(x).tolist()):
+        if d > 0:
+            m, e = inverse_square_root(d)
+            data = mbqm(np.int64(1), m, e + 20)
+            results[i] = mbqm(data, multiplier, exponent - 20) + y.zero[0]
+    return _clamped(results)
+
+
+def hard_swish(x: Quant, y: Quant) -> Int:
+    """x clamp(x / 6 + 1 / 2, 0, 1) in 16 bits."""
+    hires = np.float32(1 / 128) * np.float32(x.scale[0])
+    multiplier, exponent = _in_16_bits(float(hires / np.float32(y.scale[0])))
+    reluish_multiplier, reluish_exponent = _in_16_bits(float(hires / np.float32(3 / 32768)))
+    value = _codes(x) << 7
+    preshift = _srdhm_16(value, multiplier)
+    reluish = value
+    if reluish_exponent > 0:
+        reluish = (reluish << (reluish_exponent - 1)).clip(-(2**15), 2**15 - 1)
+    reluish = _srdhm_16(reluish, reluish_multiplier)
+    if reluish_exponent > 0:
+        reluish = (reluish << 1).clip(-(2**15), 2**15 - 1)
+    if reluish_exponent < 0:
+        reluish = rdbpot(reluish, -reluish_exponent)
+    reluish = (reluish + (1 << 15)) >> 1
+    product = reluish * preshift
+    high = np.where(product >= 0, product >> 15, -((-product) >> 15)).clip(-(2**15), 2**15 - 1)
+    if exponent > 0:
+        raise EdgeKitError("E0209", f"HARD_SWISH from scale {x.scale[0]} to {y.scale[0]} is not supported")
+    return _clamped(rdbpot(high, -exponent) + y.zero[0])
+
+
+def _in_16_bits(ratio: float) -> tuple[int, int]:
+    multiplier, exponent = (int(v) for v in quantize_multiplier(ratio))
+    return (multiplier + (1 << 15)) >> 16 if multiplier < 2**31 - 1 - (1 << 15) else 2**15 - 1, exponent
+
+
+def _srdhm_16(a: Int, b: int) -> Int:
+    """The doubling high product of 16 bits, rounded."""
+    product = a * b
+    total = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    high = np.where(total >= 0, total >> 15, -((-total) >> 15))
+    return np.where((a == -(2**15)) & (b == -(2**15)), 2**15 - 1, high)
+
+
+def _clamped(y: Int) -> Int:
+    return np.asarray(y).astype(np.int64).clip(-128, 127)

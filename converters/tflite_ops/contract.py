@@ -1,15 +1,30 @@
-"""Convolutions and fully connected layers."""
+"""Convolutions, fully connected layers and matrix products."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.converters.from_tflite import Layer, bias_or_zeros, dequantized, moved_axis
+import numpy as np
+
+from edgekit.converters.compose import matmul
+from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
-from edgekit.ir import Value
+from edgekit.converters.tflite_layer import (
+    Layer,
+    bias_or_zeros,
+    centred,
+    channel_scales,
+    dequantized,
+    moved_axis,
+    single,
+)
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.reshape import Reshape
 
 
@@ -19,20 +34,62 @@ def same_pads(
     """Padding SAME: as many results as the stride leaves, the odd cell after."""
     before, after = [], []
     for n, k, s, d in zip(size, kernel, strides, dilations, strict=True):
+        if s < 1:
+            raise EdgeKitError("E0401", f"a stride of {s} makes no sense")
         total = max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
         before.append(total // 2)
         after.append(total - total // 2)
     return before[0], before[1], after[0], after[1]
 
 
-def _operands(x: Tensor, w: Tensor, b: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Weights and bias as the layer computes with them. The bias' scale is s_x s_w by definition: it says nothing."""
-    if not x.dtype.is_integer:
+def is_fused(x: Tensor, w: Tensor) -> bool:
+    """Is there a kernel for these operands: int8, with constant weights around zero?"""
+    quant = w.type.quant
+    symmetric = quant is not None and not any(quant.zero)
+    return x.dtype is DType.S8 and w.dtype is DType.S8 and w.data is not None and symmetric
+
+
+def _ratio(layer: Layer, x: Tensor, w: Tensor) -> Array:
+    if w.type.quant is None:
+        raise EdgeKitError("E0401", f"the weights {w.type} of a quantized layer have no scale")
+    ratio: Array = single(layer.quant_of(x)) * channel_scales(w.type.quant) / single(layer.out_quant)
+    return ratio if ratio.size > 1 else ratio.reshape(())
+
+
+def _sum_type(x: Tensor, b: Tensor | None) -> DType:
+    """Sums of two bytes have 64 bits, unless the bias says otherwise."""
+    if x.dtype is DType.S16:
+        return DType.S64 if b is None else b.dtype
+    return DType.S32
+
+
+def _channels_first(layer: Layer, w: Tensor) -> None:
+    if w.type.quant is not None and w.type.quant.axis not in (None, 0):
+        raise EdgeKitError("E0401", f"the scales of weights {w.type} lie along axis {w.type.quant.axis}")
+
+
+def _layer(
+    layer: Layer, x: Tensor, w: Tensor, b: Tensor | None, op: Conv2d | Dense, activation: int
+) -> Tensor:
+    """A convolution or a fully connected layer: floats, int8 by its own kernel, all else from plain integers."""
+    low, high = layer.clamp(activation)
+    if x.dtype.is_float:
         w = dequantized(w)
-        return w, dequantized(b) if b is not None else bias_or_zeros(x, None, w.shape[0])
-    b = bias_or_zeros(x, b, w.shape[0])
-    b.builder.values[b.name] = Value(replace(b.type, quant=None), b.data)
-    return w, b
+        b = dequantized(b) if b is not None else bias_or_zeros(x, None, w.shape[0])
+        return x.apply(replace(op, lo=low, hi=high), w, b)
+    _channels_first(layer, w)
+    ratio = _ratio(layer, x, w)
+    if is_fused(x, w) and (b is None or b.data is not None) and layer.outs[0].dtype is DType.S8:
+        bounded = replace(op, lo=low, hi=high)
+        return layer.apply(bounded, x, w, bias_or_zeros(x, b, w.shape[0]))
+    wide = _sum_type(x, b)
+    bias = x.new(np.zeros(w.shape[0], wide.numpy)) if b is None else cast(b, wide)
+    left, right = centred(x, wide), centred(w, wide)
+    if isinstance(op, Dense):
+        sums = left.apply(MatMul((), (1, 0)), right) + bias
+    else:
+        sums = left.apply(op, right, bias)
+    return layer.rescaled(sums, ratio, activation, once=isinstance(op, Dense) and w.type.quant is not None)
 
 
 def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
@@ -41,10 +98,8 @@ def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tens
     dilations = (o.integer(5, default=1), o.integer(4, default=1))
     same = o.integer(0, "b") == 0
     pads = same_pads(x.shape[1:3], w.shape[1:3], strides, dilations) if same else (0, 0, 0, 0)
-    w, b = _operands(x, w, b)
     groups = x.shape[3] // w.shape[3]
-    op = Conv2d(strides, pads, dilations, groups, *layer.clamp(o.integer(3, "b")))
-    return layer.apply(op, x, w, b)
+    return _layer(layer, x, w, b, Conv2d(strides, pads, dilations, groups), o.integer(3, "b"))
 
 
 def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
@@ -53,13 +108,57 @@ def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = Non
     dilations = (o.integer(6, default=1), o.integer(5, default=1))
     same = o.integer(0, "b") == 0
     pads = same_pads(x.shape[1:3], w.shape[1:3], strides, dilations) if same else (0, 0, 0, 0)
-    w, b = _operands(x, moved_axis(w, 3, 1, 2, 0), b)
-    op = Conv2d(strides, pads, dilations, x.shape[3], *layer.clamp(o.integer(4, "b")))
-    return layer.apply(op, x, w, b)
+    op = Conv2d(strides, pads, dilations, x.shape[3])
+    return _layer(layer, x, moved_axis(w, 3, 1, 2, 0), b, op, o.integer(4, "b"))
 
 
 def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-    w, b = _operands(x, w, b)
+    o = layer.options
+    if o.integer(1, "b"):
+        raise EdgeKitError("E0203", "FULLY_CONNECTED with shuffled weights is not supported")
     rows = x.apply(Reshape((x.type.size // w.shape[1], w.shape[1]))) if x.rank != 2 else x
-    y = layer.apply(Dense(*layer.clamp(layer.options.integer(0, "b"))), rows, w, b)
-    return y.reshape(*layer.outs[0].shape)
+    y = _layer(layer, rows, w, b, Dense(), o.integer(0, "b"))
+    return y.reshape(*x.shape[:-1], w.shape[0]) if o.integer(2, "b") else y
+
+
+def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
+    o = layer.options
+    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    size = to.ints("the size of TRANSPOSE_CONV")
+    if len(size) != 4 or x.rank != 4 or w.rank != 4:
+        raise EdgeKitError("E0401", f"TRANSPOSE_CONV of {x.type} with {w.type} to {list(size)}")
+    same = o.integer(0, "b") == 0
+    top, left = same_pads(size[1:3], w.shape[1:3], strides)[:2] if same else (0, 0)
+    op = ConvTranspose2d((size[1], size[2]), strides, (top, left))
+    activation = o.integer(3, "b")
+    if x.dtype.is_float:
+        low, high = layer.clamp(activation)
+        w = dequantized(w)
+        return x.apply(replace(op, lo=low, hi=high), w, bias_or_zeros(x, b, w.shape[0]))
+    _channels_first(layer, w)
+    wide = _sum_type(x, b)
+    bias = x.new(np.zeros(w.shape[0], wide.numpy)) if b is None else cast(b, wide)
+    sums = centred(x, wide).apply(op, centred(w, wide), bias)
+    return layer.rescaled(sums, _ratio(layer, x, w), activation)
+
+
+def BATCH_MATMUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+    left, right = (bool(layer.options.integer(i, "b")) for i in (0, 1))
+    if a.rank < 2 or b.rank < 2:
+        raise EdgeKitError("E0401", f"BATCH_MATMUL of {a.type} and {b.type}")
+    if a.dtype.is_float:
+        b = dequantized(b)
+        return matmul(_transposed(a, left), _transposed(b, right))
+    ratio = single(layer.quant_of(a)) * single(layer.quant_of(b)) / single(layer.out_quant)
+    wide = _sum_type(a, None)
+    perms = tuple(_swap(x.rank) if turned else () for x, turned in ((a, left), (b, right)))
+    sums = centred(a, wide).apply(MatMul(*perms), centred(b, wide))
+    return layer.rescaled(sums, ratio)
+
+
+def _swap(rank: int) -> tuple[int, ...]:
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
+def _transposed(x: Tensor, turned: bool) -> Tensor:
+    return x.transpose(*_swap(x.rank)) if turned else x

@@ -89,6 +89,8 @@ class Cast(Unary):
 
 @dataclass(frozen=True)
 class BitCast(Op):
+    """Quantized integers become plain ones, or the other way round: the type of the result says which."""
+
     to: DType
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
@@ -99,6 +101,9 @@ class BitCast(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         return (ins[0].view(self.to.numpy),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return self.eval(*args)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [View(outs[0], ins[0])]

@@ -17,6 +17,7 @@ from edgekit.ops._strided import broadcast, contiguous
 
 @dataclass(frozen=True)
 class Expand(Op):
+    moves = True
     shape: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

@@ -20,6 +20,7 @@ class Gather(Op):
     """y[.., j, ..] = x[.., index[.., j, ..], ..] along an axis. x and the index have the same rank and
     broadcast to each other in all other dimensions."""
 
+    moves = True
     axis: int
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

@@ -19,6 +19,7 @@ from edgekit.ops._strided import contiguous
 class Pad(Op):
     """Operands: x, and the value, of shape []. Cells of border before and after each dimension."""
 
+    moves = True
     before: tuple[int, ...]
     after: tuple[int, ...]
 

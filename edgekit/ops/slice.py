@@ -17,6 +17,7 @@ from edgekit.ops._strided import contiguous, fold
 
 @dataclass(frozen=True)
 class Slice(Op):
+    moves = True
     starts: tuple[int, ...]
     steps: tuple[int, ...]
     shape: tuple[int, ...]  # of the result

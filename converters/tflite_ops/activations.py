@@ -1,0 +1,145 @@
+"""Functions of one tensor: formulas on floats, tables of 256 results on int8, as TFLite's reference computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from edgekit import fixed, fixed_tfl
+from edgekit.converters.compose import log_softmax
+from edgekit.converters.movement import where
+from edgekit.converters.onnx_ops import activations, elementwise
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.tflite_layer import Layer, centred, single, times
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Quant
+from edgekit.ops.logic import Less
+from edgekit.ops.softmax import Softmax
+
+Table = Callable[[Quant, Quant], Array]
+
+
+def _function(
+    layer: Layer, x: Tensor, real: Callable[[Tensor], Tensor], table: Table | None = None
+) -> Tensor:
+    """`real` of floats, `table` of int8."""
+    if x.type.quant is None:
+        return real(x)
+    own, y = layer.quant_of(x), layer.out_quant
+    if table is None or x.dtype is not DType.S8:
+        raise EdgeKitError("E0204", f"this function of {x.type} with a scale is not supported")
+    return layer.table(x, table(own, y))
+
+
+def _clamped(layer: Layer, x: Tensor, activation: int) -> Tensor:
+    if x.type.quant is None:
+        return layer.activated(x, activation)
+    own, y = layer.quant_of(x), layer.out_quant
+    ratio = np.float64(np.float32(own.scale[0]) / np.float32(y.scale[0]))
+    if x.dtype is not DType.S8:
+        return layer.rescaled(centred(x), ratio, activation)
+    low, high = fixed.bounds(*layer.clamp(activation), DType.S8, y)
+    return layer.table(x, fixed_tfl.rescaled(own, y, ratio).clip(low, high))
+
+
+def RELU(layer: Layer, x: Tensor) -> Tensor:
+    return _clamped(layer, x, 1)
+
+
+def RELU_N1_TO_1(layer: Layer, x: Tensor) -> Tensor:
+    return _clamped(layer, x, 2)
+
+
+def RELU6(layer: Layer, x: Tensor) -> Tensor:
+    return _clamped(layer, x, 3)
+
+
+def RELU_0_TO_1(layer: Layer, x: Tensor) -> Tensor:
+    if x.type.quant is not None:
+        raise EdgeKitError("E0204", "RELU_0_TO_1 of quantized tensors is not supported")
+    return x.clip(0, 1)
+
+
+def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
+    alpha = layer.options.number(0, "f")
+    return _function(
+        layer,
+        x,
+        lambda x: activations.LeakyRelu(x, alpha=alpha),
+        lambda own, y: fixed_tfl.leaky_relu(own, y, alpha),
+    )
+
+
+def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
+    if x.type.quant is None:
+        return activations.PRelu(x, slope)
+    own, other, y = layer.quant_of(x), layer.quant_of(slope), layer.out_quant
+    d = centred(x)
+    above = times(d, single(own) / single(y))
+    below = times(d * centred(slope), single(own) * single(other) / single(y))
+    return layer.rescaled(where(d.apply(Less(), 0), below, above), 1.0)
+
+
+def ELU(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, activations.Elu, fixed_tfl.elu)
+
+
+def HARD_SWISH(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, activations.HardSwish, fixed_tfl.hard_swish)
+
+
+def LOGISTIC(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, activations.Sigmoid, lambda own, y: fixed_tfl.logistic_table(own))
+
+
+def TANH(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, activations.Tanh, lambda own, y: fixed_tfl.tanh_table(own))
+
+
+def GELU(layer: Layer, x: Tensor) -> Tensor:
+    approximate = bool(layer.options.integer(0, "b"))
+    return _function(
+        layer,
+        x,
+        lambda x: activations.Gelu(x, approximate="tanh" if approximate else "none"),
+        lambda own, y: fixed_tfl.gelu(own, y, approximate),
+    )
+
+
+def EXP(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, elementwise.Exp, fixed_tfl.exp_table)
+
+
+def LOG(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, elementwise.Log, fixed_tfl.log_table)
+
+
+def RSQRT(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, lambda x: 1 / elementwise.Sqrt(x), fixed_tfl.rsqrt)
+
+
+def ABS(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, elementwise.Abs, fixed_tfl.magnitude)
+
+
+def SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
+    beta = layer.options.number(0, "f")
+    if x.type.quant is None:
+        return (x if beta == 1 else x * beta).apply(Softmax())
+    own, y = layer.quant_of(x), layer.out_quant
+    if x.dtype is not DType.S8 or layer.outs[0].dtype is not DType.S8:
+        raise EdgeKitError("E0204", f"softmax of {x.type} to {layer.outs[0]} is not supported")
+    if (y.scale, y.zero) != ((1 / 256,), (-128,)):
+        raise EdgeKitError("E0401", f"the result of softmax has scale 1/256 and zero point -128, not {y}")
+    if beta == 1:
+        return layer.apply(Softmax(), x)
+    # The product of both, which is all that counts, as float32 does not hold it.
+    scaled = Quant((float(np.float64(np.float32(beta)) * single(own)),), own.zero, None, own.rounding)
+    from edgekit.converters.tflite_layer import labelled
+
+    return layer.apply(Softmax(), labelled(x, scaled))
+
+
+def LOG_SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, lambda x: log_softmax(x, -1))

@@ -1,0 +1,144 @@
+"""Poolings, reductions over dimensions, and normalizations."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from edgekit import fixed
+from edgekit.converters import compose
+from edgekit.converters.movement import cast
+from edgekit.converters.onnx_ops.normalize import LRN
+from edgekit.converters.tensor import Tensor, scalar
+from edgekit.converters.tflite_layer import Layer, centred, labelled, raw, single
+from edgekit.converters.tflite_ops.contract import same_pads
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType
+from edgekit.ops.arithmetic import Sqrt
+from edgekit.ops.cumulative import Cumulative
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.rank import TopK
+from edgekit.ops.rescale import Rescale
+
+
+def AVERAGE_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+    if x.type.quant is not None and x.dtype is not DType.S8:
+        raise EdgeKitError("E0204", f"AVERAGE_POOL_2D of {x.type} with a scale is not supported")
+    return layer.activated(layer.apply(_pool(layer, x, "mean"), x), layer.options.integer(5, "b"))
+
+
+def MAX_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+    y = labelled(raw(x).apply(_pool(layer, x, "max")), x.type.quant)
+    return layer.activated(y, layer.options.integer(5, "b"))
+
+
+def L2_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+    _floats("L2_POOL_2D", x)
+    y = (x * x).apply(_pool(layer, x, "mean")).apply(Sqrt())
+    return layer.activated(y, layer.options.integer(5, "b"))
+
+
+def _pool(layer: Layer, x: Tensor, kind: str) -> Pool2d:
+    o = layer.options
+    size = (o.integer(4, default=1), o.integer(3, default=1))
+    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    pads = same_pads(x.shape[1:3], size, strides) if o.integer(0, "b") == 0 else (0, 0, 0, 0)
+    return Pool2d(kind, size, strides, pads)
+
+
+def _floats(kind: str, x: Tensor) -> None:
+    if x.type.quant is not None:
+        raise EdgeKitError("E0204", f"{kind} of quantized tensors is not supported")
+
+
+def _axes(x: Tensor, axes: Tensor) -> tuple[int, ...]:
+    return tuple(sorted({x.axis(a) for a in axes.ints("the axes of a reduction")}))
+
+
+def _keeps(layer: Layer) -> bool:
+    return bool(layer.options.integer(0, "b"))
+
+
+def _sums(x: Tensor, along: tuple[int, ...], keeps: bool) -> Tensor:
+    return compose.reduce(centred(x), "sum", along, keeps)
+
+
+def MEAN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    along = _axes(x, axes)
+    if x.type.quant is None:
+        return compose.reduce(x, "mean", along, _keeps(layer))
+    count = prod(x.shape[a] for a in along)
+    if count < 1:
+        raise EdgeKitError("E0401", f"there is no mean of nothing in {x.type}")
+    multiplier, exponent = (
+        int(v) for v in fixed.quantize_multiplier(single(layer.quant_of(x)) / single(layer.out_quant))
+    )
+    # The division by the count goes into the multiplier, with as many bits more as there is room.
+    more = min(count.bit_length() - 1, 32, 31 + exponent)
+    multiplier, exponent = (multiplier << more) // count, exponent - more
+    sums = _sums(x, along, _keeps(layer))
+    y = sums.apply(Rescale(), sums.like(multiplier), sums.like(exponent))
+    return _stored(layer, y)
+
+
+def _stored(layer: Layer, y: Tensor) -> Tensor:
+    dtype, zero = layer.outs[0].dtype, layer.out_quant.zero[0]
+    y = y + zero if zero else y
+    return labelled(cast(y.clip(*fixed.int_range(dtype)), dtype), layer.out_quant)
+
+
+def SUM(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    along = _axes(x, axes)
+    if x.type.quant is None:
+        return compose.reduce(x, "sum", along, _keeps(layer))
+    ratio = single(layer.quant_of(x)) / single(layer.out_quant)
+    return layer.rescaled(_sums(x, along, _keeps(layer)), ratio)
+
+
+def REDUCE_MAX(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    return compose.reduce(raw(x), "max", _axes(x, axes), _keeps(layer))
+
+
+def REDUCE_MIN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    return compose.reduce(raw(x), "min", _axes(x, axes), _keeps(layer))
+
+
+def REDUCE_PROD(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    _floats("REDUCE_PROD", x)
+    return compose.reduce(x, "prod", _axes(x, axes), _keeps(layer))
+
+
+def REDUCE_ANY(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    return compose.reduce(x, "max", _axes(x, axes), _keeps(layer))
+
+
+def REDUCE_ALL(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+    return compose.reduce(x, "min", _axes(x, axes), _keeps(layer))
+
+
+def CUMSUM(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:
+    _floats("CUMSUM", x)
+    along = x.axis(int(scalar(axis, "the axis of CUMSUM")))
+    exclusive, backwards = (bool(layer.options.integer(i, "b")) for i in (0, 1))
+    return x.apply(Cumulative("sum", along, exclusive, backwards))
+
+
+def TOPK_V2(layer: Layer, x: Tensor, count: Tensor) -> tuple[Tensor, ...]:
+    best, at = raw(x).apply_all(TopK(x.axis(-1), int(scalar(count, "the k of TOPK_V2"))))
+    return best, cast(at, layer.outs[1].dtype if len(layer.outs) > 1 else DType.S32)
+
+
+def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
+    _floats("L2_NORMALIZATION", x)
+    square = compose.reduce(x * x, "sum", [-1])
+    y = x / square.max(np.float32(1e-6).item()).apply(Sqrt())
+    return layer.activated(y, layer.options.integer(0, "b"))
+
+
+def LOCAL_RESPONSE_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
+    _floats("LOCAL_RESPONSE_NORMALIZATION", x)
+    radius = layer.options.integer(0)
+    bias, alpha, beta = (layer.options.number(i, "f") for i in (1, 2, 3))
+    size = 2 * radius + 1
+    return LRN(x.to_nchw(), size=size, alpha=alpha * size, beta=beta, bias=bias).to_nhwc()
