@@ -1,0 +1,71 @@
+"""Models of one operator with random attributes, in the simulator as ONNX Runtime computes them."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.random_models import FAMILIES, Dice, RandomModel
+from support.tools import require_module
+
+from edgekit import simulate
+from edgekit.converters.from_onnx import convert
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+_MODELS = 60  # a family
+
+
+def onnxruntime_says(model: RandomModel) -> list[Array] | None:
+    """The results; None where ONNX Runtime refuses the model."""
+    ort = require_module("onnxruntime")
+    ort.set_default_logger_severity(4)
+    faults = require_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    try:
+        session = ort.InferenceSession(model.proto.SerializeToString(), providers=["CPUExecutionProvider"])
+        return session.run(None, model.inputs)  # type: ignore[no-any-return]
+    except (
+        faults.Fail,
+        faults.InvalidArgument,
+        faults.InvalidGraph,
+        faults.NotImplemented,
+        faults.RuntimeException,
+    ):
+        return None
+
+
+def converted(model: RandomModel, constants: dict[str, Array]) -> Graph:
+    """The graph; inputs that decide shapes join the constants."""
+    while True:
+        try:
+            graph = simplify(convert(model.proto, constants=constants))
+            verify(graph)
+            return graph
+        except EdgeKitError as error:
+            if not error.inputs:
+                raise
+            constants = constants | {name: model.inputs[name] for name in error.inputs}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+def test_operators_compute_what_onnxruntime_does(family: Callable[[Dice], RandomModel]) -> None:
+    compared = 0
+    for seed in range(_MODELS):
+        dice = Dice(seed)
+        model = family(dice)
+        expected = onnxruntime_says(model)
+        if expected is None:
+            continue
+        others = list(model.inputs)[1:]
+        # Weights are mostly constants, sometimes inputs: different ways through the importer and the passes.
+        graph = converted(model, {name: model.inputs[name] for name in others} if dice.coin() else {})
+        found = simulate.run(graph, {name: model.inputs[name] for name in graph.inputs})
+        for name, wanted in zip(graph.outputs, expected, strict=True):
+            assert found[name].dtype == wanted.dtype, model.what
+            assert found[name].shape == wanted.shape, model.what
+            np.testing.assert_allclose(
+                found[name], wanted, rtol=1e-3, atol=1e-4, err_msg=f"{name} of {model.what}"
+            )
+        compared += 1
+    assert compared > _MODELS // 2
