@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._known import Pairs, channels, together
+from edgekit.ops._known import Known, Pairs, Range, channels, together
 from edgekit.ops._layout import Layout, Moved, plain, stored
 
 
@@ -40,3 +40,11 @@ class Lookup(Op):
 
     def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
         return [together(channels(out)), None]
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        x, table = ins
+        if table.data is None:
+            return None
+        ends = zip(x.lo.astype(np.int64) + 128, x.hi.astype(np.int64) + 129, strict=True)
+        reached = [table.data[first:last] for first, last in ends]
+        return [(np.array([r.min() for r in reached]), np.array([r.max() for r in reached]))]

@@ -12,6 +12,7 @@ from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import quant_of
 from edgekit.ops._integer_maps import rescaled, table_call
+from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, stored
 
 
@@ -59,6 +60,12 @@ class Quantize(Op):
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         return stored(self, [ins[0]], [ins[0]])
 
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return at_corners(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out))]
+
 
 @dataclass(frozen=True)
 class Dequantize(Op):
@@ -83,6 +90,12 @@ class Dequantize(Op):
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         return stored(self, [ins[0]], [ins[0]])
 
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return at_corners(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out))]
+
 
 @dataclass(frozen=True)
 class Requantize(Op):
@@ -101,3 +114,9 @@ class Requantize(Op):
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         return stored(self, [ins[0]], [ins[0]])
+
+    def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
+        return at_corners(self, ins, outs)
+
+    def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
+        return [together(channels(out))]
