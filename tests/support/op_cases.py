@@ -17,7 +17,7 @@ from edgekit.codegen.build import write
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array, DType, type_of
+from edgekit.ir import Array, DType, Graph, type_of
 from edgekit.ops import Op
 
 
@@ -102,10 +102,10 @@ def expected(c: Case) -> tuple[Array, ...]:
     return c.op.eval(*c.operands)
 
 
-def run_in_c(
-    cases: Sequence[Case], folder: Path, optimize: Optimize, flags: Sequence[str]
-) -> list[list[Array]]:
-    """The results of each case from one compiled model, in which each case is a node."""
+def as_graph(
+    cases: Sequence[Case], name: str = "cases"
+) -> tuple[Graph, dict[str, Array], list[tuple[str, ...]]]:
+    """One model in which each case is a node; its inputs, and the outputs of each case."""
     builder = Builder()
     inputs: dict[str, Array] = {}
     outputs: list[tuple[str, ...]] = []
@@ -118,7 +118,14 @@ def run_in_c(
                 names.append(builder.input(f"x{i}_{k}", type_of(x)))
                 inputs[names[-1]] = x
         outputs.append(builder.add(c.op, *names, names=[f"y{i}_{k}" for k in range(9)]))
-    graph = builder.graph("cases", list(inputs), [name for names in outputs for name in names])
+    return builder.graph(name, list(inputs), [y for names in outputs for y in names]), inputs, outputs
+
+
+def run_in_c(
+    cases: Sequence[Case], folder: Path, optimize: Optimize, flags: Sequence[str]
+) -> list[list[Array]]:
+    """The results of each case from one compiled model."""
+    graph, inputs, outputs = as_graph(cases)
     program = compile_graph(graph, targets.load("host"))
     files = render(program, optimize)
     write(files, folder)
