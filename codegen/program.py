@@ -158,6 +158,7 @@ def _lines(
             )
         kind = kernel.name.split("_")[0]
         layer = scheduled.node.origin.split("/")[-1]
+        taken.update(pointer.name for pointer in kernel.pointers)  # a layer's function has them as arguments
         yield Line(
             identifier(layer if kind in layer else f"{layer}_{kind}", taken, "layer"),
             kernel,

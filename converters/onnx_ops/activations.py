@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from edgekit.converters.movement import cast, where
-from edgekit.converters.tensor import Tensor
+from edgekit.converters.tensor import Tensor, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ops import activations
 from edgekit.ops.arithmetic import Abs
@@ -108,15 +108,14 @@ def _hardmax(x: Tensor, axis: int) -> Tensor:
 
 def Dropout(
     x: Tensor,
-    ratio: Tensor | None = None,
+    rate: Tensor | None = None,
     training_mode: Tensor | None = None,
     *,
+    ratio: float = 0.5,
     seed: int = 0,
-    is_test: int = 1,
 ) -> tuple[Tensor, Tensor]:
-    training = training_mode is not None and bool(training_mode.constant("training_mode of Dropout"))
-    rate = 0.5 if ratio is None else float(ratio.constant("ratio of Dropout")) if training else 0.0
-    if training and rate:
+    training = training_mode is not None and bool(scalar(training_mode, "the mode of Dropout"))
+    if training and (ratio if rate is None else scalar(rate, "the ratio of Dropout")):
         raise EdgeKitError(
             "E0205", "Dropout in training mode is not supported", hint="export in inference mode"
         )
