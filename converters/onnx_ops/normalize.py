@@ -54,17 +54,18 @@ def BatchNormalization(
         axes = [i for i in range(x.rank) if i != 1]
         now = reduce(x, "mean", axes)
         d = x - now
-        spread = reduce(d * d, "mean", axes).reshape(*mean.shape)
-        now = now.reshape(*mean.shape)
+        spread = cast(reduce(d * d, "mean", axes).reshape(*mean.shape), mean.dtype)
+        now = cast(now.reshape(*mean.shape), mean.dtype)
         results = (mean * momentum + now * (1 - momentum), variance * momentum + spread * (1 - momentum))
         mean, variance = now, spread
-    factor = scale / (variance + epsilon).apply(Sqrt())
-    offset = bias - mean * factor
+    # Since opset 15 the parameters may be wider than x: what they make of it is rounded once.
+    deviation = (variance + epsilon).apply(Sqrt())
+    factor = cast(scale, mean.dtype) / deviation
+    offset = cast(cast(bias, mean.dtype) - mean * factor, x.dtype)
+    factor = cast(factor, x.dtype)
     if spatial:
-        channels = (-1, *(1,) * (x.rank - 2)) if x.rank > 1 else ()
-        factor, offset = (
-            p.reshape(*(p.type.size if n < 0 else n for n in channels)) for p in (factor, offset)
-        )
+        shape = (scale.type.size, *(1,) * (x.rank - 2)) if x.rank > 1 else ()
+        factor, offset = factor.reshape(*shape), offset.reshape(*shape)
     return (x * factor + offset, *results)
 
 
