@@ -47,8 +47,8 @@ def DFT(
 
 
 def _transform(x: Tensor, size: int, count: int, inverse: bool) -> Tensor:
-    """`count` frequencies of each row; real and imaginary parts are rows. Cosines are even and sines odd, so that
-    samples k and size - k are added and subtracted first: half the products, and exact zeros where symmetry says."""
+    """`count` frequencies of each row; real and imaginary parts are rows. Cosines are even and sines odd, so
+    samples k and size - k are added and subtracted first: half the products, exact zeros where symmetry is."""
     n = x.shape[-1]
     x = pad(x, (0,) * x.rank, (*(0,) * (x.rank - 1), size - n), "constant")
     pairs = (size - 1) // 2
@@ -95,9 +95,8 @@ def _filters(size: int, parts: int, onesided: bool) -> Array:
     numbers."""
     count = size // 2 + 1 if onesided else size
     cosine, sine = _circle(count, size, size)
-    matrix = np.array([[cosine, sine], [-sine, cosine]])[
-        :, :parts
-    ]  # [result part, sample part, frequency, sample]
+    # [result part, sample part, frequency, sample]
+    matrix = np.array([[cosine, sine], [-sine, cosine]])[:, :parts]
     return matrix.transpose(2, 0, 3, 1).reshape(2 * count, size, parts)
 
 

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._map import compute_type
 
@@ -20,9 +20,9 @@ _MAX_SPATIAL = 3
 
 @dataclass(frozen=True)
 class GridSample(Op):
-    """Operands: x [N, D1.., C] and the grid [N, P1.., r] in the type that C computes in; r counts the D. A position
-    of -1 is the first cell of a dimension and 1 the last (`align`), or the outer edges of these cells; positions
-    come last dimension first. Cubic is Keys' kernel with a = -0.75."""
+    """Operands: x [N, D1.., C] and the grid [N, P1.., r] in the type that C computes in; r counts the D. A
+    position of -1 is the first cell of a dimension and 1 the last (`align`), or the outer edges of these
+    cells; positions come last dimension first. Cubic is Keys' kernel with a = -0.75."""
 
     mode: str = "linear"
     padding: str = "zeros"
