@@ -1,4 +1,4 @@
-"""An executable around generated code: runs any of several programs on inputs from stdin, and sees misuse of memory."""
+"""An executable around generated code: runs one of several programs on inputs from stdin, sees misuse of memory."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _bytes(array: Array) -> bytes:
 
 
 def _driver(programs: Sequence[Program]) -> Iterator[str]:
-    """A main that poisons memory, runs the program whose number it gets, and checks what is around the memory."""
+    """A main that poisons memory, runs the program with the number it gets, and checks what is around memory."""
     yield from (f'#include "{p.name}.h"' for p in programs)
     yield '#include "edgekit/types.h"'
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))

@@ -10,17 +10,27 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from support import operator_matrix
 from support.node_suite import Outcome, Verdict, cases, run
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pattern", nargs="?", default="", help="only cases whose name this regular expression finds")
-    parser.add_argument("--sanitize", action="store_true", help="compile with address and undefined-behaviour checks (slow)")
+    parser.add_argument(
+        "pattern", nargs="?", default="", help="only cases whose name this regular expression finds"
+    )
+    parser.add_argument(
+        "--sanitize", action="store_true", help="compile with address and undefined-behaviour checks (slow)"
+    )
+    parser.add_argument("--write-docs", action="store_true", help="write docs/ops.md; takes the whole suite")
     parser.add_argument("-v", "--verbose", action="store_true", help="print errors in full")
     options = parser.parse_args()
     names = [case.name for case in cases() if re.search(options.pattern, case.name)]
+    if options.write_docs and len(names) < len(cases()):
+        parser.error("--write-docs takes the whole suite")
     outcomes = run(names, options.sanitize)
+    if options.write_docs:
+        operator_matrix.PAGE.write_text(operator_matrix.page(outcomes), encoding="utf-8")
     for outcome in outcomes:
         if outcome.verdict is not Verdict.RIGHT:
             print(f"{outcome.verdict.value:8} {outcome.name}   {_text(outcome, options.verbose)}")
@@ -31,7 +41,11 @@ def main() -> int:
 
 def _text(outcome: Outcome, verbose: bool) -> str:
     lines = outcome.detail.strip().splitlines() or [""]
-    return "\n".join(lines) if verbose else (lines[-1] if lines[0].startswith("Traceback") else " ".join(lines))[:200]
+    return (
+        "\n".join(lines)
+        if verbose
+        else (lines[-1] if lines[0].startswith("Traceback") else " ".join(lines))[:200]
+    )
 
 
 if __name__ == "__main__":

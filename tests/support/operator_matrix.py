@@ -11,10 +11,10 @@ from pathlib import Path
 import onnx
 from onnx import defs
 from onnx.backend.test.case.test_case import TestCase
+from support.node_suite import Outcome, Verdict, cases
 
 from edgekit.converters.from_onnx import handlers
 from edgekit.ir import DType
-from support.node_suite import Outcome, Verdict, cases
 
 PAGE = Path(__file__).parents[2] / "docs/ops.md"
 _DOMAINS = {
