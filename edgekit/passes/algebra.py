@@ -13,6 +13,7 @@ from edgekit.ops._map import Map
 from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Pow, Sub
 from edgekit.ops.concat import Concat
 from edgekit.ops.expand import Expand
+from edgekit.ops.logic import Where
 from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import integer_range
 from edgekit.ops.reshape import Reshape
@@ -63,6 +64,16 @@ def idle_clip(edit: Edit, node: Node) -> Sequence[str] | None:
     widest = (-inf, inf) if dtype.is_float else integer_range(dtype)
     limits = tuple(number(edit, name) for name in node.inputs[1:])
     return (node.inputs[0],) if limits == widest else None
+
+
+def decided(edit: Edit, node: Node) -> Sequence[str] | None:
+    """Where of a condition that is the same everywhere: what it selects."""
+    condition = number(edit, node.inputs[0]) if isinstance(node.op, Where) else None
+    if condition is None:
+        return None
+    x = node.inputs[1 if condition else 2]
+    y = edit.type(node.outputs[0])
+    return (x,) if edit.type(x) == y else edit.add(Expand(y.shape), x)
 
 
 def constant_goes_right(edit: Edit, node: Node) -> Sequence[str] | None:
@@ -169,6 +180,7 @@ RULES = (
     nothing_changes,
     neutral_constant,
     idle_clip,
+    decided,
     constant_goes_right,
     square,
     reshape_of_reshape,

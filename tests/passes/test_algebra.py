@@ -13,6 +13,7 @@ from edgekit.ops.cast import Cast
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.expand import Expand
+from edgekit.ops.logic import Where
 from edgekit.ops.pad import Pad
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.reduce import Reduce
@@ -184,6 +185,24 @@ def test_cuts_merge() -> None:
     after = algebra(graph)
     assert [n.op for n in after.nodes] == [Slice((3, 5), (-1, -4), (2, 2))]
     assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_selection_that_is_decided_goes(condition: bool) -> None:
+    net = Net()
+    always = net.const(np.full((4, 1), condition))
+    y = net.one(Where(), always, net.x(4, 5), net.x(5, name="z"))
+    graph = net.done(net(Mul(), y, 2.0, name="y"))
+    after = algebra(graph)
+    assert kinds(after) == (["Mul"] if condition else ["Expand", "Mul"])
+    assert_same(graph, after, 0)
+
+
+def test_a_selection_that_is_open_stays() -> None:
+    net = Net()
+    condition = net.const(np.array([[True], [False], [True], [False]]))
+    graph = net.done(net.one(Where(), condition, net.x(4, 5), net.x(5, name="z"), name="y"))
+    assert algebra(graph) is graph
 
 
 def test_what_broadcasts_is_not_expanded() -> None:
