@@ -1,4 +1,4 @@
-"""An executable around generated code: runs one of several programs on inputs from stdin, sees misuse of memory."""
+"""An executable around generated code: runs a program on inputs from stdin, and sees misuse of memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Driver:
         """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""
         name = program.name
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, inputs)) for p in program.inputs)
-        command = [self.executable, str(self.index[name])]
+        command = [str(self.executable), str(self.index[name])]
         try:
             done = subprocess.run(command, input=data, capture_output=True, timeout=self.seconds, check=False)
         except subprocess.TimeoutExpired:
@@ -74,7 +74,7 @@ def _bytes(array: Array) -> bytes:
 
 
 def _driver(programs: Sequence[Program]) -> Iterator[str]:
-    """A main that poisons memory, runs the program with the number it gets, and checks what is around memory."""
+    """A main that poisons memory, runs the program with a given number, and checks what is around memory."""
     yield from (f'#include "{p.name}.h"' for p in programs)
     yield '#include "edgekit/types.h"'
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))

@@ -1,4 +1,4 @@
-"""An onnx.backend.base.Backend: a model goes through conversion, generated C and a compiler, and runs as C."""
+"""An onnx.backend.base.Backend: models go through conversion, generated C and a compiler, and run as C."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def convert_case(model: ModelProto, inputs: Mapping[str, Array], name: str = "")
 def compile_programs(
     programs: Sequence[Program], folder: Path, optimize: Optimize = "speed", flags: Sequence[str] = _FAST
 ) -> tuple[Driver, dict[str, EdgeKitError]]:
-    """These programs, whose names must differ, in one executable; and the errors of those that do not compile."""
+    """Programs, whose names must differ, in one executable; and the errors of those that do not compile."""
     compiler = toolchain.find(targets.load("host"))
     compiled: dict[str, EdgeKitError | None] = {}  # by source file; programs may share kernels
     errors: dict[str, EdgeKitError] = {}

@@ -1,4 +1,4 @@
-"""Runs the ONNX backend node suite through compiled C, and prints what is right, refused, wrong or crashed."""
+"""Runs the ONNX backend node suite through compiled C, and prints what is not right, and why."""
 
 from __future__ import annotations
 
@@ -16,12 +16,8 @@ from support.node_suite import Outcome, Verdict, cases, run
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "pattern", nargs="?", default="", help="only cases whose name this regular expression finds"
-    )
-    parser.add_argument(
-        "--sanitize", action="store_true", help="compile with address and undefined-behaviour checks (slow)"
-    )
+    parser.add_argument("pattern", nargs="?", default="", help="a regular expression that finds the cases")
+    parser.add_argument("--sanitize", action="store_true", help="compile with sanitizers")
     parser.add_argument("--write-docs", action="store_true", help="write docs/ops.md; takes the whole suite")
     parser.add_argument("-v", "--verbose", action="store_true", help="print errors in full")
     options = parser.parse_args()
@@ -40,12 +36,10 @@ def main() -> int:
 
 
 def _text(outcome: Outcome, verbose: bool) -> str:
+    if verbose:
+        return outcome.detail
     lines = outcome.detail.strip().splitlines() or [""]
-    return (
-        "\n".join(lines)
-        if verbose
-        else (lines[-1] if lines[0].startswith("Traceback") else " ".join(lines))[:200]
-    )
+    return (lines[-1] if lines[0].startswith("Traceback") else " ".join(lines))[:200]
 
 
 if __name__ == "__main__":

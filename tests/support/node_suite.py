@@ -1,8 +1,8 @@
-"""The ONNX backend node suite through compiled C: converts, compiles in batches, runs, and judges each case.
+"""The ONNX backend node suite through compiled C: converts, compiles in batches, runs and judges each case.
 
-Every case ends in one of four: right; refused by an EdgeKitError that names what it refuses; wrong numbers, types
-or shapes; or a crash, which is everything else: a raw exception, code that does not compile, a signal, a write
-outside of memory, and also a refusal that calls a good model malformed or does not say where.
+Every case ends in one of four: right; refused by an EdgeKitError that names what it refuses; wrong numbers,
+types or shapes; or a crash, which is everything else: a raw exception, code that does not compile, a signal,
+a write outside of memory, and also a refusal that calls a good model malformed or does not say where.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from edgekit.onnx_backend import compile_programs, convert_case, input_names
 
 # Cases that are right, of the onnx release that this was written for. It never goes down.
 FLOOR = 1690
-# Small enough that the two processes end together, large enough that the driver around the programs does not count.
+# Small enough that the processes end together, large enough that the driver around programs does not count.
 _BATCH = 24
 _SECONDS = 30.0  # for the conversion of one case; the slowest takes one
 _PROCESSES = 2
@@ -113,7 +113,7 @@ def run(
 def _in_processes(
     batches: Sequence[tuple[int, ...]], sanitize: bool
 ) -> Iterator[tuple[tuple[int, ...], list[Outcome]]]:
-    """Each batch with its outcomes, as they come. Where a process dies, its cases run again, each in its own."""
+    """Each batch with its outcomes, as they come. Where a process dies, cases run again, each in its own."""
     open_batches = set(batches)
     try:
         with ProcessPoolExecutor(_PROCESSES, get_context("fork")) as pool:
@@ -154,7 +154,8 @@ def _prepare(index: int) -> _Job | Outcome:
     signal.signal(signal.SIGALRM, _alarm)
     signal.setitimer(signal.ITIMER_REAL, _SECONDS)
     try:
-        assert case.model is not None and case.data_sets is not None
+        assert case.model is not None
+        assert case.data_sets is not None
         data = [_array(x) for x in case.data_sets[0][0]]
         inputs = {
             n: x for n, x in zip(input_names(case.model), data, strict=False) if isinstance(x, np.ndarray)
@@ -196,7 +197,8 @@ def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
     case = job.case
     if error:
         return Outcome(case.name, Verdict.CRASH, str(error), bound=job.bound)
-    assert case.model is not None and case.data_sets is not None
+    assert case.model is not None
+    assert case.data_sets is not None
     expected = [_array(x) for x in case.data_sets[0][1]]
     try:
         results = driver.run(job.program, job.inputs)

@@ -79,21 +79,21 @@ def _operands(node: onnx.NodeProto, bound: Sequence[str]) -> Iterator[str]:
 def _reason(outcome: Outcome) -> str:
     """The error without what differs from case to case."""
     text = outcome.detail.splitlines()[0].partition("   ")[0]
-    return re.sub(r"\[[\d,]*\]", "[...]", text)
+    return re.sub(r"\[[\d,]*\]", "[...]", re.sub(r"^E\d+ ", "", text))
 
 
 def _lines(rows: Mapping[tuple[str, str], _Row], outcomes: Sequence[Outcome]) -> Iterator[str]:
     counts = Counter(outcome.verdict for outcome in outcomes)
     yield "# Operators"
     yield ""
-    yield "Written by `scripts/conformance.py --write-docs`: the node suite of onnx "
-    yield f"{onnx.__version__}, every case converted, compiled as C and run. Of {len(outcomes):,} cases"
-    yield f"{counts[Verdict.RIGHT]:,} are right within the suite's tolerances, {counts[Verdict.REFUSED]:,} are refused"
-    yield f"with an error that names the node, {counts[Verdict.WRONG]} are wrong, {counts[Verdict.CRASH]} crash."
+    yield "Written by `scripts/conformance.py --write-docs` from the node suite of onnx"
+    yield f"{onnx.__version__}: each case is converted, compiled as C and run."
+    yield f"Of {len(outcomes):,} cases {counts[Verdict.RIGHT]:,} are right within the suite's tolerances,"
+    yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node."
     yield ""
-    yield "*Constant* lists operands that must not depend on the model's inputs, because shapes and counts are"
-    yield "fixed in the generated code. *Types* are those of inputs and outputs of right cases. Cases of operators"
-    yield "that the specification defines by others count twice, as they are and expanded."
+    yield "*Constant* are operands that must not depend on the model's inputs: shapes and counts are fixed in the"
+    yield " generated code. *Types* are those of inputs and outputs of right cases. Operators that the"
+    yield "specification defines by others count twice: as they are, and expanded."
     for domain, title in _DOMAINS.items():
         own = sorted((name, row) for (d, name), row in rows.items() if d == domain)
         untested = sorted(name for d, name in handlers() if d == domain and (d, name) not in rows)
