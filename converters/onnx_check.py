@@ -103,11 +103,21 @@ def _text_faults(model: ModelProto) -> Iterator[EdgeKitError]:
 
 def _opset_faults(opsets: Mapping[str, int], body: GraphProto | FunctionProto) -> Iterator[EdgeKitError]:
     version = opsets.get("", 0)
-    if OLDEST_OPSET <= version <= NEWEST_OPSET or all(domain_of(n.domain) for n in body.node):
+    operators = [n.op_type for n in body.node if not domain_of(n.domain)]
+    if OLDEST_OPSET <= version <= NEWEST_OPSET or all(_as_in_oldest(name, version) for name in operators):
         return
     newer = "; or update the onnx package" if version > NEWEST_OPSET else ""
     hint = f"export with opset {OLDEST_OPSET} to {NEWEST_OPSET}{newer}"
     yield EdgeKitError("E0202", f"opset {version} is not supported", f"graph {body.name}", hint)
+
+
+def _as_in_oldest(name: str, version: int) -> bool:
+    """Was an operator in an old version what it is in the oldest that is supported?"""
+    try:
+        versions = [defs.get_schema(name, v, "").since_version for v in (version, OLDEST_OPSET)]
+    except defs.SchemaError:
+        return False
+    return version < OLDEST_OPSET and versions[0] == versions[1]
 
 
 def _unique(names: Sequence[str], message: str) -> set[str]:

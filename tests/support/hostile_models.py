@@ -90,7 +90,7 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     ),
     "version of the future": ("E0202", "opset 1000000", lambda: model([RELU], opset=1000000)),
     "negative version": ("E0202", "opset -1", lambda: model([RELU], opset=-1)),
-    "ancient version": ("E0202", "opset 6", lambda: model([RELU], opset=6)),
+    "ancient version": ("E0202", "opset 5", lambda: model([RELU], opset=5)),
     # Inputs
     "input without a shape": ("E0302", r"\[...\]", lambda: model([RELU], inputs=[tensor("x", None)])),
     "input of dynamic shape": (

@@ -91,9 +91,9 @@ def _lines(rows: Mapping[tuple[str, str], _Row], outcomes: Sequence[Outcome]) ->
     yield f"Of {len(outcomes):,} cases {counts[Verdict.RIGHT]:,} are right within the suite's tolerances,"
     yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node."
     yield ""
-    yield "*Constant* are operands that must not depend on the model's inputs: shapes and counts are fixed in the"
-    yield " generated code. *Types* are those of inputs and outputs of right cases. Operators that the"
-    yield "specification defines by others count twice: as they are, and expanded."
+    yield "*Constant* are operands that must not depend on the model's inputs: generated code fixes shapes and"
+    yield "counts. *Types* are those of inputs and outputs of right cases. Operators that the specification"
+    yield "defines by others count twice: as they are, and expanded."
     for domain, title in _DOMAINS.items():
         own = sorted((name, row) for (d, name), row in rows.items() if d == domain)
         untested = sorted(name for d, name in handlers() if d == domain and (d, name) not in rows)
