@@ -30,6 +30,7 @@ from edgekit.converters.onnx_check import (
 from edgekit.converters.onnx_file import blame
 from edgekit.converters.onnx_functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.tensor import Tensor
+from edgekit.converters.tensor_list import Edge
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, Graph, Source
 
@@ -96,19 +97,21 @@ class Importer:
         self.builder = Builder()
         self.opsets = opsets_of(model)
         self.functions = {function_key(f): f for f in model.functions}
-        self.scope: dict[str, Tensor] = {}  # of the nodes that are being imported
+        self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
         raise_all(list(self._unsupported(graph.node, self.opsets, set())))
-        scope: dict[str, Tensor] = {}
+        scope: dict[str, Edge] = {}
         inputs = self._bind_inputs(graph, scope)
         self.import_nodes(graph.node, scope)
-        outputs = [(value.name, scope[value.name]) for value in graph.output if value.name in scope]
+        tensors = {name: x for name, x in scope.items() if isinstance(x, Tensor)}
+        outputs = [(value.name, tensors[value.name]) for value in graph.output if value.name in tensors]
         if len(outputs) < len(graph.output):
-            missing = next(value.name for value in graph.output if value.name not in scope)
-            raise EdgeKitError("E0205", f"output {missing} is not supported", "graph outputs")
-        return named_graph(self.builder, name, inputs, outputs, scope, source)
+            missing = next(value.name for value in graph.output if value.name not in tensors)
+            kind = "is a sequence, which " if missing in scope else ""
+            raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
+        return named_graph(self.builder, name, inputs, outputs, tensors, source)
 
     def _unsupported(
         self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""
@@ -127,7 +130,7 @@ class Importer:
                 continue
             yield _unsupported_op(node, f"node {here}")
 
-    def _bind_inputs(self, graph: GraphProto, scope: dict[str, Tensor]) -> list[str]:
+    def _bind_inputs(self, graph: GraphProto, scope: dict[str, Edge]) -> list[str]:
         given = {t.name: onnx_file.tensor(t) for t in graph.initializer}
         given |= {t.values.name: onnx_file.sparse(t) for t in graph.sparse_initializer}
         self.builder = Builder(given=sum(data.nbytes for data in given.values()))
@@ -152,7 +155,7 @@ class Importer:
     def const(self, data: Array, hint: str) -> Tensor:
         return Tensor(self.builder, self.builder.const(data, hint=hint))
 
-    def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Tensor], origin: str = "") -> None:
+    def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Edge], origin: str = "") -> None:
         """Convert nodes in order; `scope` maps ONNX names to edges and receives the results."""
         outer, self.scope = self.scope, scope
         for i, node in enumerate(nodes):
@@ -168,7 +171,7 @@ class Importer:
                 scope.update((name, x) for name, x in named if name and x is not None)
         self.scope = outer
 
-    def subgraph(self, graph: GraphProto, inputs: Sequence[Tensor], part: str = "") -> list[Tensor]:
+    def subgraph(self, graph: GraphProto, inputs: Sequence[Edge], part: str = "") -> list[Any]:
         """Import a graph that an attribute of the current node holds: it sees the names around it."""
         scope = dict(self.scope)
         for tensor in graph.initializer:
@@ -179,12 +182,10 @@ class Importer:
         self.builder.origin = origin
         return [scope[value.name] for value in graph.output]
 
-    def _results(
-        self, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
-    ) -> Sequence[Tensor | None]:
+    def _results(self, node: NodeProto, inputs: Sequence[Edge | None], origin: str) -> Sequence[Edge | None]:
         """What a node computes: by its handler, or by the body of the function that defines it."""
         version = self.opsets.get(domain_of(node.domain), 1)
-        types = [None if x is None else x.type for x in inputs]
+        types = [x.type if isinstance(x, Tensor) else None for x in inputs]
         if fault := operand_fault(node, version, types):
             raise EdgeKitError("E0401", f"{node.op_type}: {fault}")
         key = function_key(node)
@@ -196,8 +197,8 @@ class Importer:
         return self._expand(body, node, inputs, origin)
 
     def _call(
-        self, handler: Handler, node: NodeProto, inputs: Sequence[Tensor | None], version: int
-    ) -> Sequence[Tensor | None]:
+        self, handler: Handler, node: NodeProto, inputs: Sequence[Edge | None], version: int
+    ) -> Sequence[Edge | None]:
         """Run a handler: inputs by position, attributes and context by keyword."""
         signature = _signature(handler)
         keywords = {a.name: attribute_value(a) for a in node.attribute}
@@ -217,8 +218,8 @@ class Importer:
         return results if isinstance(results, tuple | list) else (results,)
 
     def _expand(
-        self, body: FunctionProto, node: NodeProto, inputs: Sequence[Tensor | None], origin: str
-    ) -> Sequence[Tensor | None]:
+        self, body: FunctionProto, node: NodeProto, inputs: Sequence[Edge | None], origin: str
+    ) -> Sequence[Edge | None]:
         """Import the body of a function in place of a node that calls it."""
         outer = self.opsets
         self.opsets = outer | opsets_of(body)

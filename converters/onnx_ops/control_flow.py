@@ -32,10 +32,11 @@ def If(
     yes, no = (
         importer.subgraph(branch, (), name) for branch, name in ((then_branch, "then"), (else_branch, "else"))
     )
-    if any(a.type != b.type for a, b in zip(yes, no, strict=True)):
+    pairs = list(zip(yes, no, strict=True))
+    if not all(isinstance(a, Tensor) and isinstance(b, Tensor) and a.type == b.type for a, b in pairs):
         condition.constant("the shape of a result of If")
     chosen = condition.reshape()
-    return [where(chosen, a, b) for a, b in zip(yes, no, strict=True)]
+    return [where(chosen, a, b) for a, b in pairs]
 
 
 def Loop(
