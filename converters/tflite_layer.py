@@ -123,6 +123,10 @@ def centred(x: Tensor, dtype: DType = DType.S32) -> Tensor:
 def times(sums: Tensor, ratio: Any, *, once: bool = False) -> Tensor:
     """Plain integers times a real factor, one or one a channel, by TFLite's rules."""
     multiplier, exponent = fixed.quantize_multiplier(np.asarray(ratio, np.float64))
+    if sums.dtype is DType.S64 and once:
+        half = np.int64(1) << (30 - exponent)
+        product = sums * sums.like(multiplier) + sums.like(half)
+        return product.apply(ShiftRight(), sums.like(31 - exponent))
     if sums.dtype is DType.S64:
         reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
         half = np.int64(1) << (14 - exponent)

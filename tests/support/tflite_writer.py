@@ -1,0 +1,119 @@
+"""Writes TFLite models of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+from support.tools import require_module
+
+from edgekit.ir import Array
+
+_TYPES = {
+    "float32": "FLOAT32",
+    "float16": "FLOAT16",
+    "int32": "INT32",
+    "uint8": "UINT8",
+    "int64": "INT64",
+    "bool": "BOOL",
+    "int16": "INT16",
+    "int8": "INT8",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor of a model: an input unless it has data; quantized where it has scales."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    data: Array | None = None
+    scale: Sequence[float] = ()
+    zero: Sequence[int] = ()
+    axis: int = 0
+    variable: bool = False
+
+
+def constant(data: Any, dtype: str = "int32", **quant: Any) -> Tensor:
+    """A tensor with data."""
+    array = np.asarray(data, dtype)
+    return Tensor(array.shape, dtype, array, **quant)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator: its name, the class and the values of its options, its operands (None: left out)."""
+
+    kind: str
+    inputs: Sequence[Tensor | None]
+    outputs: Sequence[Tensor]
+    options: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def model(op: Operator, number: int | None = None) -> bytes:
+    """The file of a model; `number` instead of the one of the operator's name."""
+    s = require_module("ai_edge_litert.schema_py_generated")
+    made = s.ModelT()
+    made.version = 3
+    made.description = b"test"
+    made.buffers = [s.BufferT()]
+    code = s.OperatorCodeT()
+    code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, op.kind)
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+    code.version = 1
+    made.operatorCodes = [code]
+    graph = s.SubGraphT()
+    graph.name = b"main"
+    graph.tensors = []
+
+    def place(tensor: Tensor | None, name: str) -> int:
+        if tensor is None:
+            return -1
+        t = s.TensorT()
+        t.name = name.encode()
+        t.shape = np.array(tensor.shape, np.int32)
+        t.type = getattr(s.TensorType, _TYPES[tensor.dtype])
+        t.isVariable = tensor.variable
+        t.buffer = 0
+        if tensor.data is not None:
+            b = s.BufferT()
+            b.data = np.frombuffer(np.ascontiguousarray(tensor.data).tobytes(), np.uint8)
+            made.buffers.append(b)
+            t.buffer = len(made.buffers) - 1
+        if len(tensor.scale):
+            q = s.QuantizationParametersT()
+            q.scale = np.asarray(tensor.scale, np.float32)
+            q.zeroPoint = np.asarray(tensor.zero, np.int64)
+            q.quantizedDimension = tensor.axis
+            t.quantization = q
+        graph.tensors.append(t)
+        return len(graph.tensors) - 1
+
+    node = s.OperatorT()
+    node.opcodeIndex = 0
+    node.inputs = np.array([place(t, f"x{i}") for i, t in enumerate(op.inputs)], np.int32)
+    node.outputs = np.array([place(t, f"y{i}") for i, t in enumerate(op.outputs)], np.int32)
+    if op.options:
+        node.builtinOptionsType = getattr(s.BuiltinOptions, op.options)
+        node.builtinOptions = getattr(s, f"{op.options}T")()
+        for name, value in op.values.items():
+            assert hasattr(node.builtinOptions, name), name
+            setattr(node.builtinOptions, name, value)
+    graph.operators = [node]
+    graph.inputs = np.array(
+        [
+            i
+            for i, t in zip(node.inputs, op.inputs, strict=True)
+            if t is not None and t.data is None and not t.variable
+        ],
+        np.int32,
+    )
+    graph.outputs = node.outputs
+    made.subgraphs = [graph]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(made.Pack(builder), b"TFL3")
+    return bytes(builder.Output())

@@ -1,0 +1,53 @@
+"""What LiteRT's reference kernels compute, and what EdgeKit does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from support.tflite_writer import Operator, Tensor
+from support.tools import require_module
+
+from edgekit.converters import from_tflite
+from edgekit.ir import Array, Graph
+
+
+def litert(content: bytes, inputs: Sequence[Array]) -> list[Array]:
+    """The results of LiteRT's reference kernels."""
+    package = require_module("ai_edge_litert.interpreter")
+    resolver = package.OpResolverType.BUILTIN_REF
+    interpreter = package.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
+    interpreter.allocate_tensors()
+    for detail, data in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(detail["index"], data)
+    interpreter.invoke()
+    return [interpreter.get_tensor(d["index"]).copy() for d in interpreter.get_output_details()]
+
+
+def inputs_of(op: Operator, rng: np.random.Generator) -> list[Array]:
+    """Random data; of 256 bytes all of them."""
+    return [_data(t, rng) for t in op.inputs if t is not None and t.data is None and not t.variable]
+
+
+def _data(t: Tensor, rng: np.random.Generator) -> Array:
+    if t.shape == (256,) and t.dtype == "int8":
+        return np.arange(-128, 128).astype(np.int8)
+    if t.dtype == "bool":
+        return rng.integers(0, 2, t.shape).astype(np.bool_)
+    if t.dtype.startswith("float"):
+        return rng.standard_normal(t.shape).astype(t.dtype) * 3
+    if t.scale:
+        low, high = np.iinfo(t.dtype).min, np.iinfo(t.dtype).max
+        return rng.integers(low, high + 1, t.shape).astype(t.dtype)
+    return rng.integers(-9, 10, t.shape).astype(t.dtype)
+
+
+def converted(content: bytes, folder: Path, name: str) -> Graph:
+    path = folder / f"{name}.tflite"
+    path.write_bytes(content)
+    return from_tflite.convert(path, name=name)
+
+
+def named(graph: Graph, inputs: Sequence[Array]) -> Mapping[str, Array]:
+    return dict(zip(graph.inputs, inputs, strict=True))

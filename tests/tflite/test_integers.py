@@ -1,0 +1,68 @@
+"""One operator on quantized tensors: the simulator and the C code give the integers of LiteRT's reference kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.tflite_writer import model
+from tflite.integer_cases import ALL, BY_MEANING, CASES
+from tflite.litert import converted, inputs_of, litert, named
+
+from edgekit import simulate, target
+from edgekit.codegen.program import compile_graph
+from edgekit.ir import Array, Graph
+from edgekit.onnx_backend import compile_programs
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+SAMPLES = 4
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_simulator_gives_the_integers_of_litert(kind: str, tmp_path: Path) -> None:
+    for seed in range(SAMPLES):
+        _, graph, inputs = made(kind, seed, tmp_path)
+        expected = litert((tmp_path / f"{graph.name}.tflite").read_bytes(), inputs)
+        found = simulate.run(graph, named(graph, inputs))
+        for name, right in zip(graph.outputs, expected, strict=True):
+            assert found[name].dtype == right.dtype
+            assert np.array_equal(found[name], right), f"{kind}, seed {seed}"
+
+
+def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:
+    rng = np.random.default_rng(seed)
+    op = ALL[kind](rng)
+    name = f"{kind.lower().replace(' ', '_')}_{seed}"
+    graph = converted(model(op), folder, name)
+    verify(graph)
+    return name, graph, inputs_of(op, rng)
+
+
+@pytest.mark.parametrize("kind", BY_MEANING)
+def test_simulator_is_within_a_unit_of_the_reals(kind: str, tmp_path: Path) -> None:
+    for seed in range(SAMPLES):
+        op = ALL[kind](np.random.default_rng(seed))
+        _, graph, (x,) = made(kind, seed, tmp_path)
+        (found,) = simulate.run(graph, named(graph, [x])).values()
+        real = op.inputs[0].scale[0] * (x.astype(np.float64) - op.inputs[0].zero[0])
+        if kind == "SUM":
+            real = real.sum(axis=tuple(op.inputs[1].data), keepdims=op.values["keepDims"])
+        else:
+            real = np.where(real < 0, np.expm1(real), real)
+        wanted = np.clip(real / op.outputs[0].scale[0] + op.outputs[0].zero[0], -128, 127)
+        assert np.abs(found - wanted).max() <= 1
+
+
+def test_c_gives_the_integers_of_the_simulator(tmp_path: Path) -> None:
+    models = [made(kind, seed, tmp_path) for kind in ALL for seed in range(SAMPLES)]
+    host = target.load("host")
+    programs = {name: compile_graph(simplify(graph), host) for name, graph, _ in models}
+    driver, errors = compile_programs(list(programs.values()), tmp_path, "size")
+    assert not errors, next(iter(errors.values()))
+    for name, graph, inputs in models:
+        expected = simulate.run(graph, named(graph, inputs))
+        found = driver.run(programs[name], named(graph, inputs))
+        for output, right in expected.items():
+            assert np.array_equal(found[output], right), name
