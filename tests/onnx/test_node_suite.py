@@ -6,6 +6,7 @@ import unittest
 from collections import Counter
 from random import Random
 
+import onnx
 import pytest
 from onnx.backend.test import BackendTest
 from support import operator_matrix
@@ -37,11 +38,11 @@ def test_every_case_is_right_or_refused_and_the_matrix_says_so() -> None:
     require("cc")
     outcomes = run([case.name for case in cases()])
     assert not faults(outcomes), describe(faults(outcomes))
-    assert Counter(o.verdict for o in outcomes)[Verdict.RIGHT] >= FLOOR
     committed = operator_matrix.PAGE.read_text(encoding="utf-8")
-    assert committed == operator_matrix.page(outcomes), (
-        "run scripts/conformance.py --write-docs, and read the diff"
-    )
+    if operator_matrix.release(committed) == onnx.__version__:  # other releases have other cases
+        assert Counter(o.verdict for o in outcomes)[Verdict.RIGHT] >= FLOOR
+        hint = "run scripts/conformance.py --write-docs, and read the diff"
+        assert committed == operator_matrix.page(outcomes), hint
 
 
 @pytest.mark.slow

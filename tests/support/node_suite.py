@@ -192,6 +192,29 @@ def _compile_and_run(jobs: Mapping[int, _Job], sanitize: bool) -> dict[int, Outc
         return {i: _judge(job, driver, errors.get(job.program.name)) for i, job in jobs.items()}
 
 
+def _similar(case: TestCase, expected: list[Any], found: list[Array]) -> bool:
+    try:
+        Runner.assert_similar_outputs(expected, found, case.rtol, case.atol)
+    except AssertionError:
+        return False
+    return True
+
+
+def _inverse_dft(inputs: Mapping[str, Array]) -> list[Array]:
+    """Of cases that transform complex numbers over the second dimension; computed in double precision."""
+    x = inputs["x"].astype(np.float64)
+    y = np.fft.ifft(x[..., 0] + 1j * x[..., 1], axis=1)
+    return [np.stack([y.real, y.imag], -1).astype(np.float32)]
+
+
+# Cases whose expected numbers miss the exact result by more than the suite's tolerance, as numpy's transform
+# in single precision does: 1.9e-7 instead of 0. They are judged by the exact result.
+EXACT: Mapping[str, Callable[[Mapping[str, Array]], list[Array]]] = {
+    "test_dft_inverse": _inverse_dft,
+    "test_dft_inverse_opset19": _inverse_dft,
+}
+
+
 def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
     """Run a case and compare as onnx's own runner does."""
     case = job.case
@@ -203,9 +226,11 @@ def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
     try:
         results = driver.run(job.program, job.inputs)
         found = [results[o.name] for o in case.model.graph.output]
+        if case.name in EXACT and not _similar(case, expected, EXACT[case.name](job.inputs)):
+            expected = EXACT[case.name](job.inputs)
         Runner.assert_similar_outputs(expected, found, case.rtol, case.atol)
-    except AssertionError as error:
-        return Outcome(case.name, Verdict.WRONG, str(error).strip(), bound=job.bound)
+    except AssertionError as difference:
+        return Outcome(case.name, Verdict.WRONG, str(difference).strip(), bound=job.bound)
     except Exception:
         return Outcome(case.name, Verdict.CRASH, traceback.format_exc(), bound=job.bound)
     return Outcome(case.name, Verdict.RIGHT, bound=job.bound)

@@ -11,7 +11,7 @@ from pathlib import Path
 import onnx
 from onnx import defs
 from onnx.backend.test.case.test_case import TestCase
-from support.node_suite import Outcome, Verdict, cases
+from support.node_suite import EXACT, Outcome, Verdict, cases
 
 from edgekit.converters.from_onnx import handlers
 from edgekit.ir import DType
@@ -39,6 +39,11 @@ class _Row:
 def page(outcomes: Sequence[Outcome]) -> str:
     """The text of docs/ops.md for a run of the whole suite."""
     return "\n".join(_lines(_rows(outcomes), outcomes)) + "\n"
+
+
+def release(text: str) -> str:
+    """The release of onnx that a page was written with."""
+    return text.partition("node suite of onnx\n")[2].partition(":")[0]
 
 
 def _rows(outcomes: Sequence[Outcome]) -> dict[tuple[str, str], _Row]:
@@ -88,11 +93,13 @@ def _lines(rows: Mapping[tuple[str, str], _Row], outcomes: Sequence[Outcome]) ->
     yield ""
     yield "Written by `scripts/conformance.py --write-docs` from the node suite of onnx"
     yield f"{onnx.__version__}: each case is converted, compiled as C and run."
-    yield f"Of {len(outcomes):,} cases {counts[Verdict.RIGHT]:,} are right within the suite's tolerances,"
-    yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node."
+    yield f"Of {len(outcomes):,} cases {counts[Verdict.RIGHT]:,} are right within the suite's tolerances, and"
+    yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node. {len(EXACT)} of them,"
+    yield f"{' and '.join(f'`{name}`' for name in EXACT)}, are judged by the exact result:"
+    yield "what the suite expects there is off by more than its own tolerance."
     yield ""
-    yield "*Constant* are operands that must not depend on the model's inputs: generated code fixes shapes and"
-    yield "counts. *Types* are those of inputs and outputs of right cases. Operators that the specification"
+    yield "*Constant* are operands that must not depend on the model's inputs: generated code fixes shapes"
+    yield "and counts. *Types* are those of inputs and outputs of right cases. Operators that the specification"
     yield "defines by others count twice: as they are, and expanded."
     for domain, title in _DOMAINS.items():
         own = sorted((name, row) for (d, name), row in rows.items() if d == domain)
