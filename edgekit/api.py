@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from edgekit.errors import EdgeKitError
 from edgekit.inspection import Inspection
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
+from edgekit.quantize import post_training
+from edgekit.quantize.post_training import Quantization
 from edgekit.target import Target
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "EdgeKitError",
     "Graph",
     "Inspection",
+    "Quantization",
     "Report",
     "Target",
     "Verification",
@@ -39,6 +44,7 @@ __all__ = [
     "inspect",
     "list_targets",
     "load",
+    "quantize_model",
     "run",
     "save",
     "verify",
@@ -82,9 +88,14 @@ def load(path: str | PathLike[str]) -> Graph:
 
 def save(graph: Graph, path: str | PathLike[str]) -> None:
     """Write an .ek file, whole or not at all."""
+    check_graph_path(path)
+    file.save(graph, Path(path))
+
+
+def check_graph_path(path: str | PathLike[str]) -> None:
+    """Refuse a file name that `save` cannot write; asked before the work is done."""
     if Path(path).suffix.lower() != file.SUFFIX:
         raise EdgeKitError("E0105", f"cannot write {path}: graphs go into {file.SUFFIX} files")
-    file.save(graph, Path(path))
 
 
 def inspect(model: Model, *, target: str | Target = "host") -> Inspection:
@@ -119,6 +130,54 @@ def build(
         force=force,
         tell=tell,
     )
+
+
+RANDOM = "random"  # in the place of calibration data
+_RANDOM_SAMPLES = 32
+
+
+def quantize_model(
+    model: Model,
+    samples: Inputs | None,
+    *,
+    calibrate: str = post_training.AUTO,
+    io: Literal["float", "int8"] = "float",
+    tell: Tell = _quiet,
+) -> tuple[Graph, Quantization]:
+    """The model in int8, and what became of its quality. `samples` are typical inputs: arrays, a file, a
+    folder of files, or "random" where there are none yet. `calibrate` says how ranges are chosen: auto,
+    minmax, percentile, mse or entropy. `io`: inputs and outputs stay float32, or are int8."""
+    tell("reading the model")
+    graph = convert(model)
+    if samples is None:
+        types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
+        raise EdgeKitError(
+            "E0101",
+            "quantization needs calibration data",
+            hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
+            "--calib random is for a first try",
+        )
+    if io not in ("float", "int8"):
+        raise EdgeKitError("E0103", f"no such kind of inputs and outputs: {io}", hint="float or int8")
+    is_random = isinstance(samples, str) and samples == RANDOM
+    given = _random(graph) if is_random else _calibration(graph, samples)
+    made, found = post_training.quantize(graph, given, calibrate=calibrate, float_io=io == "float", tell=tell)
+    if is_random:
+        warning = "calibrated with random numbers: nothing is known of the quality on real data"
+        found = replace(found, warnings=(warning, *found.warnings))
+    return made, found
+
+
+def _random(graph: Graph) -> Iterator[Mapping[str, Array]]:
+    for seed in range(_RANDOM_SAMPLES):
+        yield simulate.random_inputs(graph, seed)
+
+
+def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
+    """Samples; those of a folder are read when their turn comes."""
+    if isinstance(inputs, str | PathLike) and Path(inputs).is_dir():
+        return arrays.folder(Path(inputs), graph)
+    return arrays.samples(graph, _inputs(graph, inputs))
 
 
 def run(

@@ -120,6 +120,15 @@ def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
     return [{name: x if counts[name] is None else x[i] for name, x in typed.items()} for i in range(total)]
 
 
+def folder(path: Path, graph: Graph) -> Iterator[Arrays]:
+    """The samples of all files in a folder, in the order of their names, one file in memory at a time."""
+    files = sorted(p for p in path.iterdir() if p.suffix.lower() in (".npz", ".npy"))
+    if not files:
+        raise EdgeKitError("E0104", f"{path} holds no .npz or .npy file")
+    for file in files:
+        yield from samples(graph, load(file, graph))
+
+
 def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
     for name in given:
         if name not in graph.inputs:

@@ -44,6 +44,23 @@ class Weights(StrEnum):
     BIN = "bin"
 
 
+class Calibrate(StrEnum):
+    """How ranges are chosen."""
+
+    AUTO = "auto"
+    MINMAX = "minmax"
+    PERCENTILE = "percentile"
+    MSE = "mse"
+    ENTROPY = "entropy"
+
+
+class Io(StrEnum):
+    """What goes in and comes out."""
+
+    FLOAT = "float"
+    INT8 = "int8"
+
+
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="An .ek file, or a model file of any known format.")
 ]
@@ -130,6 +147,40 @@ def convert(
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     _emit("convert", found, report.conversion(found), json)
+
+
+@app.command()
+def quantize(
+    model: Model,
+    output: Annotated[str, _output("NET.EK", "Default: the model's name and _int8.")] = "",
+    calib: Annotated[
+        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+    ] = "",
+    calibrate: Annotated[
+        Calibrate, typer.Option("--calibrate", help="How ranges are chosen; auto: by trial, for each tensor.")
+    ] = Calibrate.AUTO,
+    io: Annotated[
+        Io, typer.Option("--io", help="Inputs and outputs in floats, as before, or in int8.")
+    ] = Io.FLOAT,
+    shape: Shapes = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Make int8 of a model, and tell what it costs in quality."""
+    from edgekit import api, report
+
+    path = output or f"{name or Path(model).stem}_int8.ek"
+    with console.progress() as tell:
+        tell("reading the model")
+        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        api.check_graph_path(path)
+        made, found = api.quantize_model(
+            graph, calib or None, calibrate=calibrate.value, io=io.value, tell=tell
+        )
+    api.save(made, path)
+    _emit("quantize", report.Quantized(path, found), report.quantization(path, found), json)
+    for warning in found.warnings:
+        console.say(f"warning: {warning}")
 
 
 @app.command()

@@ -15,6 +15,7 @@ from edgekit.ir import Array
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown
 _INK = " .:*#"
+_CALIBRATION = 64  # images
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Demo:
     ran_on: str  # the compiler of the C that recognised the images, or the simulator
     images: int
     correct: int
+    quantization: api.Quantization
+    int8: api.Report
+    int8_correct: int
 
 
 def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
@@ -66,11 +70,25 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     out(f"\nImages that the network has never seen, recognised by {ran_on}:\n")
     _tell(out, list(_drawn(x, labels, found)))
     out(f"\n{correct} of {len(labels)} are right.")
+    out(f"\nThe same network in int8, calibrated with {_CALIBRATION} of these images:\n")
+    small, quantization = api.quantize_model(graph, x[:_CALIBRATION])
+    api.save(small, folder / "digits_int8.ek")
+    int8 = api.build(small, folder / "int8", optimize="size")
+    _tell(out, report.build(_shown(int8, kept), verbose=False))
+    int8_correct = _correct(small, x, labels, target)
+    sizes = f"{report.size(size.flash_bytes)} became {report.size(int8.flash_bytes)}"
+    out(f"\n{int8_correct} of {len(labels)} are right in int8, {correct} in floats; of flash, {sizes}.")
     if kept:
         out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c.")
     else:
         out("\n`edgekit demo -o FOLDER` keeps the files. Your own model: `edgekit build MODEL`.")
-    return Demo(kept, size, speed, ran_on, len(labels), correct)
+    return Demo(kept, size, speed, ran_on, len(labels), correct, quantization, int8, int8_correct)
+
+
+def _correct(graph: api.Graph, x: Array, labels: Array, target: str | None) -> int:
+    """How many images are recognised."""
+    scores = next(iter(api.run(graph, x, target=target).values()))
+    return int((scores.reshape(len(labels), -1).argmax(axis=1) == labels).sum())
 
 
 def _tell(out: Callable[[str], None], lines: list[str]) -> None:

@@ -9,13 +9,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from edgekit.api import Checkup, Difference, Graph, Inspection, Report, Target, Verification
+from edgekit.api import Checkup, Difference, Graph, Inspection, Quantization, Report, Target, Verification
 from edgekit.checkup import TargetStatus
 from edgekit.difference import Distance
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
+_MAX_NAME = 40  # letters of a layer's name in a table
 _MAX_SHOWN = 12  # elements of an output that a person gets to see
 
 
@@ -103,6 +104,45 @@ def conversion(found: Conversion) -> list[str]:
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
     return table(rows)
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What quantize wrote."""
+
+    file: str
+    quantization: Quantization
+
+
+def quantization(file: str, found: Quantization) -> list[str]:
+    share = found.bytes_after / max(found.bytes_before, 1)
+    weights = f"{size(found.bytes_after)} of weights and biases, {share:.0%} of {size(found.bytes_before)}"
+    rows: list[tuple[object, ...]] = [("file", f"{file}: {found.name}, {weights}")]
+    data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
+    rows.append(("data", data))
+    rows += [("quality", f"{_shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
+    layers = [
+        (
+            _shortened(x.origin or x.name),
+            x.op,
+            x.runs_in,
+            "" if x.scale is None else f"{x.scale:.4g}",
+            "" if x.zero is None else x.zero,
+            x.range,
+            _decibels(x.sqnr_db),
+        )
+        for x in found.layers
+    ]
+    head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR")
+    return [*table(rows), "", *table(layers, head, "<<<>><>")]
+
+
+def _decibels(ratio: float) -> str:
+    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 3]}..."
 
 
 def inspection(found: Inspection, *, verbose: bool) -> list[str]:

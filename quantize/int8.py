@@ -1,4 +1,4 @@
-"""Float graph -> int8 graph: scales from calibration, weights per channel, biases corrected."""
+"""Float graph -> int8 graph, once the scales are known; biases make up for what rounding weights adds."""
 
 from __future__ import annotations
 
@@ -9,147 +9,104 @@ import numpy as np
 
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
-from edgekit.ops import Op
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.ops.softmax import Softmax
-from edgekit.quantize.observe import RANGES, Range, Statistics
+from edgekit.quantize.scales import activation_quant, quantized_operands, runs_in_int8
+from edgekit.quantize.weights import weight_quant
 
-# The smallest scale of a channel, as a share of the largest: multipliers keep 16 bits or more.
-_MIN_SHARE = 2.0**-15
-SOFTMAX = Quant((1 / 256,), (-128,))
+Weights = dict[str, tuple[Array, Quant]]  # integers and scales, by the name of the float weights
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to quantize. `float_io`: the model's inputs and outputs stay float32."""
+class Quantized:
+    """The int8 graph, and what its values are called there that the float graph has, by their names in it."""
 
-    calibrate: str = "minmax"
-    float_io: bool = True
-    correct_bias: bool = True
-
-
-def activation_quant(low: float, high: float) -> Quant:
-    """Asymmetric int8 of a range; 0 is exact."""
-    low, high = min(low, 0.0), max(high, 0.0)
-    scale = float(np.float32((high - low) / 255)) or 1.0
-    return Quant((scale,), (int(np.clip(np.rint(-128 - low / scale), -128, 127)),))
+    graph: Graph
+    names: Mapping[str, str]
 
 
-def weight_quant(weights: Array) -> tuple[Array, Quant]:
-    """Symmetric int8 for each output (first axis)."""
-    largest = np.abs(weights.reshape(weights.shape[0], -1)).max(axis=1).astype(np.float64)
-    scale = largest / 127
-    scale = np.maximum(scale, scale.max(initial=0.0) * _MIN_SHARE)
-    scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
-    shape = (-1, *[1] * (weights.ndim - 1))
-    integers = np.rint(weights / scale.reshape(shape)).clip(-127, 127).astype(np.int8)
-    return integers, Quant(tuple(float(s) for s in scale), (0,) * len(scale), 0)
+def quantize(
+    graph: Graph,
+    quants: Mapping[str, Quant],
+    means: Mapping[str, Array],
+    *,
+    float_io: bool = True,
+    weights: Weights | None = None,
+) -> Quantized:
+    """The int8 graph. Nodes without an integer form, or with operands without a scale, stay float, between
+    conversions. `means` of the channels of each tensor correct biases. `float_io`: inputs and outputs stay
+    float32. `weights` keeps quantized weights for the next call."""
+    return _Rewriter(graph, quants, means, {} if weights is None else weights, float_io).run()
 
 
-def runs_in_int8(graph: Graph, node: Node) -> bool:
-    """Is there an integer form of this node?"""
-    names = (node.inputs[0], *node.outputs)
-    floats = all(graph.type(name).dtype is DType.F32 for name in names)
-    return floats and len(node.outputs) == 1 and node.op.has_integers([graph.values[n] for n in node.inputs])
-
-
-def keeps_scale(op: Op) -> bool:
-    """Has the result the scale of the operands?"""
-    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
-
-
-def tied(graph: Graph) -> dict[str, str]:
-    """Each name's representative among those that must share a scale, because what computes one of another
-    only moves elements."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parent.get(name, name) != name:
-            name = parent[name]
-        return name
-
-    for node in graph.nodes:
-        if keeps_scale(node.op) and runs_in_int8(graph, node):
-            for name in (*node.inputs, *node.outputs):
-                if graph.data(name) is None:
-                    parent[root(name)] = root(node.outputs[0])
-    return {name: root(name) for name in graph.values}
-
-
-def choose_scales(graph: Graph, statistics: Mapping[str, Statistics], options: Options) -> dict[str, Quant]:
-    """The scale of each tensor that was seen; those that are tied share the range of all."""
-    pick = RANGES[options.calibrate]
-    ranges: dict[str, Range] = {}
-    group = tied(graph)
-    for name, seen in statistics.items():
-        low, high = pick(seen)
-        before = ranges.get(group[name], (0.0, 0.0))
-        ranges[group[name]] = (min(low, before[0]), max(high, before[1]))
-    quants = {name: activation_quant(*ranges[group[name]]) for name in statistics}
-    for node in graph.nodes:
-        if isinstance(node.op, Softmax):
-            quants |= {name: SOFTMAX for name in group if group[name] == group[node.outputs[0]]}
-    return quants
-
-
-def quantize(graph: Graph, statistics: Mapping[str, Statistics], options: Options | None = None) -> Graph:
-    """The int8 graph. Nodes without an integer form stay float, between conversions."""
-    options = options or Options()
-    return _Rewriter(graph, statistics, options).run()
+def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
+    """Will this node run in int8?"""
+    needed = (*quantized_operands(graph, node), *node.outputs)
+    return all(name in quants for name in needed) and runs_in_int8(graph, node)
 
 
 class _Rewriter:
-    """Builds the int8 graph node by node; each value exists as float, as integers, or as both."""
+    """Builds the int8 graph node by node; each value exists as it was, as int8, or as both."""
 
-    def __init__(self, graph: Graph, statistics: Mapping[str, Statistics], options: Options) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        quants: Mapping[str, Quant],
+        means: Mapping[str, Array],
+        weights: Weights,
+        float_io: bool,
+    ) -> None:
         self.graph = graph
-        self.statistics = statistics
-        self.options = options
-        self.quants = choose_scales(graph, statistics, options)
+        self.quants = quants
+        self.means = means
+        self.weights = weights
+        self.float_io = float_io
         self.builder = Builder()
-        self.floats: dict[str, str] = {}
+        self.plain: dict[str, str] = {}
         self.integers: dict[str, str] = {}
 
-    def run(self) -> Graph:
+    def run(self) -> Quantized:
         graph = self.graph
         inputs = []
         for name in graph.inputs:
             type = graph.type(name)
-            whole = self.options.float_io or name not in self.quants
+            whole = self.float_io or name not in self.quants
             made = self.builder.input(
                 name, type if whole else replace(type, dtype=DType.S8, quant=self.quants[name])
             )
-            (self.floats if whole else self.integers)[name] = made
+            (self.plain if whole else self.integers)[name] = made
             inputs.append(made)
         for node in graph.nodes:
             self.builder.origin = node.origin
-            if runs_in_int8(graph, node) and all(n in self.quants for n in (node.inputs[0], *node.outputs)):
+            if is_quantized(graph, node, self.quants):
                 self._integer(node)
             else:
-                made_all = self.builder.add(
-                    node.op, *(self._float(n) for n in node.inputs), names=node.outputs
-                )
-                self.floats |= dict(zip(node.outputs, made_all, strict=True))
+                operands = [self._plain(name) for name in node.inputs]
+                made_all = self.builder.add(node.op, *operands, names=node.outputs)
+                self.plain |= dict(zip(node.outputs, made_all, strict=True))
         outputs = [
-            self._float(n) if self.options.float_io else self.integers.get(n) or self._float(n)
-            for n in graph.outputs
+            self._plain(name) if self.float_io else self.integers.get(name) or self._plain(name)
+            for name in graph.outputs
         ]
-        return self.builder.graph(graph.name, inputs, outputs, graph.source)
+        made_graph = self.builder.graph(graph.name, inputs, outputs, graph.source)
+        names = {
+            name: made for name, made in (self.plain | self.integers).items() if made in made_graph.values
+        }
+        return Quantized(made_graph, names)
 
-    def _float(self, name: str) -> str:
-        if name not in self.floats:
+    def _plain(self, name: str) -> str:
+        """The value as it was."""
+        if name not in self.plain:
             data = self.graph.data(name)
             if data is not None:
-                self.floats[name] = self.builder.const(data, hint=name)
+                self.plain[name] = self.builder.const(data, hint=name)
             else:
                 hint = name if name in self.graph.outputs else f"{name}_float"
-                (self.floats[name],) = self.builder.add(Dequantize(), self.integers[name], names=(hint,))
-        return self.floats[name]
+                (self.plain[name],) = self.builder.add(Dequantize(), self.integers[name], names=(hint,))
+        return self.plain[name]
 
     def _int(self, name: str) -> str:
         """The value as int8; constants are quantized by their own range."""
@@ -157,14 +114,20 @@ class _Rewriter:
             data = self.graph.data(name)
             if data is not None:
                 quant = activation_quant(float(data.min()), float(data.max()))
-                integers = np.rint(data / np.float32(quant.scale[0])) + quant.zero[0]
-                self.integers[name] = self._constant(name, integers.clip(-128, 127).astype(np.int8), quant)
+                self.integers[name] = self._fixed(name, quant)
             else:
                 made = self.builder.add(
-                    Quantize(), self.floats[name], names=(f"{name}_int8",), quant=self.quants[name]
+                    Quantize(), self.plain[name], names=(f"{name}_int8",), quant=self.quants[name]
                 )
                 (self.integers[name],) = made
         return self.integers[name]
+
+    def _fixed(self, name: str, quant: Quant) -> str:
+        """A constant as int8 of this scale."""
+        data = self.graph.data(name)
+        assert data is not None, name
+        integers = np.rint(data / np.float32(quant.scale[0])) + quant.zero[0]
+        return self._constant(name, np.asarray(integers.clip(-128, 127), np.int8), quant)
 
     def _constant(self, hint: str, data: Array, quant: Quant | None) -> str:
         name = self.builder.fresh(hint)
@@ -175,14 +138,22 @@ class _Rewriter:
     def _integer(self, node: Node) -> None:
         (out,) = node.outputs
         quant = self.quants[out]
-        hint = f"{out}_int8" if out in self.graph.outputs and self.options.float_io else out
+        hint = f"{out}_int8" if out in self.graph.outputs and self.float_io else out
         if isinstance(node.op, Linear):
             operands = self._contraction(node)
         elif isinstance(node.op, Map) and node.op.tabled:
-            operands = [self._int(node.inputs[0]), *(self._float(name) for name in node.inputs[1:])]
+            operands = [self._int(node.inputs[0]), *(self._plain(name) for name in node.inputs[1:])]
+        elif node.op.moves:
+            operands = [self._moved(name, quant) for name in node.inputs]
         else:
             operands = [self._int(name) for name in node.inputs]
         (self.integers[out],) = self.builder.add(node.op, *operands, names=(hint,), quant=quant)
+
+    def _moved(self, name: str, quant: Quant) -> str:
+        """An operand of what moves elements: constants take the scale of the result, indices stay."""
+        if not self.graph.type(name).dtype.is_float:
+            return self._plain(name)
+        return self._int(name) if self.graph.data(name) is None else self._fixed(name, quant)
 
     def _contraction(self, node: Node) -> list[str]:
         """x, weights and bias of a layer. What rounding the weights adds to the mean of each output is taken
@@ -191,17 +162,22 @@ class _Rewriter:
         weights, bias = self.graph.data(w), self.graph.data(b)
         assert weights is not None, w
         assert bias is not None, b
-        integers, quant_w = weight_quant(weights)
-        scale_x = np.float64(np.float32(self.quants[x].scale[0]))
-        scale_w = np.asarray(quant_w.scale, np.float32).astype(np.float64)
-        bias = bias.astype(np.float64)
-        if self.options.correct_bias:
-            shape = (-1, *[1] * (weights.ndim - 1))
-            error = integers * scale_w.reshape(shape) - weights
-            bias = bias - _mean_response(node, error, self.statistics[x].means)
-        limit = 2**31 - 1 - 128 * np.abs(integers.astype(np.int64)).reshape(len(bias), -1).sum(axis=1)
-        wide = np.rint(bias / (scale_x * scale_w)).clip(-limit, limit).astype(np.int32)
-        return [self._int(x), self._constant(w, integers, quant_w), self._constant(b, wide, None)]
+        if w not in self.weights:
+            self.weights[w] = weight_quant(weights)
+        integers, quant = self.weights[w]
+        scale = np.asarray(quant.scale, np.float32).astype(np.float64)
+        error = integers * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
+        corrected = bias.astype(np.float64) - _mean_response(node, error, self.means[x])
+        wide = integer_bias(corrected, self.quants[x], quant, integers)
+        return [self._int(x), self._constant(w, integers, quant), self._constant(b, wide, None)]
+
+
+def integer_bias(bias: Array, x: Quant, w: Quant, weights: Array) -> Array:
+    """A bias in units of s_x s_w, kept within what 32 bits hold beside the largest sums."""
+    scale = np.float64(np.float32(x.scale[0])) * np.asarray(w.scale, np.float32).astype(np.float64)
+    limit = 2**31 - 1 - 256 * np.abs(weights.astype(np.int64)).reshape(len(bias), -1).sum(axis=1)
+    wide: Array = np.rint(bias / scale).clip(-limit, limit)
+    return wide.astype(np.int32)
 
 
 def _mean_response(node: Node, weights: Array, means: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,33 +60,26 @@ class Statistics:
         return (np.arange(_BINS) + 0.5) * (2 * self.reach / _BINS) - self.reach
 
 
-Progress = Callable[[int], None]
+class Observer:
+    """Statistics of every floating tensor that a graph takes or computes, over all samples so far."""
 
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.statistics: dict[str, Statistics] = {}
+        self.seen = 0
 
-def observe(
-    graph: Graph, samples: Iterable[Mapping[str, Array]], progress: Progress = lambda done: None
-) -> dict[str, Statistics]:
-    """Statistics of every floating tensor that the graph computes or takes, over all samples."""
-    found: dict[str, Statistics] = {}
-    done = 0
-    for sample in samples:
+    def add(self, sample: Mapping[str, Array]) -> None:
         for name, data in sample.items():
             if data.dtype.kind == "f" and not np.isfinite(data).all():
                 raise EdgeKitError(
-                    "E0408", f"sample {done} of {name} holds NaN or infinity", hint="clean the data"
+                    "E0408", f"sample {self.seen} of {name} holds NaN or infinity", hint="clean the data"
                 )
-        for name, value in simulate.run_all(graph, sample).items():
-            if graph.data(name) is None and value.dtype.kind == "f" and value.size:
+        for name, value in simulate.run_all(self.graph, sample).items():
+            if self.graph.data(name) is None and value.dtype.kind == "f" and value.size:
                 if not np.isfinite(value).all():
-                    raise EdgeKitError("E0408", f"sample {done} makes {name} infinite or NaN")
-                found.setdefault(name, Statistics()).add(value)
-        done += 1
-        progress(done)
-    if not done:
-        raise EdgeKitError(
-            "E0107", "there is no calibration sample", hint="--calib takes an .npz or .npy file"
-        )
-    return found
+                    raise EdgeKitError("E0408", f"sample {self.seen} makes {name} infinite or NaN")
+                self.statistics.setdefault(name, Statistics()).add(value)
+        self.seen += 1
 
 
 # Ranges. Each takes statistics and gives (low, high).
@@ -125,8 +118,36 @@ def least_error(s: Statistics) -> Range:
     return best
 
 
+def least_entropy(s: Statistics) -> Range:
+    """The clipped range in which 255 steps tell the most about what was seen: the least divergence between
+    the counts, with outliers at the ends, and their means over each step."""
+    x, seen = s.centres, s.counts.astype(np.float64)
+    seen[_BINS // 2 - 1 : _BINS // 2 + 1] = 0  # zeros are exact in any range, and would outnumber all else
+    best, least = minmax(s), np.inf
+    for kept in np.linspace(1.0, 0.3, 36):
+        low, high = min(s.low, 0.0) * kept, max(s.high, 0.0) * kept
+        inside = (x >= low) & (x <= high)
+        if not seen[inside].any():
+            continue
+        clipped = seen[inside].copy()
+        clipped[0] += seen[x < low].sum()
+        clipped[-1] += seen[x > high].sum()
+        step = ((x[inside] - low) / ((high - low) / 255 or 1.0)).astype(np.int64)
+        used = seen[inside] > 0
+        total = np.bincount(step, seen[inside], 256)
+        cells = np.bincount(step, used, 256)
+        told = np.where(used, (total / np.maximum(cells, 1))[step], 0.0)
+        p, q = clipped / clipped.sum(), told / told.sum()
+        both = p > 0
+        divergence = float((p[both] * np.log(p[both] / np.maximum(q[both], 1e-12))).sum())
+        if divergence < least:
+            best, least = (low, high), divergence
+    return best
+
+
 RANGES: Mapping[str, Callable[[Statistics], Range]] = {
     "minmax": minmax,
     "percentile": lambda s: percentile(s, 0.9999),
     "mse": least_error,
+    "entropy": least_entropy,
 }

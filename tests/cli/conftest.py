@@ -18,10 +18,11 @@ def digits_graph() -> Graph:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits_graph: Graph) -> Path:
-    """The working directory: digits.onnx, digits.ek, and x.npz with three images."""
+    """The working directory: digits.onnx, digits.ek, calib.npz, and x.npz with three images."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     shutil.copy(DIGITS / "digits.onnx", tmp_path)
+    shutil.copy(DIGITS / "calib.npz", tmp_path)
     save(digits_graph, tmp_path / "digits.ek")
     np.savez(tmp_path / "x.npz", x=images(3))
     return tmp_path

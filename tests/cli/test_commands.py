@@ -205,8 +205,11 @@ def test_demo_goes_all_the_way(cli: CommandLine, folder: Path) -> None:
     answer = cli.ok("demo", "-o", "kept")
     assert "449 of 450 are right." in answer.out
     assert "void digits_run(" in answer.out
+    assert "are right in int8" in answer.out
     assert edgekit.load("kept/digits.ek").name == "digits"
+    assert edgekit.load("kept/digits_int8.ek").name == "digits"
     assert Path("kept/size/digits.c").is_file()
+    assert Path("kept/int8/digits.c").is_file()
     assert Path("kept/speed/digits.c").is_file()
 
 

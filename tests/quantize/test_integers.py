@@ -1,4 +1,4 @@
-"""Integers of quantized operators: the simulator and C agree bit for bit, on random and on extreme numbers."""
+"""Integers of quantized operators: simulator and C agree bit for bit, on random and on extreme numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Bench:
 
     def quant(self, low: float = -6, high: float = 2) -> Quant:
         """Scales over many powers of two; zero points at the ends as often as between."""
-        zero = int(self.random.choice([-128, 127, 0, self.random.integers(-128, 128)]))
+        zero = int(self.random.choice([-128, 127, 0, int(self.random.integers(-128, 128))]))
         return Quant((float(np.float32(2.0 ** self.random.uniform(low, high))),), (zero,))
 
     def integers(self, *shape: int, low: int = -128) -> Array:

@@ -1,0 +1,132 @@
+"""How far an int8 graph is from its float graph: noise on held-out samples, computed again only where a trial
+differs from the one before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.ir import Array, Graph, Node, Type
+from edgekit.ops.softmax import Softmax
+from edgekit.quantize.int8 import Quantized
+
+Sample = Mapping[str, Array]
+
+
+def real(array: Array, type: Type) -> Array:
+    """The numbers that a tensor of one scale stands for."""
+    wide = array.astype(np.float64)
+    if type.quant is None:
+        return wide
+    result: Array = (wide - type.quant.zero[0]) * float(np.float32(type.quant.scale[0]))
+    return result
+
+
+def sqnr(truth: Sequence[Array], found: Sequence[Array]) -> float:
+    """Signal to noise in dB; infinite where nothing differs."""
+    noise = sum(float(np.square(a - b).sum()) for a, b in zip(truth, found, strict=True))
+    signal = sum(float(np.square(a.astype(np.float64)).sum()) for a in truth)
+    if not noise:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal else -math.inf
+
+
+def scores(graph: Graph) -> list[str]:
+    """The floating outputs; of a softmax what goes into it, since that is where errors still show."""
+    found = []
+    for name in graph.outputs:
+        node = graph.producer(name)
+        if node and isinstance(node.op, Softmax):
+            (name,) = node.inputs
+        if graph.type(name).dtype.is_float and graph.data(name) is None:
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
+@dataclass
+class Trial:
+    """An int8 graph and its values on each sample."""
+
+    quantized: Quantized
+    values: list[dict[str, Array]]
+
+
+class Measure:
+    """The float graph's answers to the samples, and what trials make of them."""
+
+    def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
+        self.graph = graph
+        self.samples = samples
+        self.scores = scores(graph)
+        self.truth = [simulate.run_all(graph, sample) for sample in samples]
+
+    def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
+        """Run an int8 graph; values that it has in common with an earlier one are taken over."""
+        graph = quantized.graph
+        if before is None:
+            return Trial(quantized, [simulate.run_all(graph, self._given(graph, s)) for s in self.samples])
+        dirty = changed(before.quantized.graph, graph)
+        values = []
+        for old in before.values:
+            new = {name: old[name] for name in graph.inputs}
+            new |= graph.constants()
+            for node in graph.nodes:
+                if any(name in dirty for name in node.outputs):
+                    new |= compute(graph, node, new)
+                else:
+                    new |= {name: old[name] for name in node.outputs}
+            values.append(new)
+        return Trial(quantized, values)
+
+    def _given(self, graph: Graph, sample: Sample) -> Sample:
+        """The sample as the inputs of the int8 graph, which are floats here."""
+        return dict(zip(graph.inputs, (sample[name] for name in self.graph.inputs), strict=True))
+
+    def of(self, trial: Trial, name: str) -> float:
+        """Signal to noise of one value of the float graph."""
+        made = trial.quantized.names[name]
+        type = trial.quantized.graph.type(made)
+        return sqnr(
+            [values[name] for values in self.truth], [real(values[made], type) for values in trial.values]
+        )
+
+    def quality(self, trial: Trial) -> float:
+        """Signal to noise of the outputs, the mean of several; at most 200 dB."""
+        found = [min(self.of(trial, name), 200.0) for name in self.scores]
+        return sum(found) / len(found) if found else 200.0
+
+
+def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
+    """What a node makes of these values."""
+    ins, outs = [graph.type(n) for n in node.inputs], [graph.type(n) for n in node.outputs]
+    args = [values[name] for name in node.inputs]
+    quantized = any(t.quant is not None for t in (*ins, *outs))
+    results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
+    return dict(zip(node.outputs, results, strict=True))
+
+
+def changed(before: Graph, after: Graph) -> set[str]:
+    """The values of `after` that `before` lacks, or may have computed to other numbers."""
+    dirty = {name for name, value in after.values.items() if not _same(before, name, value.type)}
+    dirty |= {
+        name for name, data in after.constants() if name not in dirty and not _equal(before, name, data)
+    }
+    for node in after.nodes:
+        old = before.producer(node.outputs[0])
+        is_new = old is None or (old.op, old.inputs) != (node.op, node.inputs)
+        if is_new or dirty.intersection((*node.inputs, *node.outputs)):
+            dirty.update(node.outputs)
+    return dirty
+
+
+def _same(graph: Graph, name: str, type: Type) -> bool:
+    return name in graph.values and graph.type(name) == type
+
+
+def _equal(graph: Graph, name: str, data: Array) -> bool:
+    old = graph.data(name)
+    return old is not None and (old is data or np.array_equal(old, data))

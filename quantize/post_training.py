@@ -1,0 +1,219 @@
+"""Post-training quantization: calibrate, choose scales by trial, correct biases, and say what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph, Node
+from edgekit.ops._linear import Linear
+from edgekit.quantize.correct import correct_biases
+from edgekit.quantize.int8 import Quantized, is_quantized
+from edgekit.quantize.measure import Measure, Sample, Trial
+from edgekit.quantize.observe import RANGES, Observer, Statistics
+from edgekit.quantize.prepare import prepare
+from edgekit.quantize.scales import SOFTMAX
+from edgekit.quantize.search import Tensors, choose
+
+AUTO = "auto"
+METHODS = (AUTO, *RANGES)
+_HELD_EVERY = 4  # of the samples, one of so many is held out
+_MOST_HELD, _MOST_KEPT = 32, 32  # samples in memory: held out, and to correct biases with
+_WORK = 4e9  # multiplications that the trials may take, about
+_OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer, and how well it does on held-out samples."""
+
+    name: str
+    origin: str
+    op: str
+    runs_in: str  # int8, or float32 where there is no integer form
+    scale: float | None
+    zero: int | None
+    range: str  # how it was chosen; empty without a choice
+    sqnr_db: float
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """What quantization made of a model."""
+
+    name: str
+    calibrate: str
+    samples: int
+    held_out: int
+    layers: tuple[Layer, ...]
+    outputs: Mapping[str, float]  # signal to noise in dB, of what goes into a softmax that ends the model
+    bytes_before: int
+    bytes_after: int
+    warnings: tuple[str, ...]
+
+    @property
+    def sqnr_db(self) -> float:
+        return sum(self.outputs.values()) / len(self.outputs) if self.outputs else math.inf
+
+
+def quantize(
+    graph: Graph,
+    samples: Iterable[Sample],
+    *,
+    calibrate: str = AUTO,
+    float_io: bool = True,
+    tell: Tell = lambda step: None,
+) -> tuple[Graph, Quantization]:
+    """The int8 graph, and the report. One sample of four is held out: scales are chosen and judged on those,
+    and all others give the ranges."""
+    if calibrate not in METHODS:
+        raise EdgeKitError("E0103", f"no such calibration: {calibrate}", hint=f"one of {', '.join(METHODS)}")
+    if any(value.type.quant is not None for value in graph.values.values()):
+        raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
+    graph = prepare(graph)
+    seen = _Seen.of(graph, samples, tell)
+    tensors = Tensors.of(graph, seen.statistics)
+    measure = Measure(graph, seen.held[: _affordable(graph, len(seen.held))])
+    methods = dict.fromkeys(tensors.means, calibrate)
+    if calibrate == AUTO:
+        methods = choose(tensors, measure, tell)
+    tell("correcting biases")
+    plain = measure.trial(tensors.quantized(methods))
+    corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept))
+    best = corrected if measure.quality(corrected) >= measure.quality(plain) else plain
+    found = best.quantized
+    if not float_io:
+        found = integer_io(tensors.quantized(methods, float_io=False), best.quantized)
+    return found.graph, _report(graph, calibrate, seen, methods, measure, best, found)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Samples that were kept, and what all of them showed."""
+
+    statistics: Mapping[str, Statistics]
+    held_statistics: Mapping[str, Statistics]
+    kept: list[Sample]
+    held: list[Sample]
+    count: int
+    held_count: int
+
+    @staticmethod
+    def of(graph: Graph, samples: Iterable[Sample], tell: Tell) -> _Seen:
+        """One pass. Fewer samples than four serve for both."""
+        observer, apart = Observer(graph), Observer(graph)
+        kept: list[Sample] = []
+        held: list[Sample] = []
+        for i, sample in enumerate(samples):
+            tell(f"calibrating, sample {i + 1}")
+            if i % _HELD_EVERY == _HELD_EVERY - 1:
+                apart.add(sample)
+                if len(held) < _MOST_HELD:
+                    held.append(sample)
+            else:
+                observer.add(sample)
+                if len(kept) < _MOST_KEPT:
+                    kept.append(sample)
+        if not observer.seen:
+            raise EdgeKitError(
+                "E0110", "there is no calibration sample", hint="a hundred typical inputs are plenty"
+            )
+        count = observer.seen + apart.seen
+        return _Seen(observer.statistics, apart.statistics, kept, held or kept, count, apart.seen)
+
+    def outside(self) -> list[tuple[str, float]]:
+        """Values that leave the calibrated range on held-out samples, and how far, as a share of it."""
+        found = []
+        for name, apart in self.held_statistics.items():
+            seen = self.statistics[name]
+            width = max(seen.high, 0.0) - min(seen.low, 0.0)
+            beyond = max(apart.high - seen.high, seen.low - apart.low)
+            if width > 0 and beyond > _OUTSIDE * width:
+                found.append((name, beyond / width))
+        return found
+
+
+def _affordable(graph: Graph, held: int) -> int:
+    """How many samples trials can be run on."""
+    macs = sum(node.op.macs(*(graph.type(name) for name in node.inputs)) for node in graph.nodes)
+    trials = len(RANGES) * (len(graph.nodes) + 1)
+    return max(4, min(held, int(_WORK / max(macs * trials / 2, 1))))
+
+
+def _report(
+    graph: Graph,
+    calibrate: str,
+    seen: _Seen,
+    methods: Mapping[str, str],
+    measure: Measure,
+    best: Trial,
+    found: Quantized,
+) -> Quantization:
+    layers = tuple(_layers(graph, methods, measure, best))
+    warnings = []
+    floats = [layer for layer in layers if layer.runs_in != "int8"]
+    if floats:
+        names = ", ".join(sorted({layer.op for layer in floats}))
+        warnings.append(
+            f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
+        )
+    if outside := seen.outside():
+        name, share = max(outside, key=lambda pair: pair[1])
+        count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
+        warnings.append(
+            f"on held-out samples {count} the calibrated range, {name:.40} by {share:.0%}: more samples help"
+        )
+    if not seen.held_count:
+        warnings.append(f"with {seen.count} samples nothing was held out: the quality is that on known data")
+    outputs = {name: measure.of(best, name) for name in measure.scores}
+    before, after = (sum(data.nbytes for _, data in g.constants()) for g in (graph, found.graph))
+    return Quantization(
+        name=graph.name,
+        calibrate=calibrate,
+        samples=seen.count,
+        held_out=seen.held_count,
+        layers=layers,
+        outputs=outputs,
+        bytes_before=before,
+        bytes_after=after,
+        warnings=tuple(warnings),
+    )
+
+
+def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Trial) -> Iterable[Layer]:
+    made = best.quantized
+    quants = {
+        name: quant
+        for name, other in made.names.items()
+        if (quant := made.graph.type(other).quant) is not None and graph.data(name) is None
+    }
+    for node in graph.nodes:
+        name = node.outputs[0]
+        in_int8 = is_quantized(graph, node, quants)
+        quant = quants.get(name) if in_int8 else None
+        yield Layer(
+            name=name,
+            origin=node.origin,
+            op=type(node.op).__name__,
+            runs_in="int8" if in_int8 else graph.type(name).dtype.value.replace("f32", "float32"),
+            scale=quant.scale[0] if quant else None,
+            zero=quant.zero[0] if quant else None,
+            range=methods.get(name, "") if quant and quant != SOFTMAX else "",
+            sqnr_db=measure.of(best, name) if name in made.names else math.nan,
+        )
+
+
+def integer_io(quantized: Quantized, corrected: Quantized) -> Quantized:
+    """The graph with integer inputs and outputs, and the biases of the one with floats."""
+    pairs = zip(_layers_of(quantized.graph), _layers_of(corrected.graph), strict=True)
+    values = dict(quantized.graph.values)
+    for mine, other in pairs:
+        values[mine.inputs[2]] = corrected.graph.values[other.inputs[2]]
+    return replace(quantized, graph=replace(quantized.graph, values=values))
+
+
+def _layers_of(graph: Graph) -> list[Node]:
+    return [node for node in graph.nodes if isinstance(node.op, Linear) and graph.type(node.outputs[0]).quant]

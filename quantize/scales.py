@@ -1,0 +1,75 @@
+"""Which tensors share a scale, and the scale that a range becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from edgekit.ir import DType, Graph, Node, Quant
+from edgekit.ops import Op
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.softmax import Softmax
+from edgekit.quantize.observe import Range
+
+SOFTMAX = Quant((1 / 256,), (-128,))
+_LEAST_SCALE = 2.0**-60  # of what is nearly 0 everywhere
+
+
+def activation_quant(low: float, high: float) -> Quant:
+    """Asymmetric int8 of a range; 0 is exact."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    scale = float(np.float32((high - low) / 255))
+    if scale < _LEAST_SCALE:
+        return Quant((1.0,), (0,))
+    return Quant((scale,), (int(np.clip(np.rint(-128 - low / scale), -128, 127)),))
+
+
+def runs_in_int8(graph: Graph, node: Node) -> bool:
+    """Is there an integer form of this node?"""
+    if any(graph.type(name).dtype is not DType.F32 for name in node.outputs) or len(node.outputs) != 1:
+        return False
+    return node.op.has_integers([graph.values[name] for name in node.inputs]) and all(
+        graph.type(name).dtype is DType.F32 for name in quantized_operands(graph, node)
+    )
+
+
+def quantized_operands(graph: Graph, node: Node) -> list[str]:
+    """The operands of a node that scales are needed for: what is computed, without indices."""
+    computed = [name for name in node.inputs if graph.data(name) is None]
+    return [name for name in computed if not node.op.moves or graph.type(name).dtype.is_float]
+
+
+def keeps_scale(op: Op) -> bool:
+    """Has the result the scale of the operands?"""
+    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
+
+
+def tied(graph: Graph) -> dict[str, str]:
+    """Each name's representative among those that must share a scale, because what computes one of another
+    only moves elements."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.get(name, name) != name:
+            name = parent[name]
+        return name
+
+    for node in graph.nodes:
+        if keeps_scale(node.op) and runs_in_int8(graph, node):
+            for name in (*quantized_operands(graph, node), *node.outputs):
+                parent[root(name)] = root(node.outputs[0])
+    return {name: root(name) for name in graph.values}
+
+
+def scales(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Quant]:
+    """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
+    group = tied(graph)
+    joined: dict[str, Range] = {}
+    for name, (low, high) in ranges.items():
+        before = joined.get(group[name], (0.0, 0.0))
+        joined[group[name]] = (min(low, before[0]), max(high, before[1]))
+    fixed = {group[node.outputs[0]] for node in graph.nodes if isinstance(node.op, Softmax)}
+    return {
+        name: SOFTMAX if group[name] in fixed else activation_quant(*joined[group[name]]) for name in ranges
+    }
