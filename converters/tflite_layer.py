@@ -83,8 +83,8 @@ class Layer:
         return self.apply(Lookup(), x, x.new(entries.astype(np.int8), "table"))
 
     def rescaled(self, sums: Tensor, ratio: Any, activation: int = 0, *, once: bool = False) -> Tensor:
-        """Plain integers times `ratio`, one or one a channel, as integers of the result; by TFLite's rule for 32
-        bits, or by that for 64 where the sums have as many."""
+        """Plain integers times `ratio`, one or one a channel, as integers of the result; by TFLite's rule
+        for 32 bits, or by that for 64 where the sums have as many."""
         quant, dtype = self.out_quant, self.outs[0].dtype
         scaled = times(sums, ratio, once=once)
         low, high = fixed.bounds(*self.clamp(activation), dtype, quant)

@@ -35,8 +35,8 @@ def _exp_near_zero(a: Int) -> Int:
 
 
 def exp_of_negative(a: Int, fraction_bits: int) -> Int:
-    """exp(a) in Q0.31 for a <= 0 with so many fraction bits: a polynomial on the last quarter, then one factor
-    for each bit of the rest."""
+    """exp(a) in Q0.31 for a <= 0 with so many fraction bits: a polynomial on the last quarter, then one
+    factor for each bit of the rest."""
     quarter = np.int64(1) << (fraction_bits - 2)
     near = (a & (quarter - 1)) - quarter
     result = _exp_near_zero(near << (31 - fraction_bits))
@@ -61,8 +61,8 @@ def reciprocal_of_one_plus(a: Int) -> Int:
 
 
 def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
-    """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least one
-    that counts."""
+    """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least
+    one that counts."""
     real = min(float(np.float64(np.float32(beta)) * np.float64(np.float32(scale)) * 2.0**26), 2.0**31 - 1)
     multiplier, left = quantize_multiplier(real)
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
@@ -150,7 +150,7 @@ def _by_floats(x: Quant, y: Quant, function: Callable[[Array], Array]) -> Int:
     """In float32, halves away from zero."""
     real = np.float32(x.scale[0]) * _codes(x).astype(np.float32)
     with np.errstate(all="ignore"):
-        scaled = function(real).astype(np.float32) * (np.float32(1) / np.float32(y.scale[0]))
+        scaled: Array = function(real).astype(np.float32) * (np.float32(1) / np.float32(y.scale[0]))
     return _clamped(round_half_away(np.clip(scaled.astype(np.float64), -1e9, 1e9)) + y.zero[0])
 
 
@@ -176,7 +176,8 @@ def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
             inner = np.float32((2 / np.pi) ** 0.5) * (v + np.float32(0.044715) * v * v * v)
             return np.float32(0.5) * v * (np.float32(1) + np.tanh(inner))
         tails = [erfc(-float(u) * 0.5**0.5) for u in v]
-        return v * np.float32(0.5) * np.asarray(tails, np.float32)
+        y: Array = v * np.float32(0.5) * np.asarray(tails, np.float32)
+        return y
 
     return _by_floats(x, y, real)
 
@@ -192,7 +193,7 @@ def inverse_square_root(value: int) -> tuple[int, int]:
     pairs = (32 - value.bit_length() - 1) // 2 - 1
     shift -= pairs
     half_input = rdbpot((value << (2 * pairs)) >> 1, 1)
-    x: Int = np.int64(1 << 28)  # Q3.28
+    x: Int = np.asarray(1 << 28)  # Q3.28
     for _ in range(5):
         cube = _saturating_left(srdhm(srdhm(x, x), x), 6)
         x = _saturating_left(srdhm((1 << 28) + (1 << 27), x) - srdhm(half_input, cube), 3)
@@ -209,7 +210,7 @@ def rsqrt(x: Quant, y: Quant) -> Int:
     for i, d in enumerate(_codes(x).tolist()):
         if d > 0:
             m, e = inverse_square_root(d)
-            data = mbqm(np.int64(1), m, e + 20)
+            data = mbqm(np.asarray(1), m, e + 20)
             results[i] = mbqm(data, multiplier, exponent - 20) + y.zero[0]
     return _clamped(results)
 

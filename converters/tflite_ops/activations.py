@@ -1,4 +1,4 @@
-"""Functions of one tensor: formulas on floats, tables of 256 results on int8, as TFLite's reference computes them."""
+"""Functions of one tensor: formulas on floats, tables of 256 results on int8."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _channels_first(layer: Layer, w: Tensor) -> None:
 def _layer(
     layer: Layer, x: Tensor, w: Tensor, b: Tensor | None, op: Conv2d | Dense, activation: int
 ) -> Tensor:
-    """A convolution or a fully connected layer: floats, int8 by its own kernel, all else from plain integers."""
+    """A convolution or a dense layer: floats, int8 by its own kernel, all else from plain integers."""
     low, high = layer.clamp(activation)
     if x.dtype.is_float:
         w = dequantized(w)

@@ -15,6 +15,7 @@ from edgekit.converters.tflite_layer import Layer, centred, is_plain, labelled, 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops.gather import GatherND
+from edgekit.ops.logic import Equal
 from edgekit.ops.quantize import Requantize
 
 
@@ -290,8 +291,13 @@ def RANGE(layer: Layer, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
 
 
 def ONE_HOT(layer: Layer, index: Tensor, depth: Tensor, on: Tensor, off: Tensor) -> Tensor:
-    values = concat([raw(off).reshape(1), raw(on).reshape(1)], 0)
-    return indexing.OneHot(index, depth, values, axis=layer.options.integer(0))
+    """Indices outside of the depth give a row of `off`."""
+    size, axis = int(scalar(depth, "the depth of ONE_HOT")), layer.options.integer(0)
+    index.builder.afford((*index.shape, size))
+    axis = axis + index.rank + 1 if axis < 0 else axis
+    index = shape.unsqueeze(index, [axis])
+    cells = index.like(np.arange(size).reshape([-1 if i == axis else 1 for i in range(index.rank)]))
+    return movement.where(index.apply(Equal(), cells), raw(on).reshape(), raw(off).reshape())
 
 
 def ARG_MAX(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:

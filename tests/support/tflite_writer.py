@@ -64,7 +64,7 @@ def model(op: Operator, number: int | None = None) -> bytes:
     code = s.OperatorCodeT()
     code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, op.kind)
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)
-    code.version = 1
+    code.version = 2 if op.kind == "BROADCAST_TO" else 1
     made.operatorCodes = [code]
     graph = s.SubGraphT()
     graph.name = b"main"

@@ -13,10 +13,11 @@ from edgekit.converters import from_tflite
 from edgekit.ir import Array, Graph
 
 
-def litert(content: bytes, inputs: Sequence[Array]) -> list[Array]:
-    """The results of LiteRT's reference kernels."""
+def litert(content: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array]:
+    """The results of LiteRT's reference kernels, or of its fast ones."""
     package = require_module("ai_edge_litert.interpreter")
-    resolver = package.OpResolverType.BUILTIN_REF
+    kinds = package.OpResolverType
+    resolver = kinds.BUILTIN_REF if reference else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = package.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
     interpreter.allocate_tensors()
     for detail, data in zip(interpreter.get_input_details(), inputs, strict=True):
