@@ -1,4 +1,4 @@
-"""Numbers and names as C text: every float is written here, and every identifier is made here."""
+"""Numbers as C text: every float is written here."""
 
 from __future__ import annotations
 
@@ -8,96 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgekit.ir import Array, DType
-
-_KEYWORDS = frozenset(
-    {
-        "alignas",
-        "alignof",
-        "and",
-        "asm",
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "catch",
-        "char",
-        "class",
-        "const",
-        "constexpr",
-        "continue",
-        "decltype",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "friend",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "noexcept",
-        "not",
-        "nullptr",
-        "operator",
-        "or",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "throw",
-        "true",
-        "try",
-        "typedef",
-        "typeid",
-        "typename",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "while",
-        "xor",
-        "arena",
-        "main",
-    }
-)
-
-
-def identifier(text: str, taken: set[str], fallback: str = "t") -> str:
-    """A C identifier near `text` that is not in `taken`; it is added there."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or fallback
-    if name[0].isdigit() or name.startswith("ek_"):
-        name = f"{fallback}_{name}"
-    name = name[:48]
-    unique, i = name, 1
-    while unique in taken or unique in _KEYWORDS:
-        i += 1
-        unique = f"{name}_{i}"
-    taken.add(unique)
-    return unique
 
 
 def number(value: object, ctype: str) -> str:

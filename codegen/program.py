@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
-from edgekit.codegen.literal import identifier, number
+from edgekit.codegen.literal import number
 from edgekit.codegen.lower import lower
 from edgekit.codegen.memory import Memory, Place, Scheduled, assign
+from edgekit.codegen.names import HEADERS, identifier
 from edgekit.codegen.pack import pack
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.target import Target
@@ -88,8 +89,8 @@ class Program:
 def compile_graph(graph: Graph, target: Target) -> Program:
     """Lower a graph for a target."""
     memory = assign(graph, lower(graph, target), target.align)
-    taken: set[str] = set()
-    prefix = identifier(graph.name, taken, "model")
+    prefix = identifier(graph.name, set(HEADERS), "model")
+    taken = {f"{prefix}_run", f"{prefix}_selftest"}
     inputs = tuple(Port(n, identifier(n, taken, "x"), graph.type(n)) for n in graph.inputs)
     outputs = tuple(Port(n, identifier(n, taken, "y"), graph.type(n)) for n in graph.outputs)
     ports = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
@@ -160,7 +161,7 @@ def _lines(
         layer = scheduled.node.origin.split("/")[-1]
         taken.update(pointer.name for pointer in kernel.pointers)  # a layer's function has them as arguments
         yield Line(
-            identifier(layer if kind in layer else f"{layer}_{kind}", taken, "layer"),
+            identifier(layer if kind in layer else f"{layer}_{kind}", taken, "layer", f"{pool.prefix}_"),
             kernel,
             tuple(operands),
             tuple((field, _parameter(field, call.params)) for field in kernel.fields),
@@ -183,9 +184,8 @@ def _parameter(field: Field, params: Mapping[str, object]) -> str:
     assert field.name in params, f"parameter {field.name} of the kernel is not given"
     value = params[field.name]
     if field.count:
-        assert isinstance(value, tuple | list) and len(value) == field.count, (
-            f"{field.name} takes {field.count} numbers"
-        )
+        assert isinstance(value, tuple | list), f"{field.name} takes {field.count} numbers"
+        assert len(value) == field.count, f"{field.name} takes {field.count} numbers"
         return "{" + ", ".join(number(v, field.ctype) for v in value) + "}"
     return number(value, field.ctype)
 
