@@ -1,4 +1,4 @@
-"""Reads TFLite flatbuffers: tables and vectors by field number, as the public schema numbers them; bounds-checked."""
+"""Reads TFLite flatbuffers: tables and vectors by field number, as the public schema has them; bounds-checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 
 
-class Damaged(EdgeKitError):
+class DamagedError(EdgeKitError):
     """An offset that leads outside of the file."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Table:
 
     def _unpack(self, form: str, at: int) -> int | float:
         if at < 0 or at + struct.calcsize(form) > len(self.data):
-            raise Damaged
+            raise DamagedError
         return struct.unpack_from(form, self.data, at)[0]  # type: ignore[no-any-return]
 
     def _field(self, number: int) -> int:
@@ -67,7 +67,7 @@ class Table:
         """A vector of numbers, without a copy."""
         start, length = self._vector(field)
         if start + length * np.dtype(dtype).itemsize > len(self.data):
-            raise Damaged
+            raise DamagedError
         return np.frombuffer(self.data, np.dtype(dtype), length, start)
 
     def text(self, field: int) -> str:

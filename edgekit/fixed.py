@@ -27,7 +27,9 @@ def int_range(dtype: DType) -> tuple[int, int]:
 
 def round_half_away(x: Array | float) -> Array:
     """To the nearest integer, halves away from zero, as C's round()."""
-    return np.trunc(x + np.copysign(0.5, x))
+    whole = np.trunc(x)  # x + 0.5 may round up where x is just below a half
+    with np.errstate(invalid="ignore"):
+        return whole + np.where(np.abs(x - whole) < 0.5, 0, np.copysign(np.ones_like(x), x))
 
 
 def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:

@@ -174,10 +174,10 @@ def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
     def real(v: Array) -> Array:
         if approximate:
             inner = np.float32((2 / np.pi) ** 0.5) * (v + np.float32(0.044715) * v * v * v)
-            return np.float32(0.5) * v * (np.float32(1) + np.tanh(inner))
-        tails = [erfc(-float(u) * 0.5**0.5) for u in v]
-        y: Array = v * np.float32(0.5) * np.asarray(tails, np.float32)
-        return y
+            factor: Array = np.float32(1) + np.tanh(inner)
+        else:
+            factor = np.asarray([erfc(-float(u) * 0.5**0.5) for u in v], np.float32)
+        return np.float32(0.5) * v * factor
 
     return _by_floats(x, y, real)
 
@@ -202,7 +202,7 @@ def inverse_square_root(value: int) -> tuple[int, int]:
 
 
 def rsqrt(x: Quant, y: Quant) -> Int:
-    """1 / sqrt(x); the most that y holds for 0, and for negative numbers, which TFLite refuses as they come."""
+    """1 / sqrt(x); the most that y holds for 0, and for negative numbers, which TFLite refuses at run time."""
     multiplier, exponent = quantize_multiplier(
         float(1.0 / (np.sqrt(np.float32(x.scale[0])) * np.float32(y.scale[0])))
     )

@@ -15,6 +15,9 @@ from edgekit.ops._integer_maps import rescaled, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, stored
 
+# v + 0.5 may round up where v is just below a half.
+_AWAY = "ek_trunc_f32(v) + (ek_fabs_f32(v - ek_trunc_f32(v)) < 0.5f ? 0.0f : v < 0.0f ? -1.0f : 1.0f)"
+
 
 @dataclass(frozen=True)
 class Quantize(Op):
@@ -53,7 +56,7 @@ class Quantize(Op):
                     "hi": high,
                 },
                 label="quantize" if even else "quantize_tfl",
-                expr="ek_round_even_f32(v)" if even else "ek_trunc_f32(v + (v < 0.0f ? -0.5f : 0.5f))",
+                expr="ek_round_even_f32(v)" if even else _AWAY,
             )
         ]
 

@@ -1,4 +1,4 @@
-"""Networks that TensorFlow exported: their arithmetic on shapes folds, and their numbers are the recorded ones."""
+"""Networks that TensorFlow exported: arithmetic on shapes folds, and the numbers are the recorded ones."""
 
 from __future__ import annotations
 
