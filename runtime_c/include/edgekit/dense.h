@@ -13,6 +13,6 @@ struct EK_STRUCT {
 };
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
-                     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
 
 #endif

@@ -5,8 +5,8 @@
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
-                               EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t width,
-                               const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t width,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     EK_T_ACC sum[16];
@@ -22,10 +22,11 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
                 continue;
             const EK_T *cell = x + row * p->step_h + column * p->step_w;
             const EK_T *weights = w + (i * p->k_w + j) * depth * width;
-            for (int32_t c = 0; c < depth; c++)
+            for (int32_t c = 0; c < depth; c++) {
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[c * p->step_c]) * EK_LOAD_T(weights[c * width + o]);
+            }
         }
     }
     for (int32_t o = 0; o < width; o++) {
@@ -35,7 +36,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
-                     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t cells = p->k_h * p->k_w * depth;

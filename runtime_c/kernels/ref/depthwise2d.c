@@ -4,8 +4,8 @@
 
 /* `width` channels of one pixel, from channel `first` on. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
-                               EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t first,
-                               const int32_t width, const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t first, const int32_t width,
+    const struct EK_STRUCT *p)
 {
     const int32_t multiplier = p->out_c / p->in_c;
     EK_T_ACC sum[16];
@@ -21,14 +21,15 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
                 continue;
             const EK_T *cell = x + (row * p->in_w + column) * p->in_c;
             const EK_T *weights = w + (i * p->k_w + j) * p->out_c + first;
-            if (multiplier == 1)
+            if (multiplier == 1) {
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[first + o]) * EK_LOAD_T(weights[o]);
-            else
+            } else {
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += EK_LOAD_T(cell[(first + o) / multiplier]) * EK_LOAD_T(weights[o]);
+            }
         }
     }
     for (int32_t o = 0; o < width; o++) {
@@ -38,7 +39,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
-                     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)

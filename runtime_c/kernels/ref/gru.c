@@ -9,10 +9,11 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r,
     EK_T_ACC sum[16];
     for (int32_t o = 0; o < width; o++)
         sum[o] = x[o];
-    for (int32_t i = 0; i < size; i++)
+    for (int32_t i = 0; i < size; i++) {
         EK_SIDE_BY_SIDE
-    for (int32_t o = 0; o < width; o++)
-        sum[o] += h[i] * r[i * width + o];
+        for (int32_t o = 0; o < width; o++)
+            sum[o] += h[i] * r[i * width + o];
+    }
     for (int32_t o = 0; o < width; o++)
         gate[o] = sum[o];
 }

@@ -6,11 +6,12 @@ EK_INLINE EK_T_ACC EK_FN_sum(const EK_T *x, const int32_t n, const EK_T_ACC shif
 {
     EK_T_ACC lane[16] = {0};
     int32_t i = 0;
-    for (; i + 16 <= n; i += 16)
+    for (; i + 16 <= n; i += 16) {
         EK_SIDE_BY_SIDE
-    for (int32_t l = 0; l < 16; l++) {
-        const EK_T_ACC d = x[i + l] - shift;
-        lane[l] += square ? d * d : d;
+        for (int32_t l = 0; l < 16; l++) {
+            const EK_T_ACC d = x[i + l] - shift;
+            lane[l] += square ? d * d : d;
+        }
     }
     for (int32_t l = 0; i + l < n; l++) {
         const EK_T_ACC d = x[i + l] - shift;

@@ -9,10 +9,10 @@ EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_S
             for (int32_t i2 = 0; i2 < p->n[2]; i2++)
                 for (int32_t i3 = 0; i3 < p->n[3]; i3++)
                     for (int32_t i4 = 0; i4 < p->n[4]; i4++) {
-                        const EK_A *row_a = pa + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] +
-                                              i2 * p->sa[2] + i3 * p->sa[3] + i4 * p->sa[4];
-                        const EK_B *row_b = pb + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] +
-                                              i2 * p->sb[2] + i3 * p->sb[3] + i4 * p->sb[4];
+                        const EK_A *row_a = pa + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2]
+                                            + i3 * p->sa[3] + i4 * p->sa[4];
+                        const EK_B *row_b = pb + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2]
+                                            + i3 * p->sb[3] + i4 * p->sb[4];
                         for (int32_t i = 0; i < p->n[5]; i++) {
                             const EK_A_ACC a = EK_LOAD_A(row_a[i * p->sa[5]]);
                             const EK_B_ACC b = EK_LOAD_B(row_b[i * p->sb[5]]);

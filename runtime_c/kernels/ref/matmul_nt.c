@@ -6,11 +6,12 @@ EK_INLINE EK_T_ACC EK_FN_dot(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT 
 {
     EK_T_ACC lane[16] = {0};
     int32_t k = 0;
-    for (; k + 16 <= n; k += 16)
+    for (; k + 16 <= n; k += 16) {
         EK_SIDE_BY_SIDE
-    for (int32_t l = 0; l < 16; l++) {
-        const EK_T_ACC left = EK_LOAD_T(a[k + l]), right = EK_LOAD_T(b[k + l]);
-        lane[l] += left * right;
+        for (int32_t l = 0; l < 16; l++) {
+            const EK_T_ACC left = EK_LOAD_T(a[k + l]), right = EK_LOAD_T(b[k + l]);
+            lane[l] += left * right;
+        }
     }
     for (int32_t l = 0; k + l < n; l++) {
         const EK_T_ACC left = EK_LOAD_T(a[k + l]), right = EK_LOAD_T(b[k + l]);

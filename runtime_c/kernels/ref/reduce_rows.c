@@ -24,10 +24,11 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, const struc
                                     const EK_T *row = from + r0 * p->x_r[0] + r1 * p->x_r[1] + r2 * p->x_r[2]
                                                       + r3 * p->x_r[3];
                                     int32_t c = 0;
-                                    for (; c + 16 <= p->last; c += 16)
+                                    for (; c + 16 <= p->last; c += 16) {
                                         EK_SIDE_BY_SIDE
-                                    for (int32_t l = 0; l < 16; l++)
-                                        lane[l] = EK_FN_step(lane[l], EK_LOAD_T(row[c + l]));
+                                        for (int32_t l = 0; l < 16; l++)
+                                            lane[l] = EK_FN_step(lane[l], EK_LOAD_T(row[c + l]));
+                                    }
                                     for (int32_t l = 0; c + l < p->last; l++)
                                         lane[l] = EK_FN_step(lane[l], EK_LOAD_T(row[c + l]));
                                 }

@@ -5,10 +5,11 @@ EK_INLINE EK_T_ACC EK_FN_squares(const EK_T *x, const int32_t n)
 {
     EK_T_ACC lane[16] = {0};
     int32_t i = 0;
-    for (; i + 16 <= n; i += 16)
+    for (; i + 16 <= n; i += 16) {
         EK_SIDE_BY_SIDE
-    for (int32_t l = 0; l < 16; l++)
-        lane[l] += x[i + l] * x[i + l];
+        for (int32_t l = 0; l < 16; l++)
+            lane[l] += x[i + l] * x[i + l];
+    }
     for (int32_t l = 0; i + l < n; l++)
         lane[l] += x[i + l] * x[i + l];
     EK_T_ACC sum = lane[0];

@@ -7,10 +7,11 @@ EK_INLINE EK_T_ACC EK_FN_largest(const EK_T *x, const int32_t n)
     for (int32_t l = 0; l < 16; l++)
         lane[l] = x[0];
     int32_t i = 0;
-    for (; i + 16 <= n; i += 16)
+    for (; i + 16 <= n; i += 16) {
         EK_SIDE_BY_SIDE
-    for (int32_t l = 0; l < 16; l++)
-        lane[l] = EK_MATH_T(fmax)(lane[l], x[i + l]);
+        for (int32_t l = 0; l < 16; l++)
+            lane[l] = EK_MATH_T(fmax)(lane[l], x[i + l]);
+    }
     for (int32_t l = 0; i + l < n; l++)
         lane[l] = EK_MATH_T(fmax)(lane[l], x[i + l]);
     EK_T_ACC most = lane[0];
