@@ -94,13 +94,14 @@ def _lines(rows: Mapping[tuple[str, str], _Row], outcomes: Sequence[Outcome]) ->
     yield "Written by `scripts/conformance.py --write-docs` from the node suite of onnx"
     yield f"{onnx.__version__}: each case is converted, compiled as C and run."
     yield f"Of {len(outcomes):,} cases {counts[Verdict.RIGHT]:,} are right within the suite's tolerances, and"
-    yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node. {len(EXACT)} of them,"
-    yield f"{' and '.join(f'`{name}`' for name in EXACT)}, are judged by the exact result:"
+    yield f"{counts[Verdict.REFUSED]:,} are refused with an error that names the node."
+    yield ""
+    yield f"{' and '.join(f'`{name}`' for name in EXACT)} are judged by the exact result:"
     yield "what the suite expects there is off by more than its own tolerance."
     yield ""
     yield "*Constant* are operands that must not depend on the model's inputs: generated code fixes shapes"
-    yield "and counts. *Types* are those of inputs and outputs of right cases. Operators that the specification"
-    yield "defines by others count twice: as they are, and expanded."
+    yield "and counts. *Types* are those of inputs and outputs of right cases. Operators that the"
+    yield "specification defines by others count twice: as they are, and expanded."
     for domain, title in _DOMAINS.items():
         own = sorted((name, row) for (d, name), row in rows.items() if d == domain)
         untested = sorted(name for d, name in handlers() if d == domain and (d, name) not in rows)
