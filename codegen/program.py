@@ -1,4 +1,4 @@
-"""The lowered program: flat, for one target, every name and number decided. It is all that templates see."""
+"""The lowered program: flat, for one target, every name and number decided; all that templates see."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class Activation:
 class Layer:
     """One direction of a recurrent layer.
 
-    x [T, B, I], w [gates H, I], r [gates H, H], biases of the input and of the state [gates H], the first state
-    [B, H], and for an LSTM the cells and peepholes [3 H]."""
+    x [T, B, I], w [gates H, I], r [gates H, H], biases of the input and of the state [gates H], the first
+    state [B, H], and for an LSTM the cells and peepholes [3 H]."""
 
     x: Tensor
     w: Tensor

@@ -24,7 +24,7 @@ Operand: TypeAlias = "Tensor | float | int | bool"
 
 @dataclass(frozen=True)
 class Tensor:
-    """An edge of the graph under construction. Every method adds nodes (or folds constants) and returns edges."""
+    """An edge of the graph under construction. Methods add nodes (or fold constants) and return edges."""
 
     builder: Builder
     name: str
@@ -59,7 +59,7 @@ class Tensor:
             "E0301",
             f"{what} depends on the input {', '.join(inputs)}",
             f"node {self.builder.origin}",
-            "shapes and counts are fixed in the generated code: bind the input to a constant or fix it at export",
+            "shapes and counts are fixed in generated code: bind the input to a constant or fix it at export",
             inputs,
         )
 

@@ -1,4 +1,4 @@
-"""Reads TFLite flatbuffers: tables and vectors by field number, as the public schema has them; bounds-checked."""
+"""Reads TFLite flatbuffers: tables and vectors by the field numbers of the public schema; bounds-checked."""
 
 from __future__ import annotations
 

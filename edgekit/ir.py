@@ -1,4 +1,4 @@
-"""The graph: dtypes, tensor types, values, nodes, and the immutable Graph that every stage reads and returns."""
+"""The graph: dtypes, types, values, nodes, and the immutable Graph that every stage reads and returns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Import handlers of ONNX operators: a function an operator, named as it; CONTRIBUTING shows how to add one."""
+"""Import handlers of ONNX operators: a function an operator, named as it; CONTRIBUTING shows how."""

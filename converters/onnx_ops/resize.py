@@ -87,8 +87,8 @@ def Upsample(
     mode: str = "nearest",
     scales: tuple[float, ...] = (),
 ) -> Tensor:
-    """Positions are i / scale; the nearest cell is the one before, or after where the size shrinks, as in ONNX
-    Runtime: the specification of these old operators leaves it open."""
+    """Positions are i / scale; the nearest cell is the one before, or after where the size shrinks, as in
+    ONNX Runtime: the specification of these old operators leaves it open."""
     given = (
         factors.constant("the scales of Upsample").astype(np.float64).tolist()
         if factors is not None

@@ -48,7 +48,7 @@ def DFT(
 
 def _transform(x: Tensor, size: int, count: int, inverse: bool) -> Tensor:
     """`count` frequencies of each row; real and imaginary parts are rows. Cosines are even and sines odd, so
-    samples k and size - k are added and subtracted first: half the products, exact zeros where symmetry is."""
+    samples k and size - k are added and subtracted first: half the products, exact zeros at symmetry."""
     n = x.shape[-1]
     x = pad(x, (0,) * x.rank, (*(0,) * (x.rank - 1), size - n), "constant")
     pairs = (size - 1) // 2
@@ -91,8 +91,8 @@ def STFT(
 
 
 def _filters(size: int, parts: int, onesided: bool) -> Array:
-    """[2 result, size, parts]: the real and imaginary part of each frequency in turn, from samples of that many
-    numbers."""
+    """[2 result, size, parts]: the real and imaginary part of each frequency in turn, from samples of that
+    many numbers."""
     count = size // 2 + 1 if onesided else size
     cosine, sine = _circle(count, size, size)
     # [result part, sample part, frequency, sample]
