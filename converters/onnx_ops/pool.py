@@ -1,5 +1,7 @@
-"""Poolings: wrapped in transposes to NHWC, which a pass removes again; one dimension becomes two, three are
-pooled one after the other."""
+"""Poolings, wrapped in transposes to NHWC, which a pass removes again.
+
+One dimension becomes two, three are pooled one after the other.
+"""
 
 from __future__ import annotations
 
