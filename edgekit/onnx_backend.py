@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto
+from onnx import ModelProto, ValueInfoProto
 from onnx.backend.base import Backend, BackendRep
 
 from edgekit import target as targets
@@ -30,20 +30,22 @@ _FAST = ("-O1", "-w")
 def convert_case(model: ModelProto, inputs: Mapping[str, Array], name: str = "") -> Graph:
     """Convert; inputs that decide shapes are bound to the data of the case, all others stay inputs."""
     constants: dict[str, Array] = {}
-    shapes: dict[str, tuple[int, ...]] = {}
+    shapes = {i.name: inputs[i.name].shape for i in model.graph.input if i.name in inputs and _is_dynamic(i)}
     name = name or model.graph.name or "model"
     while True:
         try:
             return simplify(convert(model, shapes=shapes, constants=constants, name=name))
         except EdgeKitError as error:
             new = [n for n in error.inputs if n in inputs and n not in constants]
-            if error.code == "E0302" and (unshaped := [n for n in new if n not in shapes]):
-                shapes |= {n: inputs[n].shape for n in unshaped}
-            elif error.code == "E0301" and new:
-                constants |= {n: inputs[n] for n in new}
-                shapes = {n: s for n, s in shapes.items() if n not in constants}
-            else:
+            if error.code != "E0301" or not new:
                 raise
+            constants |= {n: inputs[n] for n in new}
+            shapes = {n: s for n, s in shapes.items() if n not in constants}
+
+
+def _is_dynamic(value: ValueInfoProto) -> bool:
+    shape = value.type.tensor_type.shape
+    return not value.type.tensor_type.HasField("shape") or any(not d.HasField("dim_value") for d in shape.dim)
 
 
 def compile_programs(
