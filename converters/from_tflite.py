@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -183,8 +184,11 @@ class Importer:
         while inputs and inputs[-1] is None:
             inputs.pop()
         layer = Layer(name, op.table(4) or Table(_EMPTY, 4), tuple(self._type(i) for i in results))
+        handler = handlers()[kind]
+        _check_operands(handler, kind, name, inputs, results)
         try:
-            made = handlers()[kind](layer, *inputs)
+            with np.errstate(all="ignore"):  # what overflows is refused where it matters
+                made = handler(layer, *inputs)
         except EdgeKitError as error:
             error.where = error.where or f"node {name}"
             raise
@@ -206,6 +210,25 @@ class Importer:
         if tensor is None:
             raise EdgeKitError("E0401", "an output of the graph is left out")
         return self._name(i), tensor
+
+
+def _check_operands(
+    handler: Handler, kind: str, name: str, inputs: Sequence[Tensor | None], results: Sequence[int]
+) -> None:
+    """Does the file give what the handler's parameters ask for?"""
+    _, *parameters = inspect.signature(handler).parameters.values()
+    most = inf if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(parameters)
+    needed = sum(p.default is p.empty for p in parameters)
+    if not needed <= len(inputs) <= most:
+        count = str(needed) if most == needed else f"{needed} or more"
+        raise EdgeKitError(
+            "E0401", f"{kind} takes {count} operands, the file gives {len(inputs)}", f"node {name}"
+        )
+    left_out = range(len(inputs) if most == inf else needed)
+    if missing := [i for i in left_out if inputs[i] is None]:
+        raise EdgeKitError("E0401", f"operand {missing[0]} of {kind} is left out", f"node {name}")
+    if not results:
+        raise EdgeKitError("E0401", f"{kind} has no result", f"node {name}")
 
 
 def _operator_name(code: Table) -> str:

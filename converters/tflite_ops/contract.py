@@ -42,6 +42,13 @@ def same_pads(
     return before[0], before[1], after[0], after[1]
 
 
+def _check_ranks(kind: str, x: Tensor, w: Tensor, rank: int) -> None:
+    if w.rank != rank or (rank == 4 and x.rank != 4) or not x.rank:
+        raise EdgeKitError("E0401", f"{kind} of {x.type} with weights {w.type}")
+    if 0 in w.shape:
+        raise EdgeKitError("E0401", f"{kind} with empty weights {w.type}")
+
+
 def is_fused(x: Tensor, w: Tensor) -> bool:
     """Is there a kernel for these operands: int8, with constant weights around zero?"""
     quant = w.type.quant
@@ -93,6 +100,7 @@ def _layer(
 
 
 def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    _check_ranks("CONV_2D", x, w, 4)
     o = layer.options
     strides = (o.integer(2, default=1), o.integer(1, default=1))
     dilations = (o.integer(5, default=1), o.integer(4, default=1))
@@ -103,6 +111,7 @@ def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tens
 
 
 def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    _check_ranks("DEPTHWISE_CONV_2D", x, w, 4)
     o = layer.options
     strides = (o.integer(2, default=1), o.integer(1, default=1))
     dilations = (o.integer(6, default=1), o.integer(5, default=1))
@@ -113,6 +122,7 @@ def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = Non
 
 
 def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+    _check_ranks("FULLY_CONNECTED", x, w, 2)
     o = layer.options
     if o.integer(1, "b"):
         raise EdgeKitError("E0203", "FULLY_CONNECTED with shuffled weights is not supported")
@@ -125,8 +135,9 @@ def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | N
     o = layer.options
     strides = (o.integer(2, default=1), o.integer(1, default=1))
     size = to.ints("the size of TRANSPOSE_CONV")
-    if len(size) != 4 or x.rank != 4 or w.rank != 4:
-        raise EdgeKitError("E0401", f"TRANSPOSE_CONV of {x.type} with {w.type} to {list(size)}")
+    _check_ranks("TRANSPOSE_CONV", x, w, 4)
+    if len(size) != 4:
+        raise EdgeKitError("E0401", f"TRANSPOSE_CONV of {x.type} to {list(size)}")
     same = o.integer(0, "b") == 0
     top, left = same_pads(size[1:3], w.shape[1:3], strides)[:2] if same else (0, 0)
     op = ConvTranspose2d((size[1], size[2]), strides, (top, left))

@@ -54,8 +54,9 @@ class Operator:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def model(op: Operator, number: int | None = None) -> bytes:
-    """The file of a model; `number` instead of the one of the operator's name."""
+def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None = None) -> bytes:
+    """The file of a model; `number` instead of the one of the operator's name, `inputs` instead of all
+    operands without data."""
     s = require_module("ai_edge_litert.schema_py_generated")
     made = s.ModelT()
     made.version = 3
@@ -112,6 +113,8 @@ def model(op: Operator, number: int | None = None) -> bytes:
         ],
         np.int32,
     )
+    if inputs is not None:
+        graph.inputs = np.array(inputs, np.int32)
     graph.outputs = node.outputs
     made.subgraphs = [graph]
     builder = flatbuffers.Builder(1024)

@@ -1,0 +1,191 @@
+"""Malformed TFLite models are refused, soon, with a code and a reason; and so is what is not supported."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from support.tflite_mutants import mutant
+from support.tflite_writer import Operator, Tensor, constant, model
+from tflite import integer_cases, real_cases
+from tflite.litert import converted
+
+from edgekit import target
+from edgekit.codegen.program import compile_graph
+from edgekit.errors import EdgeKitError, Exit
+from edgekit.passes.simplify import simplify
+
+COUNT = 300
+SECONDS = 5
+MAKERS = {**integer_cases.ALL, **{f"real {kind}": make for kind, make in real_cases.CASES.items()}}
+
+
+def conv(**changes: Any) -> Operator:
+    """A small int8 convolution, with its weights changed."""
+    w = constant(np.ones((2, 1, 1, 3)), "int8", scale=[0.5, 0.25], zero=[0, 0])
+    inputs = [byte(1, 4, 4, 3), replace(w, **changes)]
+    values = {"strideW": 1, "strideH": 1, "dilationWFactor": 1, "dilationHFactor": 1}
+    return Operator("CONV_2D", inputs, [byte(1, 4, 4, 2)], "Conv2DOptions", values)
+
+
+def byte(*shape: int, scale: float = 0.5, zero: int = 3) -> Tensor:
+    return Tensor(shape, "int8", scale=[scale], zero=[zero])
+
+
+def relu(x: Tensor, y: Tensor) -> Operator:
+    return Operator("RELU", [x], [y])
+
+
+MALFORMED: Mapping[str, tuple[str, Operator]] = {
+    "a scale of zero": ("scale 0.0 is not positive", relu(byte(4, scale=0.0), byte(4))),
+    "a negative scale": ("scale -1.0 is not positive", relu(byte(4, scale=-1.0), byte(4))),
+    "a scale that is no number": ("scale nan is not positive", relu(byte(4, scale=np.nan), byte(4))),
+    "an infinite scale": ("scale inf is not positive", relu(byte(4), byte(4, scale=np.inf))),
+    "a zero point above the type": (
+        "a zero point is outside of -128 to 127",
+        relu(byte(4, zero=128), byte(4)),
+    ),
+    "a zero point below the type": (
+        "a zero point is outside of -128 to 127",
+        relu(byte(4), byte(4, zero=-129)),
+    ),
+    "a zero point above bytes": (
+        "outside of 0 to 255",
+        relu(Tensor((4,), "uint8", scale=[1.0], zero=[256]), byte(4)),
+    ),
+    "an axis that is not there": ("do not fit axis 4", conv(axis=4)),
+    "a negative axis": ("do not fit axis -1", conv(axis=-1)),
+    "an axis of another size": ("2 scales do not fit axis 3", conv(axis=3)),
+    "scales along the wrong axis": (
+        "lie along axis 3",
+        conv(axis=3, scale=[0.5] * 3, zero=[0] * 3),
+    ),
+    "too few zero points": ("2 scales but 1 zero points", conv(zero=[0])),
+    "weights without a scale": ("have no scale", conv(scale=[])),
+    "a result without a scale": (
+        "the result s8[4] of a quantized layer has no scale",
+        relu(byte(4), Tensor((4,), "int8")),
+    ),
+    "channel scales of activations": (
+        "should have one scale, not one a channel",
+        relu(Tensor((2,), "int8", scale=[0.5, 0.5], zero=[0, 0]), byte(2)),
+    ),
+    "too much data": ("7 bytes of data for s8[2,1,1,3]", conv(data=np.ones(7, np.int8))),
+    "too little data": ("5 bytes of data for s8[2,1,1,3]", conv(data=np.ones(5, np.int8))),
+    "scales too far apart": ("too far apart", relu(byte(4, scale=1e30), byte(4, scale=1e-30))),
+    "a negative size": ("shape [-3] is absurd", relu(Tensor((-3,)), Tensor((3,)))),
+    "a huge size": ("is absurd", relu(Tensor((1 << 30, 1 << 30)), Tensor((3,)))),
+    "an operand too many": (
+        "RELU takes 1 operands, the file gives 2",
+        Operator("RELU", [byte(2), byte(2)], [byte(2)]),
+    ),
+    "an operand too few": ("ADD takes 2 operands, the file gives 1", Operator("ADD", [byte(2)], [byte(2)])),
+    "an operand left out": ("operand 0 of ADD is left out", Operator("ADD", [None, byte(2)], [byte(2)])),
+    "no result": ("RELU has no result", Operator("RELU", [byte(2)], [])),
+    "a result of another type": ("the file says s32[2]", relu(Tensor((2,)), Tensor((2,), "int32"))),
+    "groups that do not divide": ("do not match", conv(shape=(2, 1, 1, 2), data=np.ones(4, np.int8))),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_malformed_model_is_refused(what: str, tmp_path: Path) -> None:
+    words, op = MALFORMED[what]
+    error = refused(model(op), tmp_path)
+    assert words in str(error)
+    assert error.where
+    assert error.exit_code in (Exit.UNSUPPORTED, Exit.MALFORMED)
+
+
+def refused(content: bytes, folder: Path) -> EdgeKitError:
+    with pytest.raises(EdgeKitError) as caught:
+        converted(content, folder, "net")
+    return caught.value
+
+
+def test_missing_data_is_refused(tmp_path: Path) -> None:
+    """A tensor that nothing computes and that is no input."""
+    op = Operator("ADD", [Tensor((2,)), Tensor((2,))], [Tensor((2,))])
+    content = model(op, inputs=[0])
+    assert "nothing computes this tensor" in str(refused(content, tmp_path))
+
+
+def test_file_that_is_cut_is_refused_wherever_it_ends(tmp_path: Path) -> None:
+    content = model(conv())
+    codes = set()
+    for length in range(0, len(content) - 4, 7):
+        try:
+            converted(content[:length], tmp_path, "net")
+        except EdgeKitError as error:
+            codes.add(error.exit_code)
+    assert codes == {Exit.MALFORMED}
+
+
+UNSUPPORTED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
+    "an operator by name": ("unsupported op WHILE", lambda: model(Operator("WHILE", [byte(2)], [byte(2)]))),
+    "an operator that is not known": (
+        "unsupported op number 4000",
+        lambda: model(relu(byte(2), byte(2)), 4000),
+    ),
+    "a fused tanh": (
+        "fused activation 4",
+        lambda: model(
+            Operator("ADD", [byte(2), byte(2)], [byte(2)], "AddOptions", {"fusedActivationFunction": 4})
+        ),
+    ),
+    "an integer function without a rule": (
+        "POW of quantized tensors",
+        lambda: model(Operator("POW", [byte(2), byte(2)], [byte(2)])),
+    ),
+    "a border that is computed": (
+        "the border of PAD depends on the input x1",
+        lambda: model(Operator("PAD", [byte(2), Tensor((1, 2), "int32")], [byte(4)])),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNSUPPORTED)
+def test_unsupported_model_is_refused_by_name(what: str, tmp_path: Path) -> None:
+    words, make = UNSUPPORTED[what]
+    error = refused(make(), tmp_path)
+    assert words in str(error)
+    assert error.exit_code is Exit.UNSUPPORTED
+
+
+def too_slow(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError(f"more than {SECONDS} s")
+
+
+def test_mutants_convert_or_are_refused(tmp_path: Path) -> None:
+    host = target.load("host")
+    before = signal.signal(signal.SIGALRM, too_slow)
+    refusals, faults = 0, []
+    try:
+        for seed in range(COUNT):
+            how, content = mutant(seed, MAKERS)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    compile_graph(simplify(converted(content, tmp_path, "net")), host)
+            except EdgeKitError as error:
+                refusals += 1
+                if error.exit_code not in (Exit.UNSUPPORTED, Exit.MALFORMED) or isinstance(
+                    error.__cause__, AssertionError | TimeoutError | MemoryError
+                ):
+                    faults.append(f"{how}: {error}")
+            except Exception:
+                faults.append(f"{how}\n{traceback.format_exc(limit=-4)}")
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert not faults, "\n\n".join(faults)
+    assert COUNT / 3 < refusals < COUNT, "the damage is neither harmless nor total"
