@@ -50,22 +50,26 @@ def expand(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x if result == x.shape else x.apply(Expand(result))
 
 
-def repeat(x: Tensor, axis: int, times: int) -> Tensor:
-    """Each cell along an axis `times` times."""
-    if times == 1:
+def repeat(x: Tensor, times: Sequence[int]) -> Tensor:
+    """Each cell so many times in each dimension."""
+    if all(t == 1 for t in times):
         return x
-    head, n, tail = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
-    return expand(x.reshape(*head, n, 1, *tail), (*head, n, times, *tail)).reshape(*head, n * times, *tail)
+    apart = [d for n, t in zip(x.shape, times, strict=True) for d in ((n,) if t == 1 else (n, 1))]
+    whole = [d for n, t in zip(x.shape, times, strict=True) for d in ((n,) if t == 1 else (n, t))]
+    return expand(x.reshape(*apart), whole).reshape(*(n * t for n, t in zip(x.shape, times, strict=True)))
+
+
+def repeat_along(x: Tensor, axis: int, times: int) -> Tensor:
+    return repeat(x, [times if i == axis else 1 for i in range(x.rank)])
 
 
 def tile(x: Tensor, times: Sequence[int]) -> Tensor:
     """The whole of x, `times` times in each dimension."""
-    pairs = [d for n, t in zip(x.shape, times, strict=True) for d in ((1, n), (t, n))]
     if all(t == 1 for t in times):
         return x
-    apart = x.reshape(*(d for single, _ in zip(pairs[::2], times, strict=True) for d in single))
-    whole = expand(apart, [d for pair in pairs[1::2] for d in pair])
-    return whole.reshape(*(n * t for n, t in zip(x.shape, times, strict=True)))
+    apart = [d for n, t in zip(x.shape, times, strict=True) for d in ((n,) if t == 1 else (1, n))]
+    whole = [d for n, t in zip(x.shape, times, strict=True) for d in ((n,) if t == 1 else (t, n))]
+    return expand(x.reshape(*apart), whole).reshape(*(n * t for n, t in zip(x.shape, times, strict=True)))
 
 
 def take(x: Tensor, axis: int, index: Array) -> Tensor:
@@ -75,10 +79,16 @@ def take(x: Tensor, axis: int, index: Array) -> Tensor:
     step = int(index[1] - index[0]) if size > 1 else 1
     if size and step and np.array_equal(index, index[0] + step * np.arange(size)):
         return part(x, axis, int(index[0]), size, step)
-    if n and size and size % n == 0 and np.array_equal(index, np.arange(size) // (size // n)):
-        return repeat(x, axis, size // n)
+    if times := repetition(index, n):
+        return repeat_along(x, axis, times)
     shape = [size if i == axis else 1 for i in range(x.rank)]
     return x.apply(Gather(axis), x.new(index.astype(np.int32).reshape(shape), "index"))
+
+
+def repetition(index: Array, size: int) -> int:
+    """How many times each of that many cells is named in turn; 0 where the indices are something else."""
+    times = len(index) // size if size else 0
+    return times if times and np.array_equal(index, np.arange(size * times) // times) else 0
 
 
 def pad(x: Tensor, before: Sequence[int], after: Sequence[int], mode: str, value: Operand = 0) -> Tensor:

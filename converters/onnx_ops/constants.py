@@ -48,10 +48,9 @@ def Range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     count = max(0, int(np.ceil((end - first) / step)))
     start.builder.afford((count,))
     # As the specification has it: start + i * delta, in the type of the operands.
-    cells = np.arange(count).astype(start.dtype.numpy) * delta.constant("").reshape(()) + start.constant(
-        ""
-    ).reshape(())
-    return start.new(cells.astype(start.dtype.numpy))
+    dtype = start.dtype.numpy
+    cells = np.arange(count).astype(dtype) * dtype.type(step) + dtype.type(first)
+    return start.new(cells.astype(dtype))
 
 
 def EyeLike(x: Tensor, *, dtype: int | None = None, k: int = 0) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from edgekit.converters.compose import matmul
 from edgekit.converters.convolution import Sliding, conv, sliding
-from edgekit.converters.movement import cast, part, repeat
+from edgekit.converters.movement import cast, part, repeat_along
 from edgekit.converters.onnx_ops.cast import element_type
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
@@ -76,7 +76,7 @@ def _along(p: Tensor, x: Tensor, axis: int, block_size: int) -> Tensor:
         return p.reshape(*(n if i == axis else 1 for i in range(x.rank)))
     if p.rank != x.rank or not block_size:
         raise EdgeKitError("E0401", f"scale or zero point {p.type} does not fit {x.type} along axis {axis}")
-    return part(repeat(p, axis, block_size), axis, 0, n)
+    return part(repeat_along(p, axis, block_size), axis, 0, n)
 
 
 def _centered(x: Tensor, zero: Tensor | None) -> Tensor:

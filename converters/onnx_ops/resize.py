@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from edgekit.converters.movement import cast, take, where
+from edgekit.converters.movement import cast, repeat, repetition, take, where
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType
@@ -149,6 +149,7 @@ def _resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
 
 
 def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
+    times = [1] * x.rank  # copies of each cell: all axes of an integer scale at once
     for a in axes:
         at = _positions(a, style)
         rounding = {
@@ -160,8 +161,12 @@ def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
         if style.nearest not in rounding:
             raise EdgeKitError("E0401", f"nearest_mode {style.nearest} is unknown")
         index = np.clip(rounding[style.nearest], 0, a.size - 1).astype(np.int64)
-        x = _extrapolate(take(x, a.axis, index), a, _extrapolated(a, at, style), style)
-    return x
+        outside = _extrapolated(a, at, style)
+        if not outside.any() and (copies := repetition(index, a.size)):
+            times[a.axis] = copies
+        else:
+            x = _extrapolate(take(x, a.axis, index), a, outside, style)
+    return repeat(x, times)
 
 
 def _positions(a: Axis, style: Style) -> Array:

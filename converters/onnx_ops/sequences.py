@@ -75,7 +75,7 @@ def ConcatFromSequence(xs: TensorList, *, axis: int, new_axis: int = 0) -> Tenso
 
 
 def SequenceMap(xs: TensorList, *others: Edge, body: GraphProto, importer: Importer) -> list[TensorList]:
-    """The body applied to each element, with the elements of the other sequences at that place, and tensors."""
+    """The body applied to each element, to those of the other sequences at its place, and to tensors."""
     rows = []
     for i, x in enumerate(xs.items):
         more = [other.items[i] if isinstance(other, TensorList) else other for other in others]
