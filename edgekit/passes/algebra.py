@@ -176,6 +176,24 @@ def transpose_of_border(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(Pad(*sides), x, before.inputs[1])
 
 
+def reshape_of_border(edit: Edit, node: Node) -> Sequence[str] | None:
+    """The border behind a reshape that only moves dimensions of size 1, as transposes of one channel are."""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Reshape) else None
+    if before is None or not isinstance(before.op, Pad) or not isinstance(node.op, Reshape):
+        return None
+    from_dims = [i for i, n in enumerate(edit.type(node.inputs[0]).shape) if n != 1]
+    to_dims = [i for i, n in enumerate(node.op.shape) if n != 1]
+    sizes = [edit.type(node.inputs[0]).shape[i] for i in from_dims]
+    if sizes != [node.op.shape[i] for i in to_dims] or not edit.used_once(node.inputs[0]):
+        return None
+    inner = edit.type(before.inputs[0]).shape
+    shape, low, high = list(node.op.shape), [0] * len(node.op.shape), [0] * len(node.op.shape)
+    for i, k in zip(from_dims, to_dims, strict=True):
+        shape[k], low[k], high[k] = inner[i], before.op.before[i], before.op.after[i]
+    x = edit.one(Reshape(tuple(shape)), before.inputs[0])
+    return edit.add(Pad(tuple(low), tuple(high)), x, before.inputs[1])
+
+
 RULES = (
     nothing_changes,
     neutral_constant,
@@ -190,4 +208,5 @@ RULES = (
     expand_into_broadcast,
     border_into_layer,
     transpose_of_border,
+    reshape_of_border,
 )

@@ -162,6 +162,23 @@ def test_a_border_of_zeros_moves_into_the_layer(op: Op, wider: Op, transposed: b
     assert_same(graph, after, 0)
 
 
+def test_a_border_passes_a_reshape_that_moves_dimensions_of_size_1() -> None:
+    net = Net()
+    padded = net(Pad((0, 0, 1, 0), (0, 0, 0, 2)), net.x(1, 1, 5, 6), 0.0)
+    y = net(Conv2d(), net(Reshape((1, 6, 8, 1)), padded), net.random(3, 3, 3, 1), net.random(3), name="y")
+    graph = net.done(y)
+    after = algebra(graph)
+    assert [n.op for n in after.nodes] == [Reshape((1, 5, 6, 1)), Conv2d(pads=(1, 0, 0, 2))]
+    assert_same(graph, after, 0)
+
+
+def test_a_border_stays_before_a_reshape_that_mixes_dimensions() -> None:
+    net = Net()
+    y = net(Reshape((8, 6)), net(Pad((1, 0), (0, 2)), net.x(5, 6), 0.0), name="y")
+    graph = net.done(y)
+    assert algebra(graph) is graph
+
+
 @pytest.mark.parametrize(("border", "value"), [((0, 1, 1, 0), 1.0), ((0, 1, 1, 1), 0.0), ((1, 0, 0, 0), 0.0)])
 def test_other_borders_stay(border: tuple[int, ...], value: float) -> None:
     net = Net()
