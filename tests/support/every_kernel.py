@@ -1,0 +1,76 @@
+"""Programs that use every kernel: the cases of the operators, and int8 networks of one layer of each kind."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import numpy as np
+from support.op_cases import as_graph
+from support.tools import ROOT
+
+from edgekit.builder import Builder
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ops.activations import Sigmoid
+from edgekit.ops.arithmetic import Add, Clip, Mul
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.softmax import Softmax
+from edgekit.target import Target
+
+
+def programs(target: Target) -> list[Program]:
+    """The names differ, so that they can be written into one folder."""
+    return [compile_graph(graph, target) for graph in graphs()]
+
+
+def graphs() -> Iterator[Graph]:
+    for module in pkgutil.iter_modules([str(ROOT / "tests" / "ops" / "cases")]):
+        cases = importlib.import_module(f"ops.cases.{module.name}").CASES
+        yield as_graph(cases, f"ops_{module.name}")[0]
+    for rounding in ("E", "tfl"):
+        yield int8(rounding)
+
+
+def int8(rounding: str) -> Graph:
+    """Every operator that has integers of its own, with one of the two ways to round."""
+    b = Builder()
+    quant = Quant((0.05,), (3,), None, rounding)
+
+    def constant(data: np.ndarray, quant: Quant | None) -> str:
+        name = b.fresh("w")
+        b.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
+        return name
+
+    def layer(outputs: int, *shape: int) -> tuple[str, str]:
+        scales = Quant((0.01,) * outputs, (0,) * outputs, 0, rounding)
+        weights = constant(
+            np.arange(outputs * np.prod(shape), dtype=np.int8).reshape(outputs, *shape), scales
+        )
+        return weights, constant(np.arange(outputs, dtype=np.int32), None)
+
+    def add(op: object, *names: str, quant: Quant = quant) -> str:
+        return b.add(op, *names, quant=quant)[0]  # type: ignore[arg-type]  # any operator
+
+    x = b.input("x", Type(DType.S8, (1, 6, 6, 4), quant))
+    rows = b.input("rows", Type(DType.S8, (3, 20), quant))
+    outputs = [
+        add(Conv2d(), x, *layer(5, 3, 3, 4)),
+        add(Conv2d(groups=4), x, *layer(4, 3, 3, 1)),
+        add(Dense(), rows, *layer(7, 20)),
+        add(Add(), x, x),
+        add(Mul(), x, x),
+        add(Clip(), x, b.const(np.float32(-1)), b.const(np.float32(1))),
+        add(Pool2d("mean", (2, 2), (2, 2)), x),
+        add(Pool2d("max", (2, 2), (2, 2)), x),
+        add(Sigmoid(), x),
+        add(Softmax(), rows, quant=Quant((1 / 256,), (-128,), None, rounding)),
+        add(Requantize(), x, quant=Quant((0.1,), (-3,), None, rounding)),
+        b.one(Dequantize(), x),
+    ]
+    outputs.append(add(Quantize(), outputs[-1]))
+    return b.graph(f"int8_{rounding}".lower(), ["x", "rows"], outputs)
