@@ -123,6 +123,8 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
         yield f"    const struct room {name} = {{{name}_memory + EK_GUARD + {skew}, {size}}};"
         yield f"    memset({name}_memory, 0xA5, sizeof {name}_memory);"
+        # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
+        yield f"    memset({name}.at, 0xFF, {name}.size);"
     for port in program.inputs:
         name, size, _ = _room(port)
         yield f"    if (fread({name}.at, 1, {size}, stdin) != {size})\n        return {_SHORT};"

@@ -24,14 +24,14 @@ X = np.arange(6, dtype=np.float32)
 
 
 def run_with(statement: str, folder: Path, *flags: str) -> Array:
-    """y = -x in C, with a statement behind it."""
+    """y = -x in C, with a statement behind it. `before` is what y[3] was at the start."""
     require("cc")
     net = Net()
     program = compile_graph(net.done(net(Neg(), net.x(6), name="y")), targets.load("host"))
     files = render(program, "speed")
-    model = files["net.c"].decode()
-    end = model.rindex("}")
-    files["net.c"] = f"{model[:end]}    {statement}\n}}\n".encode()
+    head, run, body = files["net.c"].decode().rpartition("\n{\n")
+    body = body.removesuffix("}\n")
+    files["net.c"] = f"{head}{run}    const float before = y[3];\n{body}    {statement}\n}}\n".encode()
     write(files, folder)
     compiler = toolchain.find(targets.load("host"))
     driver = Driver([program], sources(files, "speed"), folder, compiler, ["-w", *flags], seconds=5)
@@ -74,3 +74,7 @@ def test_bad_code_is_named(statement: str, words: str, tmp_path: Path) -> None:
 def test_sanitizers_see_what_stays_inside(statement: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError, match=words):
         run_with(statement, tmp_path, *SANITIZE)
+
+
+def test_memory_that_nobody_has_written_is_not_a_number(tmp_path: Path) -> None:
+    assert np.isnan(run_with("y[3] = before;", tmp_path)[3])
