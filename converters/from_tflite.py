@@ -217,15 +217,18 @@ def _check_operands(
 ) -> None:
     """Does the file give what the handler's parameters ask for?"""
     _, *parameters = inspect.signature(handler).parameters.values()
-    most = inf if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(parameters)
-    needed = sum(p.default is p.empty for p in parameters)
+    rest = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
+    most = inf if rest else len(parameters)
+    needed = sum(p.default is p.empty for p in parameters if p not in rest)
     if not needed <= len(inputs) <= most:
         count = str(needed) if most == needed else f"{needed} or more"
         raise EdgeKitError(
             "E0401", f"{kind} takes {count} operands, the file gives {len(inputs)}", f"node {name}"
         )
-    left_out = range(len(inputs) if most == inf else needed)
-    if missing := [i for i in left_out if inputs[i] is None]:
+    optional = {i for i, p in enumerate(parameters) if "None" in str(p.annotation)}
+    if rest and "None" in str(rest[0].annotation):
+        optional |= set(range(needed, len(inputs)))
+    if missing := [i for i, x in enumerate(inputs) if x is None and i not in optional]:
         raise EdgeKitError("E0401", f"operand {missing[0]} of {kind} is left out", f"node {name}")
     if not results:
         raise EdgeKitError("E0401", f"{kind} has no result", f"node {name}")

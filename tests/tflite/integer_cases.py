@@ -350,7 +350,26 @@ def leaky_relu(rng: Rng) -> Operator:
     return Operator("LEAKY_RELU", [x], [s8(rng, (256,))], "LeakyReluOptions", {"alpha": alpha})
 
 
+def svdf(rng: Rng) -> Operator:
+    batch, inputs, units, rank, steps = sizes(rng, 5, 4)
+    count = units * rank
+    x = s8(rng, (batch, inputs))
+    features = weights(rng, (count, inputs), None)
+    state = Tensor((batch, steps * count), "int16", scale=scale(rng, 1e-3, 1e-2), zero=(0,), variable=True)
+    taps = constant(rng.integers(-(2**15), 2**15, (count, steps)), "int16", scale=(2.0**-15,), zero=(0,))
+    b = constant(rng.integers(-3000, 3000, units), "int32", scale=(state.scale[0] * 2.0**-15,), zero=(0,))
+    y = s8(rng, (batch, units), scale=scale(rng, 0.01, 0.1))
+    return Operator(
+        "SVDF",
+        [x, features, taps, b, state],
+        [y],
+        "SVDFOptions",
+        {"rank": rank, "fusedActivationFunction": 1},
+    )
+
+
 CASES: Mapping[str, Make] = {
+    "SVDF": svdf,
     "CONV_2D": conv_2d,
     "CONV_2D 16x8": lambda rng: conv_2d(rng, wide=True),
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,

@@ -363,7 +363,51 @@ def broadcast_to(rng: Rng) -> Operator:
     return Operator("BROADCAST_TO", [Tensor((1, m)), constant([n, 3, m])], [result()])
 
 
+def lstm(rng: Rng) -> Operator:
+    """With or without an input gate, with or without peepholes."""
+    steps, batch, inputs, units = sizes(rng, 4)
+    major, whole, peeps = (bool(v) for v in rng.integers(0, 2, 3))
+    x = Tensor((steps, batch, inputs) if major else (batch, steps, inputs))
+
+    def gates(*shape: int) -> list[Tensor | None]:
+        made: list[Tensor | None] = [floats(rng, shape) for _ in range(4)]
+        return made if whole else [None, *made[1:]]
+
+    peepholes: list[Tensor | None] = [None] * 3
+    if peeps:
+        peepholes = [floats(rng, (units,)) if i or whole else None for i in range(3)]
+    states = [Tensor((batch, units), variable=True) for _ in range(2)]
+    operands = [
+        x,
+        *gates(units, inputs),
+        *gates(units, units),
+        *peepholes,
+        *gates(units),
+        None,
+        None,
+        *states,
+    ]
+    values = {"fusedActivationFunction": 4, "timeMajor": major}
+    y = Tensor((*x.shape[:2], units))
+    return Operator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [y], "UnidirectionalSequenceLSTMOptions", values
+    )
+
+
+def svdf(rng: Rng) -> Operator:
+    batch, inputs, units, rank, steps = sizes(rng, 5, 4)
+    count = units * rank
+    state = Tensor((batch, steps * count), variable=True)
+    operands = [Tensor((batch, inputs)), floats(rng, (count, inputs)), floats(rng, (count, steps))]
+    values = {"rank": rank, "fusedActivationFunction": int(rng.integers(0, 2))}
+    return Operator(
+        "SVDF", [*operands, floats(rng, (units,)), state], [Tensor((batch, units))], "SVDFOptions", values
+    )
+
+
 CASES: Mapping[str, Make] = {
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
+    "SVDF": svdf,
     "CONV_2D": conv_2d,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "TRANSPOSE_CONV": transpose_conv,
