@@ -37,6 +37,8 @@ from edgekit.ir import Array, Graph, Source
 Handler = Callable[..., Any]
 # Keywords by which a handler asks for more than inputs and attributes.
 _CONTEXT = ("opset", "outputs", "importer")
+# Nodes that loops may unroll to: beyond, generated code is longer than anybody wants.
+_MAX_UNROLLED = 20_000
 FORMAT = "ONNX"
 SUFFIXES = (".onnx",)
 
@@ -98,6 +100,8 @@ class Importer:
         self.opsets = opsets_of(model)
         self.functions = {function_key(f): f for f in model.functions}
         self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
+        self.nested = 0  # graphs of attributes that are being imported, one in the other
+        self.unrolled = 0  # nodes of such graphs, once for each time that they were imported
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
@@ -162,6 +166,7 @@ class Importer:
             here = f"{origin}/{label(node, i)}" if origin else label(node, i)
             self.builder.origin = here
             with blame(f"node {here}"):
+                self._count(bool(self.nested))
                 lost = [name for name in node.input if name and name not in scope]
                 if lost:  # onnx_check has seen who computes it
                     raise EdgeKitError("E0205", f"{node.op_type} reads the unsupported result {lost[0]}")
@@ -178,9 +183,21 @@ class Importer:
             scope[tensor.name] = self.const(onnx_file.tensor(tensor), tensor.name)
         scope.update((value.name, x) for value, x in zip(graph.input, inputs, strict=True))
         origin = self.builder.origin
+        self._count(1)
+        self.nested += 1
         self.import_nodes(graph.node, scope, f"{origin}/{part}" if part else origin)
+        self.nested -= 1
         self.builder.origin = origin
         return [scope[value.name] for value in graph.output]
+
+    def _count(self, nodes: int) -> None:
+        """Refuse loops that go on and on."""
+        self.unrolled += nodes
+        if self.unrolled > _MAX_UNROLLED:
+            hint = "loops are unrolled: export the model for shorter sequences"
+            raise EdgeKitError(
+                "E0205", f"the loops of this model unroll to over {_MAX_UNROLLED} nodes", hint=hint
+            )
 
     def _results(self, node: NodeProto, inputs: Sequence[Edge | None], origin: str) -> Sequence[Edge | None]:
         """What a node computes: by its handler, or by the body of the function that defines it."""

@@ -103,9 +103,12 @@ def pad(x: Tensor, before: Sequence[int], after: Sequence[int], mode: str, value
     for axis, (b, a) in enumerate(zip(before, after, strict=True)):
         x.builder.afford((b + x.shape[axis] + a,))
         index = np.pad(np.arange(x.shape[axis]), (b, a), mode=mode)  # type: ignore[call-overload]
-        left = [take(x, axis, run) for run in _runs(index[:b])]
-        right = [take(x, axis, run) for run in _runs(index[len(index) - a :])]
-        x = concat([*left, x, *right], axis) if b or a else x
+        if max(b, a) > 4 * x.shape[axis]:  # many short runs
+            x = take(x, axis, index)
+        elif b or a:
+            left = [take(x, axis, run) for run in _runs(index[:b])]
+            right = [take(x, axis, run) for run in _runs(index[len(index) - a :])]
+            x = concat([*left, x, *right], axis)
     return x
 
 

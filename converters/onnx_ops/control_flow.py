@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,6 @@ from edgekit.errors import EdgeKitError
 
 if TYPE_CHECKING:
     from edgekit.converters.from_onnx import Importer
-
-# Nodes that the unrolled loops of a model may add: beyond, generated code is longer than anybody wants.
-_MAX_NODES = 10_000
-# Iterations may also fold to nothing, and go on for ever.
-_MAX_STEPS = 100_000
 
 
 def If(
@@ -42,14 +38,12 @@ def If(
 def Loop(
     count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: Importer
 ) -> list[Tensor]:
-    trips = _MAX_STEPS if count is None else int(scalar(count, "the number of iterations of Loop"))
+    trips = inf if count is None else int(scalar(count, "the number of iterations of Loop"))
     proceed = go_on is None or bool(scalar(go_on, "the condition of Loop"))
     state = list(carried)
     stacks: list[list[Tensor]] = [[] for _ in body.output[1 + len(state) :]]
-    limit = _Limit(importer)
     step = 0
     while proceed and step < trips:
-        limit.check(step)
         start = importer.const(np.array(step, np.int64), "step")
         again = importer.const(np.array(True), "go_on")
         condition, *results = importer.subgraph(body, (start, again, *state), str(step))
@@ -85,9 +79,7 @@ def Scan(
         raise EdgeKitError("E0401", f"Scan over {sorted(lengths)} steps at once")
     length = lengths.pop()
     stacks: list[list[Tensor]] = [[] for _ in body.output[len(state) :]]
-    limit = _Limit(importer)
     for step in range(length):
-        limit.check(step)
         cells = [_cell(x, axis, length - 1 - step if back else step) for x, axis, back in sources]
         results = importer.subgraph(body, (*state, *cells), str(step))
         state = results[: len(state)]
@@ -126,22 +118,6 @@ def _batched_scan(
         for b in range(tensors[0].shape[0])
     ]
     return [concat([unsqueeze(y, [0]) for y in ys], 0) for ys in zip(*runs, strict=True)]
-
-
-class _Limit:
-    """Watches the growth of a graph while a loop is unrolled."""
-
-    def __init__(self, importer: Importer) -> None:
-        self.builder = importer.builder
-        self.start = len(self.builder.nodes)
-
-    def check(self, step: int) -> None:
-        if len(self.builder.nodes) - self.start > _MAX_NODES or step >= _MAX_STEPS:
-            raise EdgeKitError(
-                "E0205",
-                f"a loop is still going on after {step} steps",
-                hint="loops are unrolled: export the model for shorter sequences",
-            )
 
 
 def _cell(x: Tensor, axis: int, at: int) -> Tensor:

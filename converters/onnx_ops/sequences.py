@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from edgekit.converters.from_onnx import Importer
 
 
+# Each becomes a piece of code.
+_MAX_PARTS = 10_000
+
+
 def SequenceEmpty(*, dtype: int = 1) -> TensorList:
     return TensorList(())
 
@@ -57,6 +61,8 @@ def SplitToSequence(
         sizes = list(split.ints("the sizes of SplitToSequence"))
     if sum(sizes) != n or min(sizes, default=0) < 0:
         raise EdgeKitError("E0401", f"SplitToSequence into {sizes} does not fit axis {axis} of {x.type}")
+    if len(sizes) > _MAX_PARTS:
+        raise EdgeKitError("E0205", f"SplitToSequence into {len(sizes)} parts is not supported")
     starts = np.cumsum([0, *sizes]).tolist()
     parts = [part(x, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
     if split is None and not keepdims:
