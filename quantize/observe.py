@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from edgekit import simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 
-_BINS = 4096  # over [-reach, reach]; reach doubles when a value is outside
+_BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
 
 
 @dataclass
@@ -23,16 +23,15 @@ class Statistics:
     reach: float = 0.0
     counts: Array = field(default_factory=lambda: np.zeros(_BINS, np.int64))
     sums: Array | None = None  # of each channel (last dimension)
+    reaches: Array | None = None  # the largest magnitude of each channel
     rows: int = 0
 
     def add(self, x: Array) -> None:
         low, high = float(x.min()), float(x.max())
         self.low, self.high = min(self.low, low), max(self.high, high)
         largest = max(abs(low), abs(high))
-        if self.reach == 0.0:
-            self.reach = largest
-        while self.reach and largest > self.reach:
-            self._double()
+        if largest:
+            self._reach_to(2.0 ** np.ceil(np.log2(largest)))
         if self.reach:
             self.counts += np.histogram(x, _BINS, (-self.reach, self.reach))[0]
         else:
@@ -40,7 +39,34 @@ class Statistics:
         channels = x.reshape(-1, x.shape[-1] if x.ndim else 1).astype(np.float64)
         total = channels.sum(axis=0)
         self.sums = total if self.sums is None else self.sums + total
+        largest_each = np.abs(channels).max(axis=0)
+        self.reaches = largest_each if self.reaches is None else np.maximum(self.reaches, largest_each)
         self.rows += channels.shape[0]
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Both together."""
+        first, second = replace(self), replace(other)
+        for part, reach in ((first, second.reach), (second, first.reach)):
+            part._reach_to(reach)
+        assert first.sums is not None
+        assert first.reaches is not None
+        assert second.reaches is not None
+        return replace(
+            first,
+            low=min(first.low, second.low),
+            high=max(first.high, second.high),
+            counts=first.counts + second.counts,
+            sums=first.sums + second.sums,
+            reaches=np.maximum(first.reaches, second.reaches),
+            rows=first.rows + second.rows,
+        )
+
+    def _reach_to(self, reach: float) -> None:
+        """Make room for values up to `reach`, a power of two, or 0."""
+        if self.reach == 0.0 and reach:
+            self.reach = reach
+        while self.reach < reach:
+            self._double()
 
     def _double(self) -> None:
         """The same counts over a range twice as wide."""

@@ -10,17 +10,20 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph, Node
 from edgekit.ops._linear import Linear
 from edgekit.quantize.correct import correct_biases
+from edgekit.quantize.equalize import equalize, pairs
 from edgekit.quantize.int8 import Quantized, is_quantized
 from edgekit.quantize.measure import Measure, Sample, Trial
 from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.scales import SOFTMAX
-from edgekit.quantize.search import Tensors, choose
+from edgekit.quantize.search import Tensors, best_single, choose
 
 AUTO = "auto"
 METHODS = (AUTO, *RANGES)
-_HELD_EVERY = 4  # of the samples, one of so many is held out
-_MOST_HELD, _MOST_KEPT = 32, 32  # samples in memory: held out, and to correct biases with
+_HELD_EVERY = 2  # of the samples, one of so many is held out
+_MOST_HELD, _MOST_KEPT = 64, 64  # samples in memory: held out, and others
+_CORRECTING = 32  # samples that biases are corrected with
+_SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
 _WORK = 4e9  # multiplications that the trials may take, about
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
 Tell = Callable[[str], None]
@@ -67,22 +70,35 @@ def quantize(
     float_io: bool = True,
     tell: Tell = lambda step: None,
 ) -> tuple[Graph, Quantization]:
-    """The int8 graph, and the report. One sample of four is held out: scales are chosen and judged on those,
-    and all others give the ranges."""
+    """The int8 graph, and the report. Every other sample is held out: the others give ranges, and those are
+    chosen by what they do to the samples held out. In the end the ranges are those of all samples."""
     if calibrate not in METHODS:
         raise EdgeKitError("E0103", f"no such calibration: {calibrate}", hint=f"one of {', '.join(METHODS)}")
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
     seen = _Seen.of(graph, samples, tell)
-    tensors = Tensors.of(graph, seen.statistics)
-    measure = Measure(graph, seen.held[: _affordable(graph, len(seen.held))])
-    methods = dict.fromkeys(tensors.means, calibrate)
+    held = seen.held[: _affordable(graph, len(seen.held))]
+    measure = Measure(graph, held)
+    methods: Mapping[str, str] = dict.fromkeys(seen.statistics, calibrate)
     if calibrate == AUTO:
-        methods = choose(tensors, measure, tell)
+        tensors = Tensors.of(graph, seen.statistics)
+        start = best_single(tensors, measure, tell)
+        if pairs(graph):
+            tell("equalizing channels")
+            reach = {name: s.reaches for name, s in seen.statistics.items() if s.reaches is not None}
+            level = equalize(graph, reach, _SHARES)
+            level_seen = seen.again(level)
+            level_tensors, level_measure = Tensors.of(level, level_seen.statistics), Measure(level, held)
+            better = best_single(level_tensors, level_measure, tell)
+            if better.quality > start.quality:
+                graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
+        methods = choose(tensors, measure, start, tell)
     tell("correcting biases")
+    # What was held out has made the choice; the ranges are those of all samples.
+    tensors = Tensors.of(graph, seen.together())
     plain = measure.trial(tensors.quantized(methods))
-    corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept))
+    corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept[:_CORRECTING]))
     best = corrected if measure.quality(corrected) >= measure.quality(plain) else plain
     found = best.quantized
     if not float_io:
@@ -103,7 +119,7 @@ class _Seen:
 
     @staticmethod
     def of(graph: Graph, samples: Iterable[Sample], tell: Tell) -> _Seen:
-        """One pass. Fewer samples than four serve for both."""
+        """One pass. A single sample serves for both."""
         observer, apart = Observer(graph), Observer(graph)
         kept: list[Sample] = []
         held: list[Sample] = []
@@ -123,6 +139,20 @@ class _Seen:
             )
         count = observer.seen + apart.seen
         return _Seen(observer.statistics, apart.statistics, kept, held or kept, count, apart.seen)
+
+    def together(self) -> dict[str, Statistics]:
+        """Of all samples."""
+        held = self.held_statistics
+        return {name: s + held[name] if name in held else s for name, s in self.statistics.items()}
+
+    def again(self, graph: Graph) -> _Seen:
+        """What the samples in memory show of another graph."""
+        observer, apart = Observer(graph), Observer(graph)
+        for sample in self.kept:
+            observer.add(sample)
+        for sample in self.held if self.held_count else []:
+            apart.add(sample)
+        return replace(self, statistics=observer.statistics, held_statistics=apart.statistics)
 
     def outside(self) -> list[tuple[str, float]]:
         """Values that leave the calibrated range on held-out samples, and how far, as a share of it."""

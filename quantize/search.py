@@ -8,19 +8,25 @@ from dataclasses import dataclass
 from edgekit.ir import Array, Graph
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.observe import RANGES, Range, Statistics
+from edgekit.quantize.observe import RANGES, Range, Statistics, minmax
 from edgekit.quantize.scales import SOFTMAX, scales, tied
 
 _GAIN_DB = 0.02  # less is chance
+# Besides the methods that have names, trials clip all that was seen to a share of it.
+_SHARES = (0.95, 0.9, 0.8, 0.65)
+Pick = Callable[[Statistics], Range]
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """How the range of each tensor was chosen, and the graph that follows."""
+def _clipped(share: float) -> Pick:
+    def pick(s: Statistics) -> Range:
+        low, high = minmax(s)
+        return low * share, high * share
 
-    methods: Mapping[str, str]
-    quantized: Quantized
+    return pick
+
+
+PICKS: Mapping[str, Pick] = {**RANGES, **{f"{share:.0%}": _clipped(share) for share in _SHARES}}
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Tensors:
     @staticmethod
     def of(graph: Graph, statistics: Mapping[str, Statistics]) -> Tensors:
         ranges = {
-            method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in RANGES.items()
+            method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in PICKS.items()
         }
         return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {})
 
@@ -44,17 +50,33 @@ class Tensors:
         return quantize(self.graph, quants, self.means, float_io=float_io, weights=self.weights)
 
 
-def choose(tensors: Tensors, measure: Measure, tell: Tell) -> dict[str, str]:
-    """The method for each tensor: the best single one, then improved group by group, in order."""
-    names = list(tensors.ranges["minmax"])
-    best: dict[str, str] = {}
-    trial: Trial | None = None
-    quality = float("-inf")
+@dataclass(frozen=True)
+class Choice:
+    """The method for each tensor, and what it leads to."""
+
+    methods: Mapping[str, str]
+    trial: Trial
+    quality: float
+
+
+def best_single(tensors: Tensors, measure: Measure, tell: Tell) -> Choice:
+    """The best method for all tensors."""
+    best: Choice | None = None
     for method in RANGES:
         tell(f"trying {method} for all tensors")
-        found = measure.trial(tensors.quantized(dict.fromkeys(names, method)))
-        if measure.quality(found) > quality + _GAIN_DB:
-            best, trial, quality = dict.fromkeys(names, method), found, measure.quality(found)
+        methods = dict.fromkeys(tensors.means, method)
+        trial = measure.trial(tensors.quantized(methods))
+        quality = measure.quality(trial)
+        if best is None or quality > best.quality + _GAIN_DB:
+            best = Choice(methods, trial, quality)
+    assert best is not None
+    return best
+
+
+def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Mapping[str, str]:
+    """The method for each tensor: those of `start`, improved group by group, in order."""
+    names = list(tensors.means)
+    best, trial, quality = start.methods, start.trial, start.quality
     group = tied(tensors.graph)
     order = list(dict.fromkeys(group[name] for name in names))
     softmax = {group[name] for name in names if _is_softmax(tensors, name)}
@@ -64,12 +86,12 @@ def choose(tensors: Tensors, measure: Measure, tell: Tell) -> dict[str, str]:
         tell(f"choosing ranges, tensor {number} of {len(order)}, {quality:.1f} dB")
         members = [name for name in names if group[name] == root]
         tried = {_ends(tensors, members, best[members[0]])}
-        for method in RANGES:
+        for method in PICKS:
             ends = _ends(tensors, members, method)
             if ends in tried:
                 continue
             tried.add(ends)
-            methods = best | dict.fromkeys(members, method)
+            methods = {**best, **dict.fromkeys(members, method)}
             found = measure.trial(tensors.quantized(methods), trial)
             if (better := measure.quality(found)) > quality + _GAIN_DB:
                 best, trial, quality = methods, found, better

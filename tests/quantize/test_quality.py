@@ -1,0 +1,187 @@
+"""What quantization does to whole models: accuracy, biases, channels, and what it leaves in floats."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from support.tools import ROOT
+
+from edgekit import api, arrays, simulate
+from edgekit.builder import Builder
+from edgekit.ir import Array, DType, Graph, Type
+from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.layer_norm import LayerNorm
+from edgekit.ops.pad import Pad
+from edgekit.ops.reduce import Reduce
+from edgekit.passes import verify
+from edgekit.quantize.correct import correct_biases
+from edgekit.quantize.equalize import equalize, pairs
+from edgekit.quantize.measure import Measure
+from edgekit.quantize.observe import RANGES, Observer
+from edgekit.quantize.post_training import quantize
+from edgekit.quantize.search import Tensors
+
+EXAMPLES = ROOT / "examples"
+
+
+@cache
+def example(name: str) -> tuple[Graph, Array, Array, Array]:
+    graph = api.convert(EXAMPLES / name / f"{name}.onnx")
+    with np.load(EXAMPLES / name / "calib.npz") as calib, np.load(EXAMPLES / name / "test.npz") as test:
+        return graph, calib["x"], test["x"], test["label"]
+
+
+def accuracy(graph: Graph, x: Array, labels: Array) -> float:
+    (scores,) = api.run(graph, x).values()
+    return float((scores.reshape(len(labels), -1).argmax(axis=1) == labels).mean())
+
+
+def test_digits_in_int8_are_read_as_well_as_in_floats() -> None:
+    graph, calibration, x, labels = example("digits")
+    made, _ = api.quantize_model(graph, calibration)
+    assert accuracy(made, x, labels) >= accuracy(graph, x, labels) - 0.003
+
+
+def test_keywords_in_int8_are_heard_as_well_as_in_floats() -> None:
+    graph, calibration, x, labels = example("keywords")
+    made, found = api.quantize_model(graph, calibration[:24], calibrate="mse")
+    assert accuracy(made, x[:60], labels[:60]) >= accuracy(graph, x[:60], labels[:60]) - 0.02
+    assert {layer.runs_in for layer in found.layers} == {"int8"}
+
+
+def test_the_same_data_give_the_same_model() -> None:
+    graph, calibration, *_ = example("digits")
+    first, second = (api.quantize_model(graph, calibration[:16]) for _ in range(2))
+    assert first == second
+
+
+def test_ranges_by_trial_are_no_worse_than_any_single_method() -> None:
+    graph, calibration, *_ = example("digits")
+    found = {
+        how: api.quantize_model(graph, calibration, calibrate=how)[1].sqnr_db for how in ("auto", *RANGES)
+    }
+    assert found["auto"] >= max(found.values()) - 1  # trials are judged before the biases are corrected
+
+
+def observed(graph: Graph, samples: Sequence[dict[str, Array]]) -> Observer:
+    observer = Observer(graph)
+    for sample in samples:
+        observer.add(sample)
+    return observer
+
+
+def test_corrected_biases_leave_less_noise() -> None:
+    graph, calibration, *_ = example("anomaly")
+    samples = arrays.samples(graph, {graph.inputs[0]: calibration})
+    tensors = Tensors.of(graph, observed(graph, samples[:64]).statistics)
+    measure = Measure(graph, samples[64:])
+    plain = measure.trial(tensors.quantized(dict.fromkeys(tensors.means, "minmax")))
+    corrected = correct_biases(graph, plain.quantized, samples[:32])
+    verify(corrected.graph)
+    assert measure.quality(measure.trial(corrected)) > measure.quality(plain)
+
+
+def network(depthwise_range: float = 100.0) -> Graph:
+    """Image -> convolution whose channels differ by `depthwise_range` -> depthwise -> convolution."""
+    random, b = np.random.default_rng(5), Builder()
+    x = b.input("x", Type(DType.F32, (1, 8, 8, 3)))
+    spread = np.geomspace(1, depthwise_range, 8)
+    shapes = [(8, 1, 1, 3), (8, 3, 3, 1), (4, 1, 1, 8)]
+    weights = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+    weights[0] *= spread.reshape(8, 1, 1, 1).astype(np.float32)
+    weights[2] /= spread.astype(np.float32)
+    for i, w in enumerate(weights):
+        bias = b.const(random.normal(size=len(w)).astype(np.float32), hint=f"b{i}")
+        op = Conv2d(groups=8 if i == 1 else 1, lo=0.0 if i < 2 else -np.inf)
+        x = b.one(op, x, b.const(w, hint=f"w{i}"), bias, name=f"y{i}")
+    return b.graph("net", ["x"], [x])
+
+
+def images(count: int) -> list[dict[str, Array]]:
+    random = np.random.default_rng(6)
+    return [{"x": random.normal(size=(1, 8, 8, 3)).astype(np.float32)} for _ in range(count)]
+
+
+def test_equalization_changes_no_result_and_lets_channels_fill_the_range() -> None:
+    graph = network()
+    assert len(pairs(graph)) == 2
+    seen = observed(graph, images(8)).statistics
+    level = equalize(graph, {n: s.reaches for n, s in seen.items() if s.reaches is not None}, (1.0, 0.5))
+    verify(level)
+    (sample,) = images(1)
+    before, after = (simulate.run(g, sample)[graph.outputs[0]] for g in (graph, level))
+    np.testing.assert_allclose(after, before, rtol=1e-4, atol=1e-4)
+    reach, wanted = (observed(g, images(8)).statistics["y0"].reaches for g in (level, graph))
+    assert reach is not None
+    assert wanted is not None
+    assert reach.max() / reach.min() < 0.2 * (wanted.max() / wanted.min())
+
+
+def test_equalization_is_used_where_channels_differ() -> None:
+    samples = images(32)
+    plain, level = (quantize(network(), samples, calibrate=how)[1].sqnr_db for how in ("minmax", "auto"))
+    assert level > plain + 5
+
+
+def test_operators_between_layers_have_integers_too() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 8, 8, 3)))
+    parts = [b.one(op, x) for op in (HardSwish(), Sigmoid(), Gelu())]
+    parts.append(b.one(PRelu(), x, b.const(np.float32(0.1))))
+    y = b.one(Concat(3), *parts)
+    y = b.one(Pad((0, 1, 1, 0), (0, 1, 1, 0)), y, b.const(np.float32(0)))
+    y = b.one(Reduce("mean", (1, 2), keepdims=False), y)
+    graph = b.graph("net", ["x"], [b.one(Dense(), y, *(b.const(c) for c in layer(12, 4)))])
+    made, found = quantize(graph, images(16), calibrate="minmax")
+    verify(made)
+    assert {x.runs_in for x in found.layers} == {"int8"}
+    assert found.sqnr_db > 25
+    assert not [w for w in found.warnings if "float32" in w]
+
+
+def layer(inputs: int, outputs: int) -> tuple[Array, Array]:
+    random = np.random.default_rng(7)
+    return random.normal(size=(outputs, inputs)).astype(np.float32), np.zeros(outputs, np.float32)
+
+
+def test_what_has_no_integers_stays_float_and_is_told() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (2, 12)))
+    y = b.one(Dense(), x, *(b.const(c) for c in layer(12, 12)))
+    y = b.one(LayerNorm(1e-5), y, b.const(np.ones(12, np.float32)), b.const(np.zeros(12, np.float32)))
+    graph = b.graph("net", ["x"], [b.one(Dense(), y, *(b.const(c) for c in layer(12, 4)))])
+    random = np.random.default_rng(8)
+    samples = [{"x": random.normal(size=(2, 12)).astype(np.float32)} for _ in range(16)]
+    made, found = quantize(graph, samples)
+    verify(made)
+    assert [layer.runs_in for layer in found.layers] == ["int8", "float32", "int8"]
+    assert "1 of 3 layers stay float32, without an integer form: LayerNorm" in found.warnings
+    assert found.sqnr_db > 30
+
+
+@pytest.mark.parametrize("method", sorted(RANGES))
+def test_ranges_hold_most_of_what_was_seen(method: str) -> None:
+    x = np.random.default_rng(9).normal(size=(200, 50)).astype(np.float32)
+    graph = Builder()
+    name = graph.input("x", Type(DType.F32, (200, 50)))
+    observer = observed(graph.graph("net", [name], [name]), [{"x": x}])
+    low, high = RANGES[method](observer.statistics["x"])
+    assert x.min() <= low < -2 < 2 < high <= x.max()
+
+
+def test_statistics_of_parts_add_up() -> None:
+    random = np.random.default_rng(10)
+    parts = [random.normal(0, size, (1, 30)).astype(np.float32) for size in (0.01, 40)]
+    b = Builder()
+    name = b.input("x", Type(DType.F32, (1, 30)))
+    graph = b.graph("net", [name], [name])
+    one, two = (observed(graph, [{"x": part}]).statistics["x"] for part in parts)
+    both = observed(graph, [{"x": part} for part in parts]).statistics["x"]
+    total = one + two
+    assert (total.low, total.high, total.reach, total.rows) == (both.low, both.high, both.reach, both.rows)
+    np.testing.assert_array_equal(total.counts, both.counts)
+    np.testing.assert_allclose(total.means, both.means)
