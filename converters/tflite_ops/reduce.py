@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from edgekit import fixed
 from edgekit.converters import compose
-from edgekit.converters.movement import cast
+from edgekit.converters.movement import cast, where
 from edgekit.converters.onnx_ops.normalize import LRN
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.converters.tflite_layer import Layer, centred, labelled, raw, single
@@ -17,15 +18,21 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops.arithmetic import Sqrt
 from edgekit.ops.cumulative import Cumulative
+from edgekit.ops.logic import Less
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.rank import TopK
-from edgekit.ops.rescale import Rescale
+from edgekit.ops.rescale import InverseSqrt, InverseSqrtExponent, Rescale
 
 
 def AVERAGE_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
-    if x.type.quant is not None and x.dtype is not DType.S8:
-        raise EdgeKitError("E0204", f"AVERAGE_POOL_2D of {x.type} with a scale is not supported")
-    return layer.activated(layer.apply(_pool(layer, x, "mean"), x), layer.options.integer(5, "b"))
+    pool, activation = _pool(layer, x, "mean"), layer.options.integer(5, "b")
+    if x.type.quant is None or x.dtype is DType.S8:
+        return layer.activated(layer.apply(pool, x), activation)
+    sums = cast(raw(x), DType.S32).apply(replace(pool, kind="sum"))
+    counts = pool.counts(x.shape[1], x.shape[2])[:, :, None]
+    half = where(sums.like(0).apply(Less(), sums), sums.like(counts // 2), sums.like(-(counts // 2)))
+    y = cast((sums + half) / sums.like(counts), x.dtype)  # halves away from zero
+    return layer.activated(labelled(y, x.type.quant), activation)
 
 
 def MAX_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
@@ -130,7 +137,14 @@ def TOPK_V2(layer: Layer, x: Tensor, count: Tensor) -> tuple[Tensor, ...]:
 
 
 def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
-    _floats("L2_NORMALIZATION", x)
+    if x.type.quant is not None:
+        layer.quant_of(x)
+        if (layer.out_quant.scale, layer.out_quant.zero) != ((1 / 128,), (0,)):
+            raise EdgeKitError("E0401", "the result of L2_NORMALIZATION has scale 1/128 and zero point 0")
+        d = centred(x)
+        total = compose.reduce(d * d, "sum", [-1])
+        multiplier, exponent = total.apply(InverseSqrt()), total.apply(InverseSqrtExponent())
+        return _stored(layer, d.apply(Rescale(), multiplier, exponent + 7))
     square = compose.reduce(x * x, "sum", [-1])
     y = x / square.max(np.float32(1e-6).item()).apply(Sqrt())
     return layer.activated(y, layer.options.integer(0, "b"))

@@ -1,4 +1,4 @@
-"""y = a b / 2^31 2^c over int32: how TFLite multiplies an integer by a real factor, element by element."""
+"""Over int32: y = a b / 2^31 2^c, as TFLite multiplies by real factors, and 1 / sqrt(a) as such a factor."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit import fixed
+from edgekit.fixed_tfl import inverse_square_root
 from edgekit.ir import Array
-from edgekit.ops._map import Map
+from edgekit.ops._map import Map, Unary
 
 
 @dataclass(frozen=True)
@@ -33,3 +34,28 @@ class RescaleOnce(Map):
     def compute(self, *ins: Array) -> Array:
         a, b, c = (x.astype(np.int64) for x in ins)
         return fixed.mbqm_once(a, b, c)
+
+
+@dataclass(frozen=True)
+class InverseSqrt(Unary):
+    """The multiplier b of 1 / sqrt(a) = b / 2^31 2^c for a >= 0; that of 0 is that of 1."""
+
+    c_int = "ek_inverse_sqrt(a)"
+
+    def compute(self, *ins: Array) -> Array:
+        return _each(ins[0], 0)
+
+
+@dataclass(frozen=True)
+class InverseSqrtExponent(Unary):
+    """The exponent c of 1 / sqrt(a) = b / 2^31 2^c for a >= 0."""
+
+    c_int = "ek_inverse_sqrt_exponent(a)"
+
+    def compute(self, *ins: Array) -> Array:
+        return _each(ins[0], 1)
+
+
+def _each(x: Array, part: int) -> Array:
+    found = [inverse_square_root(int(v))[part] for v in x.reshape(-1)]
+    return np.asarray(found, np.int64).reshape(x.shape)

@@ -173,11 +173,10 @@ def batch_matmul(rng: Rng) -> Operator:
     return Operator("BATCH_MATMUL", [a, b], [y], "BatchMatMulOptions", {"adjX": left, "adjY": right})
 
 
-def pool(kind: str) -> Make:
+def pool(kind: str, wide: bool = False) -> Make:
     def make(rng: Rng) -> Operator:
-        x = s8(
-            rng, (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(4, 9, 2)), int(rng.integers(1, 5)))
-        )
+        shape = (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(4, 9, 2)), int(rng.integers(1, 5)))
+        x = s16(rng, shape) if wide else s8(rng, shape)
         o = _window(rng) | {"filterWidth": int(rng.integers(1, 4)), "filterHeight": int(rng.integers(1, 4))}
         y = _out_shape(x, o["filterHeight"], o["filterWidth"], o, x.shape[3])
         return Operator(kind, [x], [like(x, y)], "Pool2DOptions", o)
@@ -344,6 +343,12 @@ def pad(kind: str) -> Make:
     return make
 
 
+def l2_normalization(rng: Rng) -> Operator:
+    shape = (*sizes(rng, 2), int(rng.choice([1, 3, 200])))
+    y = Tensor(shape, "int8", scale=(1 / 128,), zero=(0,))
+    return Operator("L2_NORMALIZATION", [s8(rng, shape)], [y], "L2NormOptions")
+
+
 def leaky_relu(rng: Rng) -> Operator:
     x = s8(rng, (256,))
     alpha = float(np.float32(rng.uniform(0.01, 0.9)))
@@ -380,6 +385,9 @@ CASES: Mapping[str, Make] = {
     "BATCH_MATMUL": batch_matmul,
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
     "MAX_POOL_2D": pool("MAX_POOL_2D"),
+    "AVERAGE_POOL_2D 16": pool("AVERAGE_POOL_2D", wide=True),
+    "MAX_POOL_2D 16": pool("MAX_POOL_2D", wide=True),
+    "L2_NORMALIZATION": l2_normalization,
     "ADD": binary("ADD", "AddOptions"),
     "SUB": binary("SUB", "SubOptions"),
     "MUL": binary("MUL", "MulOptions"),

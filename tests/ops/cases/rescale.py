@@ -5,7 +5,7 @@ from support.op_cases import case, whole
 
 from edgekit.ir import Array, DType
 from edgekit.ops.lookup import Lookup
-from edgekit.ops.rescale import Rescale, RescaleOnce
+from edgekit.ops.rescale import InverseSqrt, InverseSqrtExponent, Rescale, RescaleOnce
 
 _MULTIPLIER = whole(DType.S32, 40, low=1 << 30, high=(1 << 31) - 1)
 _ANY = whole(DType.S32, 9, 40)
@@ -13,6 +13,9 @@ _ANY = whole(DType.S32, 9, 40)
 _DOWN = whole(DType.S32, 40, low=-31, high=0)
 _UP = whole(DType.S32, 40, low=-8, high=16)
 _SMALL = whole(DType.S32, 9, 40, low=-16000, high=16000)
+_ROOTS = np.concatenate([np.arange(70), 2 ** np.arange(31), 2 ** np.arange(31) - 1, [(1 << 31) - 1]]).astype(
+    np.int32
+)
 
 
 def _table() -> Array:
@@ -23,6 +26,7 @@ CASES = (
     *(case(op, _ANY, _MULTIPLIER, _DOWN) for op in (Rescale(), RescaleOnce())),
     *(case(op, _SMALL, _MULTIPLIER, _UP) for op in (Rescale(), RescaleOnce())),
     case(Rescale(), _ANY, 0, 0),
+    *(case(op, _ROOTS) for op in (InverseSqrt(), InverseSqrtExponent())),
     case(Lookup(), whole(DType.S8, 6, 50), _table()),
     case(Lookup(), whole(DType.S8, 6, 50), _table(), constant=(1,)),
 )
