@@ -3,11 +3,13 @@
 import ctypes
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from support.tools import require
 
+from edgekit.codegen.build import generate
 from edgekit.codegen.literal import restored, stored
 from edgekit.codegen.program import Program
 from edgekit.codegen.publish import write
@@ -34,6 +36,29 @@ def compiled(folder: Path, compiler: str, *arguments: str) -> None:
     command = [require(compiler), *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, f"{compiler} {' '.join(arguments)}\n{done.stderr[:4000]}"
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """Whole libraries for each way to optimize, side by side in one folder; they share kernels. At `size` one
+    more source, kernels.c, includes these: each of thousands by itself costs the start of a compiler."""
+
+    programs: tuple[Program, ...]
+    folder: Mapping[Optimize, Path]
+
+    def sources(self, optimize: Optimize) -> list[str]:
+        """All but the kernels that are in kernels.c."""
+        return sorted(path.name for path in self.folder[optimize].glob("*.c"))
+
+
+def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> Libraries:
+    """Write these programs, whose names must differ, self-tests included."""
+    for optimize, folder in folders.items():
+        for program in programs:
+            write(generate(program, optimize, weights="c"), folder)
+    kernels = sorted(path.name for path in folders["size"].glob("edgekit/*.c"))
+    (folders["size"] / "kernels.c").write_text("".join(f'#include "edgekit/{name}"\n' for name in kernels))
+    return Libraries(tuple(programs), folders)
 
 
 class Library:

@@ -1,0 +1,43 @@
+"""Generated libraries that several tests look at: every kernel, and whole models."""
+
+import pytest
+from support.every_kernel import graphs
+from support.generated import Libraries, libraries
+from support.tools import ROOT, require_shared
+
+from edgekit import target
+from edgekit.builder import Builder
+from edgekit.codegen.program import compile_graph
+from edgekit.converters import from_onnx, from_tflite
+from edgekit.ir import DType, Graph, Type
+from edgekit.ops.arithmetic import Neg
+from edgekit.passes.simplify import simplify
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Libraries:
+    """The operators, in models that together call every kernel."""
+    return written([*graphs(), empty()], tmp_path_factory)
+
+
+@pytest.fixture(scope="session", params=["examples", "mlperf_tiny"])
+def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Libraries:
+    """The examples, which are float, and int8 networks."""
+    if request.param == "examples":
+        found = [from_onnx.convert(path) for path in sorted((ROOT / "examples").glob("*/*.onnx"))]
+    else:
+        folder = require_shared("models/mlperf_tiny")
+        found = [from_tflite.convert(folder / f"{name}.tflite") for name in ("kws_ref_model", "ad01_int8")]
+    return written([simplify(graph) for graph in found], tmp_path_factory)
+
+
+def written(found: list[Graph], factory: pytest.TempPathFactory) -> Libraries:
+    programs = [compile_graph(graph, target.load("host")) for graph in found]
+    return libraries(programs, {"size": factory.mktemp("size"), "speed": factory.mktemp("speed")})
+
+
+def empty() -> Graph:
+    """Nothing in, nothing out."""
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (2, 0)))
+    return b.graph("empty", [x], [b.one(Neg(), x)])
