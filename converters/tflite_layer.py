@@ -85,11 +85,13 @@ class Layer:
     def rescaled(self, sums: Tensor, ratio: Any, activation: int = 0, *, once: bool = False) -> Tensor:
         """Plain integers times `ratio`, one or one a channel, as integers of the result; by TFLite's rule
         for 32 bits, or by that for 64 where the sums have as many."""
+        return self.stored(times(sums, ratio, once=once), activation)
+
+    def stored(self, y: Tensor, activation: int = 0) -> Tensor:
+        """Plain integers in the scale of the result as integers of the result."""
         quant, dtype = self.out_quant, self.outs[0].dtype
-        scaled = times(sums, ratio, once=once)
         low, high = fixed.bounds(*self.clamp(activation), dtype, quant)
-        y = cast((scaled + quant.zero[0] if quant.zero[0] else scaled).clip(low, high), dtype)
-        return self.labelled(y)
+        return self.labelled(cast((y + quant.zero[0] if quant.zero[0] else y).clip(low, high), dtype))
 
     def labelled(self, y: Tensor, at: int = 0) -> Tensor:
         """Integers as what the file says that they stand for."""

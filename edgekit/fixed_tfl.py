@@ -168,6 +168,17 @@ def log_table(x: Quant, y: Quant) -> Int:
     return _by_floats(x, y, lambda v: np.where(v > 0, np.log(v), least))
 
 
+def sqrt_table(x: Quant, y: Quant) -> Int:
+    """The root of what is not negative, rounded down."""
+    root = np.sqrt(np.float32(x.scale[0]) * np.maximum(_codes(x), 0).astype(np.float32))
+    return _clamped(np.floor(root / np.float32(y.scale[0])) + y.zero[0])
+
+
+def negative(x: Quant, y: Quant) -> Int:
+    """-x, of the integers themselves: TFLite looks at neither scales nor zero points."""
+    return np.append(-128, np.arange(127, -128, -1))
+
+
 def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
     """x (1 + erf(x / sqrt 2)) / 2, or its approximation by a tanh."""
 

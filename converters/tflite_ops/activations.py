@@ -63,6 +63,11 @@ def RELU_0_TO_1(layer: Layer, x: Tensor) -> Tensor:
 
 def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
     alpha = layer.options.number(0, "f")
+    if x.dtype is DType.S16 and x.type.quant is not None:
+        own, y = (np.float32(q.scale[0]) for q in (layer.quant_of(x), layer.out_quant))
+        d = centred(x)
+        above, below = times(d, np.float64(own / y)), times(d, np.float64(own * np.float32(alpha) / y))
+        return layer.stored(where(d.apply(Less(), 0), below, above))
     return _function(
         layer,
         x,
@@ -78,7 +83,7 @@ def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
     d = centred(x)
     above = times(d, single(own) / single(y))
     below = times(d * centred(slope), single(own) * single(other) / single(y))
-    return layer.rescaled(where(d.apply(Less(), 0), below, above), 1.0)
+    return layer.stored(where(d.apply(Less(), 0), below, above))
 
 
 def ELU(layer: Layer, x: Tensor) -> Tensor:
@@ -113,6 +118,14 @@ def EXP(layer: Layer, x: Tensor) -> Tensor:
 
 def LOG(layer: Layer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Log, fixed_tfl.log_table)
+
+
+def SQRT(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, elementwise.Sqrt, fixed_tfl.sqrt_table)
+
+
+def NEG(layer: Layer, x: Tensor) -> Tensor:
+    return _function(layer, x, elementwise.Neg, fixed_tfl.negative)
 
 
 def RSQRT(layer: Layer, x: Tensor) -> Tensor:

@@ -86,13 +86,7 @@ def MEAN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
     multiplier, exponent = (multiplier << more) // count, exponent - more
     sums = _sums(x, along, _keeps(layer))
     y = sums.apply(Rescale(), sums.like(multiplier), sums.like(exponent))
-    return _stored(layer, y)
-
-
-def _stored(layer: Layer, y: Tensor) -> Tensor:
-    dtype, zero = layer.outs[0].dtype, layer.out_quant.zero[0]
-    y = y + zero if zero else y
-    return labelled(cast(y.clip(*fixed.int_range(dtype)), dtype), layer.out_quant)
+    return layer.stored(y)
 
 
 def SUM(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
@@ -144,7 +138,7 @@ def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
         d = centred(x)
         total = compose.reduce(d * d, "sum", [-1])
         multiplier, exponent = total.apply(InverseSqrt()), total.apply(InverseSqrtExponent())
-        return _stored(layer, d.apply(Rescale(), multiplier, exponent + 7))
+        return layer.stored(d.apply(Rescale(), multiplier, exponent + 7))
     square = compose.reduce(x * x, "sum", [-1])
     y = x / square.max(np.float32(1e-6).item()).apply(Sqrt())
     return layer.activated(y, layer.options.integer(0, "b"))

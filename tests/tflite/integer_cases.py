@@ -147,10 +147,11 @@ def fully_connected(rng: Rng, wide: bool = False) -> Operator:
     )
 
 
-def transpose_conv(rng: Rng) -> Operator:
+def transpose_conv(rng: Rng, wide: bool = False) -> Operator:
     c, outputs = (int(n) for n in rng.integers(1, 5, 2))
     k_h, k_w = (int(n) for n in rng.integers(1, 4, 2))
-    x = s8(rng, (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(2, 6, 2)), c))
+    shape = (int(rng.integers(1, 3)), *(int(n) for n in rng.integers(2, 6, 2)), c)
+    x = s16(rng, shape) if wide else s8(rng, shape)
     w = weights(rng, (outputs, k_h, k_w, c), 0)
     o = _window(rng) | {"fusedActivationFunction": 0}
     size = [
@@ -158,18 +159,26 @@ def transpose_conv(rng: Rng) -> Operator:
         for n, s, k in zip(x.shape[1:3], (o["strideH"], o["strideW"]), (k_h, k_w), strict=True)
     ]
     y = (x.shape[0], *size, outputs)
-    inputs = [constant(y), w, x, *([bias(rng, x, w)] if rng.random() < 0.5 else [])]
+    inputs = [
+        constant(y),
+        w,
+        x,
+        *([bias(rng, x, w, "int64" if wide else "int32")] if rng.random() < 0.5 else []),
+    ]
     return Operator(
         "TRANSPOSE_CONV", inputs, [_result(rng, x, w, y, k_h * k_w * c)], "TransposeConvOptions", o
     )
 
 
-def batch_matmul(rng: Rng) -> Operator:
+def batch_matmul(rng: Rng, wide: bool = False) -> Operator:
     batch, i, j, k = (int(n) for n in rng.integers(1, 6, 4))
     left, right = (bool(v) for v in rng.integers(0, 2, 2))
-    a = s8(rng, (batch, k, i) if left else (batch, i, k))
-    b = s8(rng, (batch, j, k) if right else (batch, k, j))
-    y = s8(rng, (batch, i, j), scale=fitting(rng, a, b, k))
+    made = s16 if wide else s8
+    a = made(rng, (batch, k, i) if left else (batch, i, k))
+    b = made(rng, (batch, j, k) if right else (batch, k, j))
+    y = _result(rng, a, b, (batch, i, j), k)
+    if wide:
+        y = Tensor(y.shape, "int16", scale=(y.scale[0] * 256,), zero=(0,))
     return Operator("BATCH_MATMUL", [a, b], [y], "BatchMatMulOptions", {"adjX": left, "adjY": right})
 
 
@@ -235,6 +244,15 @@ def unary(kind: str, options: str = "", out: Mapping[str, Any] | None = None, **
     return make
 
 
+def wide_unary(kind: str, options: str = "", **values: Any) -> Make:
+    def make(rng: Rng) -> Operator:
+        x = s16(rng, (300,))
+        s = float(np.float32(x.scale[0] * rng.uniform(0.5, 4)))
+        return Operator(kind, [x], [Tensor((300,), "int16", scale=(s,), zero=(0,))], options, values)
+
+    return make
+
+
 POSITIVE = {"zero": (-128,)}
 LOGISTIC = {"scale": (1 / 256,), "zero": (-128,)}
 TANH = {"scale": (1 / 128,), "zero": (0,)}
@@ -261,17 +279,19 @@ def softmax(rng: Rng) -> Operator:
     )
 
 
-def reduction(kind: str) -> Make:
+def reduction(kind: str, wide: bool = False) -> Make:
     def make(rng: Rng) -> Operator:
         rank = int(rng.integers(2, 5))
         shape = sizes(rng, rank)
         axes = sorted(rng.choice(rank, int(rng.integers(1, rank + 1)), replace=False).tolist())
         keeps = bool(rng.integers(2))
-        x = s8(rng, shape)
+        x = s16(rng, shape) if wide else s8(rng, shape)
         y = [1 if i in axes else n for i, n in enumerate(shape) if keeps or i not in axes]
         moves = kind in ("REDUCE_MAX", "REDUCE_MIN")
         ratio = rng.uniform(0.3, 3) * (float(np.prod(shape)) ** 0.5 if kind == "SUM" else 1)
         out = s8(rng, y, scale=(float(np.float32(x.scale[0] * ratio)),))
+        if wide:
+            out = Tensor(tuple(y), "int16", scale=out.scale, zero=(0,))
         if moves or (kind == "MEAN" and rng.random() < 0.3):
             out = like(x, y)
         return Operator(kind, [x, constant(axes)], [out], "ReducerOptions", {"keepDims": keeps})
@@ -412,6 +432,14 @@ CASES: Mapping[str, Make] = {
     "EXP": unary("EXP"),
     "LOG": unary("LOG"),
     "RSQRT": unary("RSQRT"),
+    "SQRT": unary("SQRT"),
+    "NEG": unary("NEG"),
+    "RELU 16": wide_unary("RELU"),
+    "RELU6 16": wide_unary("RELU6"),
+    "LEAKY_RELU 16": wide_unary("LEAKY_RELU", "LeakyReluOptions", alpha=0.3),
+    "MEAN 16": reduction("MEAN", wide=True),
+    "BATCH_MATMUL 16": lambda rng: batch_matmul(rng, wide=True),
+    "TRANSPOSE_CONV 16x8": lambda rng: transpose_conv(rng, wide=True),
     "ABS": unary("ABS"),
     "SOFTMAX": softmax,
     "MEAN": reduction("MEAN"),
