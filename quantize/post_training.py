@@ -190,7 +190,8 @@ def _report(
         warnings.append(
             f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
         )
-    if outside := seen.outside():
+    ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
+    if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])
         count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
         warnings.append(
