@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.generated import C, Library, compiled, memory, written
+from support.generated import C99, Library, compiled, memory, written
 from support.nets import Net
 from support.random_graphs import random_movement, random_network
 from support.tools import ROOT, require
@@ -95,7 +95,7 @@ def test_an_arena_of_one_byte_less_is_too_small(optimize: Optimize, tmp_path: Pa
     program = compile_graph(graphs()["digits"], HOST)
     names = written([program], tmp_path, optimize)
     (tmp_path / "main.c").write_text(EXACT)
-    compiled(tmp_path, "gcc", *C, "-g1", "-O1", "-fsanitize=address", "-I.", *names, "main.c", "-o", "main")
+    compiled(tmp_path, "gcc", *C99, "-g1", "-O1", "-fsanitize=address", "-I.", *names, "main.c", "-o", "main")
     size = program.arena.size
     done = {n: subprocess.run([tmp_path / "main", str(n)], capture_output=True) for n in (size, size - 1)}
     assert done[size].returncode == 0, done[size].stderr

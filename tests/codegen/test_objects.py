@@ -7,14 +7,14 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
-from support.generated import C, Libraries, compiled
+from support.generated import C99, Libraries, compiled
 from support.tools import require
 
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.toolchain import section_sizes
 from edgekit.codegen.verify import LEVEL
 
-BARE = (*C, "-ffreestanding", "-nostdlib", "-I.")
+BARE = (*C99, "-ffreestanding", "-nostdlib", "-I.")
 BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])
 COMPILER = pytest.mark.parametrize("compiler", ["gcc", "clang"])
 

@@ -17,7 +17,7 @@ from edgekit.codegen.render import Optimize, render, sources
 from edgekit.ir import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
-C = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
+C99 = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")
 
 
 def written(programs: Sequence[Program], folder: Path, optimize: Optimize) -> list[str]:
@@ -72,7 +72,7 @@ class Library:
         flags: Sequence[str] = (),
     ) -> None:
         names = written(programs, folder, optimize)
-        compiled(folder, "gcc", *C, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
+        compiled(folder, "gcc", *C99, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
         self._library = ctypes.CDLL(str(folder / "library.so"))
 
     def run(self, program: Program, inputs: Mapping[str, Array], arena: Array) -> dict[str, Array]:

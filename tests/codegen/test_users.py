@@ -1,0 +1,118 @@
+"""What users do with a library: link it with C++, build it with CMake, let the assembler take weights in."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.generated import C99, STRICT, compiled
+from support.tools import ROOT, require
+
+from edgekit import target
+from edgekit.builder import Builder
+from edgekit.codegen.build import generate, library_sources
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, Weights
+from edgekit.converters.from_onnx import convert
+from edgekit.ir import DType, Graph, Type
+from edgekit.ops.dense import Dense
+from edgekit.passes.simplify import simplify
+
+HOST = target.load("host")
+BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])
+# Classifies the images that come with the example, and prints what it saw.
+MAIN = """\
+#include "digits.h"
+#include "samples.h"
+#include <cstdio>
+#include <vector>
+int main()
+{
+    std::vector<unsigned char> arena(DIGITS_ARENA_SIZE + DIGITS_ARENA_ALIGN);
+    unsigned char *start = arena.data();
+    while (reinterpret_cast<std::size_t>(start) % DIGITS_ARENA_ALIGN != 0)
+        start++;
+    for (const auto &sample : samples) {
+        float x[DIGITS_X_SIZE], y[DIGITS_Y_SIZE];
+        for (int i = 0; i < DIGITS_X_SIZE; i++)
+            x[i] = sample[i] / 16.0f;
+        digits_run(x, y, start);
+        int best = 0;
+        for (int i = 1; i < DIGITS_Y_SIZE; i++)
+            best = y[i] > y[best] ? i : best;
+        std::printf("%d", best);
+    }
+}
+"""
+CMAKE = """\
+cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES C CXX)
+add_subdirectory(library)
+add_executable(user main.cpp)
+target_include_directories(user PRIVATE {samples})
+target_link_libraries(user PRIVATE digits)
+"""
+
+
+@pytest.fixture(scope="module")
+def digits() -> Program:
+    return compile_graph(simplify(convert(ROOT / "examples" / "digits" / "digits.onnx")), HOST)
+
+
+def run(program: Path) -> str:
+    return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+
+@BOTH
+@pytest.mark.parametrize("weights", ["c", "bin"])
+def test_cmake_builds_a_library_and_cpp_uses_it(
+    digits: Program, optimize: Optimize, weights: Weights, tmp_path: Path
+) -> None:
+    require("gcc")
+    require("g++")
+    write(generate(digits, optimize, weights), tmp_path / "library")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(samples=ROOT / "examples" / "digits"))
+    cmake = require("cmake")
+    for step in (["-S", ".", "-B", "build"], ["--build", "build"]):
+        done = subprocess.run([cmake, *step], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert run(tmp_path / "build" / "user") == "0123456789"
+
+
+def test_the_whole_library_may_be_cpp(digits: Program, tmp_path: Path) -> None:
+    files = generate(digits, "speed")
+    write(files, tmp_path)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    sources = [f"-I{ROOT}/examples/digits", "main.cpp", "-x", "c++", *library_sources(files, "speed")]
+    compiled(tmp_path, "g++", "-std=c++11", *STRICT, "-I.", *sources, "-o", "user")
+    assert run(tmp_path / "user") == "0123456789"
+
+
+def large() -> Graph:
+    """A layer whose weights are a little more than is written as C text."""
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 512)))
+    weights = np.linspace(-1, 1, 520 * 512, dtype=np.float32).reshape(520, 512)
+    return b.graph("large", [x], [b.one(Dense(), x, b.const(weights), b.const(np.zeros(520, np.float32)))])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_large_weights_are_bytes_for_the_assembler(compiler: str, tmp_path: Path) -> None:
+    """Their text would keep a compiler busy for minutes. The same numbers come out, wherever it is called."""
+    program = compile_graph(large(), HOST)
+    library = tmp_path / "library"
+    files = generate(program, "size")
+    write(files, library)
+    assert len(files["large_weights.bin"]) >= program.weight_bytes > 1 << 20
+    assert len(b"".join(data for name, data in files.items() if name.endswith((".c", ".h", ".S")))) < 1 << 17
+    paths = [f"library/{name}" for name in (*library_sources(files, "size"), "large_selftest.c")]
+    assert "library/large_weights.S" in paths
+    (tmp_path / "main.c").write_text(
+        '#include "large.h"\n'
+        "int large_selftest(void *arena);\n"
+        "int main(void) { static double arena[LARGE_ARENA_SIZE / 8 + 1]; return large_selftest(arena); }\n"
+    )
+    compiled(tmp_path, compiler, *C99, "-O2", "-Ilibrary", *paths, "main.c", "-o", "main")
+    subprocess.run([tmp_path / "main"], check=True)
