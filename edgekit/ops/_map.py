@@ -29,12 +29,17 @@ def compute_type(dtype: DType) -> DType:
     return _COMPUTE[dtype]
 
 
+def real_type(dtype: DType) -> bool:
+    """Is this a type of real numbers that C computes on? Floats of 8 bits and less are only stored."""
+    return dtype.is_float and dtype.bytes > 1
+
+
 class Map(Op):
     """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `compute` in numpy and
     `c`, the formula in C over a, b and c. In the formula {d} is the suffix of the compute type (f32, s64),
-    {T} its C name, {U} the C name of the unsigned type of that width. `c_float`, `c_int` and `c_bool` replace
-    it for one kind of element; a kind without formula is refused. Parameters such as a slope are operands:
-    constants of shape [], mostly."""
+    {T} its C name, {U} the C name of the unsigned type of that width. `c_float` and `c_int` replace it for
+    one kind of numbers, `c_bool` is for truth values; a kind without formula is refused. Parameters such as a
+    slope are operands: constants of shape [], mostly."""
 
     arity: ClassVar[int] = 2
     # Are the extremes of the result where operands are extreme, as in sums, products, rising functions?
@@ -55,9 +60,10 @@ class Map(Op):
         return ins[0]
 
     def formula(self, *ins: DType) -> str:
-        main = ins[-1]  # Where's condition comes first
-        own = self.c_bool if main is DType.BOOL else self.c_float if main.is_float else self.c_int
-        c = own or self.c
+        main = ins[-1]
+        require(real_type(main) or not main.is_float, f"computes nothing on {main.value}: cast it first")
+        own = self.c_float if main.is_float else self.c_int
+        c = self.c_bool if main is DType.BOOL else own or self.c
         require(bool(c), f"{type(self).__name__} is not defined on {main.value}")
         compute = compute_type(main)
         unsigned = f"uint{compute.bits}_t" if compute.is_integer else compute.c

@@ -96,13 +96,15 @@ class Swish(Map):
 
 @dataclass(frozen=True)
 class HardSwish(Unary):
-    """y = a clamp(a / 6 + 1 / 2, 0, 1)"""
+    """y = a clamp(a + 3, 0, 6) / 6"""
 
-    c_float = "a <= -3 ? 0 : a >= 3 ? a : a * (a + 3) * ({T})0.16666666666666667"
+    # In this order, the compiler finds no product that it could leave out in a branch, and vectorises.
+    c_float = "a * (a + 3 < 0 ? 0 : a + 3 > 6 ? 6 : a + 3) * ({T})0.16666666666666667"
 
     def compute(self, *ins: Array) -> Array:
         (x,) = ins
-        return np.where(x <= -3, 0, np.where(x >= 3, x, x * (x + 3) / 6)).astype(x.dtype)
+        y: Array = x * np.clip(x + 3, 0, 6) * x.dtype.type(1 / 6)
+        return y
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,12 @@ class Elu(Map):
     """y = a for a >= 0, else b (exp(c a) - 1)"""
 
     arity = 3
-    c_float = "a < 0 ? b * ek_expm1_{d}(a * c) : a"
+    c_float = "(a < 0 ? 0 : a) + b * ek_expm1_{d}((a < 0 ? a : 0) * c)"
 
     def compute(self, *ins: Array) -> Array:
         x, alpha, rate = ins
-        return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0) * rate), x)
+        y: Array = np.where(x < 0, 0, x) + alpha * np.expm1(np.where(x < 0, x, 0) * rate)
+        return y
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class Mish(Unary):
 class PRelu(Map):
     """y = a for a >= 0, else b a"""
 
-    c = "a < 0 ? a * b : a"
+    c_float = "(a < 0 ? 0 : a) + b * (a < 0 ? a : 0)"  # no product in a branch: that is not vectorised
     c_int = "a < 0 ? ({T})(({U})a * ({U})b) : a"
 
     def compute(self, *ins: Array) -> Array:

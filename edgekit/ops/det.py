@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._map import compute_type
+from edgekit.ops._map import compute_type, real_type
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Det(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         square = x.rank >= 2 and x.shape[-1] == x.shape[-2] > 0
-        require(x.dtype.is_float and square, f"takes square matrices, got {x}")
+        require(real_type(x.dtype) and square, f"takes square matrices, got {x}")
         return (replace(x, shape=x.shape[:-2]),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:

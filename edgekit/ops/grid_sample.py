@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.ir import Array, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._map import compute_type
+from edgekit.ops._map import compute_type, real_type
 
 _TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
 _PADDINGS = ("zeros", "border", "reflection")
@@ -32,7 +32,9 @@ class GridSample(Op):
         x, grid = ins
         require(self.mode in _TAPS, f"mode {self.mode} is unknown")
         require(self.padding in _PADDINGS, f"padding {self.padding} is unknown")
-        require(x.dtype.is_float and grid.dtype is compute_type(x.dtype), f"is not defined on {x} and {grid}")
+        require(
+            real_type(x.dtype) and grid.dtype is compute_type(x.dtype), f"is not defined on {x} and {grid}"
+        )
         spatial = x.rank - 2
         require(1 <= spatial <= _MAX_SPATIAL, f"samples one to {_MAX_SPATIAL} dimensions, not {spatial}")
         require(

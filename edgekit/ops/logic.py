@@ -16,6 +16,7 @@ from edgekit.ops._map import Compare, Map, Unary
 @dataclass(frozen=True)
 class Equal(Compare):
     c = "a == b"
+    c_bool = "a == b"
 
     def compute(self, *ins: Array) -> Array:
         return np.equal(*ins)
@@ -111,7 +112,6 @@ class Where(Map):
     """y = b where a, else c"""
 
     arity = 3
-    c = "a ? b : c"
 
     def compute(self, *ins: Array) -> Array:
         return np.where(*ins)
@@ -122,8 +122,11 @@ class Where(Map):
         require(yes is no, f"operands differ in type: {yes.value}, {no.value}")
         return yes
 
+    def formula(self, *ins: DType) -> str:
+        return "a ? b : c"  # of any type: bits are moved, never converted
+
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        return (self.compute(*ins),)  # bits are moved, never converted
+        return (self.compute(*ins),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [_as_words(step) if isinstance(step, Call) else step for step in super().lower(ins, outs)]

@@ -12,7 +12,7 @@ from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._known import Pairs, channels, together
 from edgekit.ops._layout import Layout, Moved, plain, stored
-from edgekit.ops._map import compute_type
+from edgekit.ops._map import compute_type, real_type
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class Resample(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, index, w = ins
         require(0 <= self.axis < x.rank and x.shape[self.axis] > 0, f"no axis {self.axis} in {x}")
-        require(x.dtype.is_float and w.dtype is x.dtype, f"{x} and weights {w} should be floats of one type")
+        require(
+            real_type(x.dtype) and w.dtype is x.dtype, f"{x} and weights {w} should be floats of one type"
+        )
         require(
             index.dtype is DType.S32 and index.rank == 2 and index.shape == w.shape,
             f"index {index} and weights {w} should be tables of one shape",

@@ -99,6 +99,8 @@ class ScatterND(Op):
 def _check(x: Type, update: Type, reduction: str) -> None:
     require(reduction == "none" or reduction in _COMBINE, f"reduction {reduction} is unknown")
     require(x.dtype is update.dtype, f"{x} and updates {update} differ in type")
+    if reduction != "none":
+        _COMBINE[reduction][0].infer(x, x)  # is it defined?
 
 
 def _scatter(x: Array, places: tuple[Array, ...], update: Array, reduction: str) -> Array:

@@ -21,7 +21,7 @@ EK_KERNEL void EK_FN(
                     }
                 }
                 if (m < p->k) {
-                    y[m * step + i] = EK_STORE_T(a);
+                    y[m * step + i] = x[j * step + i];
                     at[m * step + i] = j;
                 }
             }
