@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.generated import C99, Library, compiled, memory, written
 from support.nets import Net
+from support.node_suite import SANITIZE
 from support.random_graphs import random_movement, random_network
 from support.tools import ROOT, require
 
@@ -19,6 +20,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_onnx import convert
 from edgekit.ir import Array, Graph
+from edgekit.onnx_backend import compile_programs
 from edgekit.ops.activations import Exp
 from edgekit.ops.arithmetic import Add, Neg
 from edgekit.ops.concat import Concat
@@ -100,6 +102,19 @@ def test_an_arena_of_one_byte_less_is_too_small(optimize: Optimize, tmp_path: Pa
     done = {n: subprocess.run([tmp_path / "main", str(n)], capture_output=True) for n in (size, size - 1)}
     assert done[size].returncode == 0, done[size].stderr
     assert b"heap-buffer-overflow" in done[size - 1].stderr
+
+
+def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+    """Each array is exactly as large as the library asks for."""
+    require("cc")
+    some = [graph for name, graph in graphs().items() if name[-1] == "0"]
+    programs = [compile_graph(graph, HOST) for graph in some]
+    driver, errors = compile_programs(programs, tmp_path, "size", SANITIZE)
+    assert not errors
+    for program in programs:
+        inputs = random_inputs(program.graph, seed=2)
+        outputs = driver.run(program, inputs)
+        assert outputs.keys() == set(program.graph.outputs)
 
 
 def test_what_the_arena_held_before_does_not_matter(runs: list[Runs]) -> None:
