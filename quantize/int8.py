@@ -11,12 +11,14 @@ from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
+from edgekit.ops.arithmetic import Add, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
-from edgekit.ops.quantize import Dequantize, Quantize
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.quantize.scales import activation_quant, quantized_operands, runs_in_int8
 from edgekit.quantize.weights import weight_quant
 
+_MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
 Weights = dict[str, tuple[Array, Quant]]  # integers and scales, by the name of the float weights
 
 
@@ -45,7 +47,23 @@ def quantize(
 def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
     """Will this node run in int8?"""
     needed = (*quantized_operands(graph, node), *node.outputs)
-    return all(name in quants for name in needed) and runs_in_int8(graph, node)
+    if not all(name in quants for name in needed) or not runs_in_int8(graph, node):
+        return False
+    return not isinstance(node.op, Add | Sub) or _has_factors(graph, node, quants)
+
+
+def _has_factors(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
+    """Can a sum be computed with factors of 16 bits? Not where large numbers cancel to a small result."""
+    largest = 0.0
+    for name in node.inputs:
+        data = graph.data(name)
+        quant = quants[name] if data is None else _range_quant(data)
+        largest = max(largest, quant.scale[0])
+    return largest < _MOST_CANCELLED * quants[node.outputs[0]].scale[0]
+
+
+def _range_quant(data: Array) -> Quant:
+    return activation_quant(float(data.min()), float(data.max()))
 
 
 class _Rewriter:
@@ -113,8 +131,7 @@ class _Rewriter:
         if name not in self.integers:
             data = self.graph.data(name)
             if data is not None:
-                quant = activation_quant(float(data.min()), float(data.max()))
-                self.integers[name] = self._fixed(name, quant)
+                self.integers[name] = self._fixed(name, _range_quant(data))
             else:
                 made = self.builder.add(
                     Quantize(), self.plain[name], names=(f"{name}_int8",), quant=self.quants[name]
@@ -153,7 +170,12 @@ class _Rewriter:
         """An operand of what moves elements: constants take the scale of the result, indices stay."""
         if not self.graph.type(name).dtype.is_float:
             return self._plain(name)
-        return self._int(name) if self.graph.data(name) is None else self._fixed(name, quant)
+        if self.graph.data(name) is not None:
+            return self._fixed(name, quant)
+        made = self._int(name)
+        if self.builder.type(made).quant == quant:
+            return made
+        return self.builder.add(Requantize(), made, names=(f"{name}_rescaled",), quant=quant)[0]
 
     def _contraction(self, node: Node) -> list[str]:
         """x, weights and bias of a layer. What rounding the weights adds to the mean of each output is taken

@@ -47,8 +47,9 @@ def keeps_scale(op: Op) -> bool:
 
 def tied(graph: Graph) -> dict[str, str]:
     """Each name's representative among those that must share a scale, because what computes one of another
-    only moves elements."""
+    only moves elements. The scale of a softmax is given: where it is joined with others it is converted."""
     parent: dict[str, str] = {}
+    given: set[str] = set()  # results of a softmax, and what is moved of them
 
     def root(name: str) -> str:
         while parent.get(name, name) != name:
@@ -56,8 +57,15 @@ def tied(graph: Graph) -> dict[str, str]:
         return name
 
     for node in graph.nodes:
-        if keeps_scale(node.op) and runs_in_int8(graph, node):
-            for name in (*quantized_operands(graph, node), *node.outputs):
+        if isinstance(node.op, Softmax):
+            given.update(node.outputs)
+        elif keeps_scale(node.op) and runs_in_int8(graph, node):
+            operands = quantized_operands(graph, node)
+            if len(operands) == 1:
+                given.update(node.outputs if operands[0] in given else ())
+            else:
+                operands = [name for name in operands if name not in given]
+            for name in (*operands, *node.outputs):
                 parent[root(name)] = root(node.outputs[0])
     return {name: root(name) for name in graph.values}
 

@@ -11,12 +11,14 @@ from edgekit import api, arrays, simulate
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid
+from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm
 from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.softmax import Softmax
 from edgekit.passes import verify
 from edgekit.quantize.correct import correct_biases
 from edgekit.quantize.equalize import equalize, pairs
@@ -161,6 +163,27 @@ def test_what_has_no_integers_stays_float_and_is_told() -> None:
     assert [layer.runs_in for layer in found.layers] == ["int8", "float32", "int8"]
     assert "1 of 3 layers stay float32, without an integer form: LayerNorm" in found.warnings
     assert found.sqnr_db > 30
+
+
+def test_a_softmax_beside_other_numbers_leaves_them_their_range() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 12)))
+    graph = b.graph("net", ["x"], [b.one(Concat(1), b.one(Softmax(), x), x)])
+    samples = [{"x": v} for v in np.random.default_rng(11).normal(0, 9, (16, 1, 12)).astype(np.float32)]
+    made, found = quantize(graph, samples)
+    verify(made)
+    assert found.sqnr_db > 35
+
+
+def test_sums_that_cancel_stay_float() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 12)))
+    large = b.one(Mul(), x, b.const(np.float32(1e6)))
+    rest = b.one(Sub(), b.one(Add(), large, b.const(np.float32(1))), large)
+    samples = [{"x": v} for v in np.random.default_rng(12).normal(size=(16, 1, 12)).astype(np.float32)]
+    made, found = quantize(b.graph("net", ["x"], [rest]), samples, calibrate="minmax")
+    verify(made)
+    assert [layer.runs_in for layer in found.layers] == ["int8", "int8", "float32"]
 
 
 @pytest.mark.parametrize("method", sorted(RANGES))
