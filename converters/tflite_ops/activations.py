@@ -79,10 +79,12 @@ def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
 def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
     if x.type.quant is None:
         return activations.PRelu(x, slope)
-    own, other, y = layer.quant_of(x), layer.quant_of(slope), layer.out_quant
+    # LiteRT computes these ratios in float32.
+    s_x, s_slope, s_y = (
+        np.float32(q.scale[0]) for q in (layer.quant_of(x), layer.quant_of(slope), layer.out_quant)
+    )
     d = centred(x)
-    above = times(d, single(own) / single(y))
-    below = times(d * centred(slope), single(own) * single(other) / single(y))
+    above, below = times(d, np.float64(s_x / s_y)), times(d * centred(slope), np.float64(s_x * s_slope / s_y))
     return layer.stored(where(d.apply(Less(), 0), below, above))
 
 

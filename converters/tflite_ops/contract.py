@@ -160,7 +160,8 @@ def BATCH_MATMUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
     if a.dtype.is_float:
         b = dequantized(b)
         return matmul(_transposed(a, left), _transposed(b, right))
-    ratio = single(layer.quant_of(a)) * single(layer.quant_of(b)) / single(layer.out_quant)
+    product = np.float32(layer.quant_of(a).scale[0]) * np.float32(layer.quant_of(b).scale[0])
+    ratio = np.float64(product) / single(layer.out_quant)
     wide = _sum_type(a, None)
     perms = tuple(_swap(x.rank) if turned else () for x, turned in ((a, left), (b, right)))
     sums = centred(a, wide).apply(MatMul(*perms), centred(b, wide))

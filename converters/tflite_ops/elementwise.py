@@ -49,8 +49,9 @@ def MUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
             for x in (a, b):
                 layer.quant_of(x)
         return layer.activated(layer.apply(arithmetic.Mul(), a, b), activation)
-    ratio = single(layer.quant_of(a)) * single(layer.quant_of(b)) / single(layer.out_quant)
-    return layer.rescaled(centred(a) * centred(b), ratio, activation)
+    # LiteRT computes this one ratio in float32.
+    s_a, s_b, s_y = (np.float32(q.scale[0]) for q in (layer.quant_of(a), layer.quant_of(b), layer.out_quant))
+    return layer.rescaled(centred(a) * centred(b), np.float64(s_a * s_b / s_y), activation)
 
 
 def DIV(layer: Layer, a: Tensor, b: Tensor) -> Tensor:

@@ -89,6 +89,9 @@ def sum_calls(ins: Sequence[Arg], y: Arg, sign: int) -> list[Call]:
 
 def _product_ratio(ins: Sequence[Type], out: Type) -> Array:
     b = quant_of(ins[1])
+    if quant_of(out).rounding == "tfl":  # LiteRT computes this one ratio in float32
+        scales = [np.float32(quant_of(t).scale[0]) for t in (*ins, out)]
+        return np.asarray([scales[0] * scales[1] / scales[2]], np.float64)
     return fixed.ratio(quant_of(ins[0]), Quant(b.scale, b.zero), quant_of(out))
 
 
