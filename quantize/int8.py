@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -11,14 +12,17 @@ from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
-from edgekit.ops.arithmetic import Add, Sub
+from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.quantize.scales import activation_quant, quantized_operands, runs_in_int8
 from edgekit.quantize.weights import weight_quant
 
 _MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
+_MOST_FACTOR = 2.0**20  # of products
+_MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
 Weights = dict[str, tuple[Array, Quant]]  # integers and scales, by the name of the float weights
 
 
@@ -49,17 +53,31 @@ def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
     needed = (*quantized_operands(graph, node), *node.outputs)
     if not all(name in quants for name in needed) or not runs_in_int8(graph, node):
         return False
-    return not isinstance(node.op, Add | Sub) or _has_factors(graph, node, quants)
+    return _factor(graph, node, quants) < (
+        _MOST_CANCELLED if isinstance(node.op, Add | Sub) else _MOST_FACTOR
+    )
 
 
-def _has_factors(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
-    """Can a sum be computed with factors of 16 bits? Not where large numbers cancel to a small result."""
-    largest = 0.0
-    for name in node.inputs:
+def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
+    """What integers are multiplied with on the way to the result. It is large where results are next to
+    nothing beside what they come from, because all cancels or is cut off."""
+    scales = []
+    for name in node.inputs[:2]:
         data = graph.data(name)
-        quant = quants[name] if data is None else _range_quant(data)
-        largest = max(largest, quant.scale[0])
-    return largest < _MOST_CANCELLED * quants[node.outputs[0]].scale[0]
+        if data is None:
+            scales.append(quants[name].scale[0])
+        elif isinstance(node.op, Linear):
+            scales.append(float(np.abs(data).max()) / 127)
+        elif data.dtype.kind == "f":
+            scales.append(_range_quant(data).scale[0])
+    match node.op:
+        case Linear() | Mul():
+            product = math.prod(scales)
+        case Add() | Sub() | Pool2d():
+            product = max(scales)
+        case _:
+            return 0.0
+    return product / quants[node.outputs[0]].scale[0]
 
 
 def _range_quant(data: Array) -> Quant:
@@ -187,6 +205,9 @@ class _Rewriter:
         if w not in self.weights:
             self.weights[w] = weight_quant(weights)
         integers, quant = self.weights[w]
+        least = np.abs(bias).astype(np.float64) / (self.quants[x].scale[0] * _MOST_BIAS)
+        if (least > quant.scale).any():  # the bias outweighs all else, and must fit into 32 bits
+            integers, quant = weight_quant(weights, least)
         scale = np.asarray(quant.scale, np.float32).astype(np.float64)
         error = integers * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
         corrected = bias.astype(np.float64) - _mean_response(node, error, self.means[x])

@@ -11,7 +11,7 @@ _MIN_SHARE = 2.0**-15
 _SHARES = np.linspace(1.0, 0.7, 31)  # of the largest weight that the scale may reach to
 
 
-def weight_quant(weights: Array) -> tuple[Array, Quant]:
+def weight_quant(weights: Array, least_scale: Array | None = None) -> tuple[Array, Quant]:
     """Integers and scales for each output (first axis), by the least mean square error."""
     flat = weights.reshape(weights.shape[0], -1).astype(np.float64)
     full = np.abs(flat).max(axis=1) / 127
@@ -19,6 +19,8 @@ def weight_quant(weights: Array) -> tuple[Array, Quant]:
     for share in _SHARES:
         error = np.square(_nearest(flat, full * share) * (full * share)[:, None] - flat).sum(axis=1)
         scale, least = np.where(error < least, full * share, scale), np.minimum(error, least)
+    if least_scale is not None:
+        scale = np.maximum(scale, least_scale)
     scale = np.maximum(scale, scale.max(initial=0.0) * _MIN_SHARE)
     single = np.where(scale > 0, scale, 1.0).astype(np.float32)
     integers = _nearest(flat, single.astype(np.float64)).astype(np.int8).reshape(weights.shape)

@@ -175,6 +175,30 @@ def test_a_softmax_beside_other_numbers_leaves_them_their_range() -> None:
     assert found.sqnr_db > 35
 
 
+def test_a_bias_that_outweighs_all_else_fits_into_32_bits() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 12)))
+    weights, _ = layer(12, 3)
+    bias = np.array([1e9, -1e9, 1], np.float32)
+    graph = b.graph("net", ["x"], [b.one(Dense(), x, b.const(weights * np.float32(1e-4)), b.const(bias))])
+    samples = [{"x": v} for v in np.random.default_rng(13).normal(size=(8, 1, 12)).astype(np.float32)]
+    made, found = quantize(graph, samples)
+    verify(made)
+    assert found.sqnr_db > 40
+
+
+def test_results_that_are_next_to_nothing_stay_float() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (1, 12)))
+    weights, _ = layer(12, 3)
+    bias = np.full(3, 1e3, np.float32)
+    graph = b.graph("net", ["x"], [b.one(Dense(hi=1e-12), x, b.const(weights), b.const(bias))])
+    samples = [{"x": v} for v in np.random.default_rng(14).normal(size=(8, 1, 12)).astype(np.float32)]
+    made, found = quantize(graph, samples)
+    verify(made)
+    assert [layer.runs_in for layer in found.layers] == ["float32"]
+
+
 def test_sums_that_cancel_stay_float() -> None:
     b = Builder()
     x = b.input("x", Type(DType.F32, (1, 12)))
