@@ -224,6 +224,19 @@ def same_scale(kind: str, options: str = "") -> Make:
     return make
 
 
+def all_products(wide: bool) -> Make:
+    """So many products that a ratio which is off in its last bit shows."""
+
+    def make(rng: Rng) -> Operator:
+        quant = s16 if wide else s8
+        a, b = quant(rng, (300, 1)), quant(rng, (1, 300))
+        size = (2**15 if wide else 128) * a.scale[0] * b.scale[0] * rng.uniform(0.5, 2)
+        y = Tensor((300, 300), a.dtype, scale=(float(np.float32(size)),), zero=(0,))
+        return Operator("MUL", [a, b], [y], "MulOptions")
+
+    return make
+
+
 def comparison(kind: str) -> Make:
     def make(rng: Rng) -> Operator:
         shape = sizes(rng, int(rng.integers(1, 4)))
@@ -411,6 +424,8 @@ CASES: Mapping[str, Make] = {
     "ADD": binary("ADD", "AddOptions"),
     "SUB": binary("SUB", "SubOptions"),
     "MUL": binary("MUL", "MulOptions"),
+    "MUL many": all_products(wide=False),
+    "MUL many 16": all_products(wide=True),
     "ADD 16": binary("ADD", "AddOptions", wide=True),
     "SUB 16": binary("SUB", "SubOptions", wide=True),
     "MUL 16": binary("MUL", "MulOptions", wide=True),
