@@ -1,4 +1,4 @@
-"""Recurrent layers. Their states start from zero in every call."""
+"""Recurrent layers, whose states start from zero in every call."""
 
 from __future__ import annotations
 
