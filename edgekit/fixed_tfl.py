@@ -213,7 +213,7 @@ def inverse_square_root(value: int) -> tuple[int, int]:
 
 
 def rsqrt(x: Quant, y: Quant) -> Int:
-    """1 / sqrt(x); the most that y holds for 0, and for negative numbers, which TFLite refuses at run time."""
+    """1 / sqrt(x); the most that y holds for 0, and for negative numbers, which TFLite refuses."""
     multiplier, exponent = quantize_multiplier(
         float(1.0 / (np.sqrt(np.float32(x.scale[0])) * np.float32(y.scale[0])))
     )

@@ -10,7 +10,7 @@ from support.tflite_writer import model
 from tflite.integer_cases import ALL, BY_MEANING, CASES
 from tflite.litert import converted, inputs_of, litert, named
 
-from edgekit import simulate, target
+from edgekit import file, simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.ir import Array, Graph
 from edgekit.onnx_backend import compile_programs
@@ -39,6 +39,13 @@ def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:
     graph = converted(model(op), folder, name)
     verify(graph)
     return name, graph, inputs_of(op, rng)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_graph_is_the_same_after_a_file(kind: str, tmp_path: Path) -> None:
+    _, graph, _ = made(kind, 0, tmp_path)
+    file.save(graph, tmp_path / "net.ek")
+    assert file.load(tmp_path / "net.ek") == graph
 
 
 @pytest.mark.parametrize("kind", BY_MEANING)
