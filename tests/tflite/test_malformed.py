@@ -11,10 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
 from support.tflite_mutants import mutant
 from support.tflite_writer import Operator, Tensor, constant, model
+from support.tools import require_module
 from tflite import integer_cases, real_cases
 from tflite.litert import converted
 
@@ -157,6 +159,21 @@ def test_unsupported_model_is_refused_by_name(what: str, tmp_path: Path) -> None
     error = refused(make(), tmp_path)
     assert words in str(error)
     assert error.exit_code is Exit.UNSUPPORTED
+
+
+def test_all_unsupported_operators_are_named_at_once(tmp_path: Path) -> None:
+    schema = require_module("ai_edge_litert.schema_py_generated")
+    made = schema.ModelT.InitFromPackedBuf(model(Operator("WHILE", [byte(2)], [byte(2)])), 0)
+    other = schema.OperatorCodeT()
+    other.builtinCode = other.deprecatedBuiltinCode = schema.BuiltinOperator.UNIQUE
+    made.operatorCodes.append(other)
+    second = schema.OperatorT()
+    second.opcodeIndex, second.inputs, second.outputs = 1, [0], [1]
+    made.subgraphs[0].operators.append(second)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(made.Pack(builder), b"TFL3")
+    error = refused(bytes(builder.Output()), tmp_path)
+    assert [e.message for e in (error, *error.also)] == ["unsupported op WHILE", "unsupported op UNIQUE"]
 
 
 def too_slow(number: int, frame: FrameType | None) -> None:
