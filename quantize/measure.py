@@ -1,5 +1,4 @@
-"""How far an int8 graph is from its float graph: noise on held-out samples, computed again only where a trial
-differs from the one before."""
+"""How far an int8 graph is from its float graph, computed again only where a trial differs from the last."""
 
 from __future__ import annotations
 
