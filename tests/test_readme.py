@@ -1,0 +1,115 @@
+"""README.md and those of the examples: their commands work, and what they say of files and numbers is so."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from support.tools import ROOT, require
+
+from edgekit.converters.onnx_check import OLDEST_OPSET
+from edgekit.errors import Exit
+
+PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/README.md"))
+
+
+def commands(page: str) -> list[str]:
+    """The indented lines: what a reader would type."""
+    return re.findall(r"^    (\S.*)$", page, re.MULTILINE)
+
+
+def shell(line: str, folder: Path) -> str:
+    """What a command prints; the programs of this environment come first."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        line, shell=True, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path}
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "model.onnx").symlink_to(ROOT / "examples" / "keywords" / "keywords.onnx")
+    return tmp_path
+
+
+def test_every_command_is_one_of_these() -> None:
+    """The scripts make environments, which other tests do; `edgekit` runs below."""
+    programs = {line.split()[0] for line in commands(PAGE)}
+    assert programs == {"scripts/demo", "scripts/test", "pip", "edgekit"}
+    assert all(os.access(ROOT / name, os.X_OK) for name in programs if name.startswith("scripts/"))
+
+
+def test_the_commands_work(folder: Path) -> None:
+    require("gcc")
+    lines = [line for line in commands(PAGE) if line.startswith("edgekit ")]
+    assert len(lines) > 2
+    for line in lines:
+        assert shell(line, folder)
+
+
+def test_the_table_of_files_is_complete(folder: Path) -> None:
+    table = PAGE.partition("| file |")[2].partition("\n\n")[0]
+    named = re.findall(r"`((?:kws|edgekit|CMake)[\w.]*)/?`", table)
+    written: set[str] = set()
+    for weights in ("c", "bin"):
+        command = (
+            f"edgekit build model.onnx --name kws --target host --no-verify -o {weights} --weights {weights}"
+        )
+        shell(command, folder)
+        written |= {path.name for path in (folder / weights).iterdir()}
+    assert written == set(named) - {"kws"}  # the target of CMake
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_commands_of_an_example_work(name: str, folder: Path) -> None:
+    require("cc")
+    page = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
+    said = [shell(line, folder) for line in commands(page)]
+    for example in re.findall(r"such as `(.*?)`", page):
+        assert example in said[-1].splitlines()
+    assert len(said[-1].splitlines()) > 3
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_table_of_an_example_is_complete(name: str) -> None:
+    page = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
+    there = {path.name for path in (ROOT / "examples" / name).iterdir() if path.is_file()}
+    assert described == there - {"README.md", "__init__.py"}
+
+
+def test_the_table_of_sizes_is_what_its_script_writes() -> None:
+    command = [sys.executable, ROOT / "scripts" / "readme.py", "--check"]
+    assert subprocess.run(command).returncode == 0, "run scripts/readme.py"
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE)
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_other_number_is_derived() -> None:
+    """A number that is new here needs a source."""
+    text = re.sub(r"<!-- sizes.*?end of sizes -->", "", PAGE, flags=re.DOTALL)
+    found = re.findall(r"(?<![\w.-])\d[\d.,]*\d|(?<![\w.-])\d(?!\w)", text)
+    known = {
+        PROJECT["requires-python"].removeprefix(">="),
+        PROJECT["version"].rpartition(".")[0],
+        str(OLDEST_OPSET),
+        *(str(code.value) for code in Exit),
+    }
+    assert set(found) == known
+
+
+def test_extras_are_those_of_the_package() -> None:
+    (line,) = (line for line in commands(PAGE) if "extras:" in line)
+    assert set(line.partition("extras:")[2].split()) == set(PROJECT["optional-dependencies"])
