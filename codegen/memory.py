@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from edgekit.codegen.arena import Buffer, Plan, plan
 from edgekit.codegen.sharing import Kind, Layer, Sharing, operands
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Call, Join
 from edgekit.ops._copy import copy
+from edgekit.ops.reshape import Reshape
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,9 @@ def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
         target = Arg(f"{name}#out", Value(type))
         sharing.output_of[target.name] = name
         sharing.size[target.name] = type.bytes
-        producer = graph.producer(name)
-        origin = producer if producer is not None else graph.nodes[-1] if graph.nodes else None
+        node = graph.producer(name) or Node(Reshape(type.shape), (name,), (name,), name)
         flat = copy(Arg(name, graph.values[name]), target, (type.size,), (1,), (1,))
-        copies += [Scheduled(replace(call, inplace=()), origin) for call in flat]  # type: ignore[arg-type]  # nodes exist
+        copies += [Scheduled(call, node) for call in flat]
     return copies
 
 

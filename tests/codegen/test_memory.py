@@ -163,3 +163,11 @@ def test_the_chosen_order_needs_no_more_than_the_given_one() -> None:
         assert chosen <= plain, graph.name
         lower_peak += chosen < plain
     assert lower_peak > SEEDS // 4
+
+
+def test_an_output_that_is_an_input_is_copied() -> None:
+    net = Net()
+    x = net.x(3, 4)
+    program = compile_graph(net.done(x), HOST)
+    assert [line.kernel.name for line in program.lines] == ["copy_f32"]
+    assert program.arena.size == 0
