@@ -17,6 +17,7 @@ Optimize = Literal["size", "speed"]
 Weights = Literal["auto", "c", "bin"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
+_WIDTH = 110
 
 
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
@@ -81,7 +82,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
     for _, data in weight_blocks(program):
         offsets.append((at, len(data)))
         at += len(data)
-    return (
+    text = (
         _environment()
         .get_template(template)
         .render(
@@ -110,6 +111,30 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             weight_offsets=offsets,
         )
     )
+    return (
+        "".join(map(_folded, text.splitlines(keepends=True)))
+        if template.endswith((".c.j2", ".h.j2"))
+        else text
+    )
+
+
+def _folded(line: str) -> str:
+    """A call or prototype on lines that are not too long, broken as clang-format would. Comments stay."""
+    code = line.rstrip("\n")
+    if len(code) <= _WIDTH or not code.endswith((");", ")")):
+        return line
+    indent = " " * (len(code) - len(code.lstrip()) + 4)
+    head, arguments = code.split("(", 1)
+    if len(indent) + len(arguments) <= _WIDTH:
+        return f"{head}(\n{indent}{arguments}\n"
+    result, row = "", ""
+    for argument in code.split(", "):
+        if row and len(f"{row}, {argument},") > _WIDTH:
+            result += f"{row},\n"
+            row = indent + argument
+        else:
+            row = f"{row}, {argument}" if row else argument
+    return f"{result}{row}\n"
 
 
 @cache

@@ -130,17 +130,23 @@ void digits_run(const float *x, float *y, void *arena)
 {
     uint8_t *const ram = (uint8_t *)arena;
     /* node_conv2d: Conv2d f32[1,8,8,1] -> f32[1,8,8,12], 6,912 MACs */
-    ek_depthwise2d_f32__ref(x, digits_transpose_1_1, digits_val_5_1_1, (float *)(void *)(ram + 0), &node_conv2d_depthwise2d);
+    ek_depthwise2d_f32__ref(
+        x, digits_transpose_1_1, digits_val_5_1_1, (float *)(void *)(ram + 0), &node_conv2d_depthwise2d);
     /* node_conv2d_1: Conv2d f32[1,8,8,12] -> f32[1,8,8,16], 110,592 MACs */
-    ek_conv2d_f32__ref((const float *)(const void *)(ram + 0), digits_transpose_7_1, digits_val_18_1_1, (float *)(void *)(ram + 3072), &node_conv2d_1);
+    ek_conv2d_f32__ref((const float *)(const void *)(ram + 0), digits_transpose_7_1, digits_val_18_1_1,
+        (float *)(void *)(ram + 3072), &node_conv2d_1);
     /* node_max_pool2d: Pool2d f32[1,8,8,16] -> f32[1,4,4,16] */
-    ek_maxpool2d_f32__ref((const float *)(const void *)(ram + 3072), (float *)(void *)(ram + 0), &node_max_pool2d_maxpool2d);
+    ek_maxpool2d_f32__ref(
+        (const float *)(const void *)(ram + 3072), (float *)(void *)(ram + 0), &node_max_pool2d_maxpool2d);
     /* node_conv2d_2: Conv2d f32[1,4,4,16] -> f32[1,4,4,24], 55,296 MACs */
-    ek_conv2d_f32__ref((const float *)(const void *)(ram + 0), digits_transpose_16_1, digits_val_30_1_1, (float *)(void *)(ram + 1024), &node_conv2d_2);
+    ek_conv2d_f32__ref((const float *)(const void *)(ram + 0), digits_transpose_16_1, digits_val_30_1_1,
+        (float *)(void *)(ram + 1024), &node_conv2d_2);
     /* node_max_pool2d_1: Pool2d f32[1,4,4,24] -> f32[1,2,2,24] */
-    ek_maxpool2d_f32__ref((const float *)(const void *)(ram + 1024), (float *)(void *)(ram + 0), &node_max_pool2d_1_maxpool2d);
+    ek_maxpool2d_f32__ref(
+        (const float *)(const void *)(ram + 1024), (float *)(void *)(ram + 0), &node_max_pool2d_1_maxpool2d);
     /* node_linear: Dense f32[1,96] -> f32[1,10], 960 MACs */
-    ek_dense_f32__ref((const float *)(const void *)(ram + 0), digits_reshape_16_1, digits_0_13_bias, (float *)(void *)(ram + 384), &node_linear_dense);
+    ek_dense_f32__ref((const float *)(const void *)(ram + 0), digits_reshape_16_1, digits_0_13_bias,
+        (float *)(void *)(ram + 384), &node_linear_dense);
     /* node_softmax: Softmax f32[1,10] -> f32[1,10] */
     ek_softmax_f32__ref((const float *)(const void *)(ram + 384), y, &node_softmax);
 }
