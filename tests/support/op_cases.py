@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from edgekit.codegen.build import write
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array, DType, Graph, type_of
+from edgekit.ir import Array, DType, Graph, Quant, Type, type_of
 from edgekit.ops import Op
 
 
@@ -31,16 +31,32 @@ class Case:
     ulps: float = 0
     summed: bool = False
     constant: tuple[int, ...] = ()
+    quants: tuple[Quant | None, ...] = ()  # what integers stand for: of each operand, and of the results
+    result: Quant | None = None
+
+    @property
+    def types(self) -> list[Type]:
+        """The types of the operands."""
+        plain = [type_of(x) for x in self.operands]
+        return [replace(t, quant=q) for t, q in zip(plain, self.quants or (None,) * len(plain), strict=True)]
 
     def __str__(self) -> str:
         return f"{self.op} of {', '.join(str(type_of(x)) for x in self.operands)}"
 
 
-def case(op: Op, *operands: Any, ulps: float = 0, summed: bool = False, constant: Sequence[int] = ()) -> Case:
+def case(
+    op: Op,
+    *operands: Any,
+    ulps: float = 0,
+    summed: bool = False,
+    constant: Sequence[int] = (),
+    quants: Sequence[Quant | None] = (),
+    result: Quant | None = None,
+) -> Case:
     """What is not an array is a number of the first operand's type."""
     first = operands[0]
     arrays = (x if isinstance(x, np.ndarray) else np.array(x, first.dtype) for x in operands)
-    return Case(op, tuple(arrays), ulps, summed, tuple(constant))
+    return Case(op, tuple(arrays), ulps, summed, tuple(constant), tuple(quants), result)
 
 
 def normal(dtype: DType, *shape: int, scale: float = 1.0) -> Array:
@@ -99,7 +115,10 @@ def special(dtype: DType) -> Array:
 
 
 def expected(c: Case) -> tuple[Array, ...]:
-    return c.op.eval(*c.operands)
+    if not c.quants and c.result is None:
+        return c.op.eval(*c.operands)
+    results = [replace(t, quant=c.result) for t in c.op.infer(*c.types)]
+    return c.op.integer(c.operands, c.types, results)
 
 
 def as_graph(
@@ -115,9 +134,9 @@ def as_graph(
             if k in c.constant:
                 names.append(builder.const(x))
             else:
-                names.append(builder.input(f"x{i}_{k}", type_of(x)))
+                names.append(builder.input(f"x{i}_{k}", c.types[k]))
                 inputs[names[-1]] = x
-        outputs.append(builder.add(c.op, *names, names=[f"y{i}_{k}" for k in range(9)]))
+        outputs.append(builder.add(c.op, *names, names=[f"y{i}_{k}" for k in range(9)], quant=c.result))
     return builder.graph(name, list(inputs), [y for names in outputs for y in names]), inputs, outputs
 
 
