@@ -38,7 +38,7 @@ from edgekit.onnx_backend import compile_programs, convert_case
 FLOOR = {"node": 1801, "simple": 15, "pytorch-operator": 24, "pytorch-converted": 59}
 # Small enough that the processes end together, large enough that the driver around programs does not count.
 _BATCH = 24
-_SECONDS = 30.0  # for the conversion of one case; the slowest takes one
+SECONDS = 30.0  # for the conversion of one case; the slowest takes one
 _PROCESSES = 2
 _FLAGS = ("-O1", "-w")
 # Flags that make an executable end at the first access outside of memory, and at the first undefined step.
@@ -137,7 +137,7 @@ def _prepare(index: int) -> _Job | Outcome:
     case = cases()[index]
     failed = partial(Outcome, case.name)
     signal.signal(signal.SIGALRM, _alarm)
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         graph = convert_case(case.model, case.tensors, f"case_{index}_{case.name.removeprefix('test_')}")
         program = compile_graph(graph, targets.load("host"))
@@ -153,7 +153,7 @@ def _prepare(index: int) -> _Job | Outcome:
 
 
 def _alarm(number: int, frame: FrameType | None) -> None:
-    raise TimeoutError(f"conversion took more than {_SECONDS:g} s")
+    raise TimeoutError(f"conversion took more than {SECONDS:g} s")
 
 
 def _compile_and_run(jobs: Mapping[int, _Job], sanitize: bool) -> dict[int, Outcome]:
