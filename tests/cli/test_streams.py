@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,8 @@ def test_an_ended_build_leaves_nothing(folder: Path, number: signal.Signals) -> 
         text=True,
         env=environment,
         start_new_session=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C, and so would the command.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 60
         while not list(scratch.rglob("started")) and time.monotonic() < deadline:
