@@ -13,8 +13,8 @@ from edgekit.ir import Array, DType
 def number(value: object, ctype: str) -> str:
     """A number as a C constant of this type, exact."""
     if ctype in ("float", "double"):
-        return _float(float(value), ctype == "float")  # type: ignore[arg-type]
-    integer = int(value)  # type: ignore[call-overload]
+        return _float(float(value), ctype == "float")  # type: ignore[arg-type]  # a number of any kind
+    integer = int(value)  # type: ignore[call-overload]  # a number of any kind
     if ctype == "int64_t":
         return "(-9223372036854775807LL - 1)" if integer == -(2**63) else f"{integer}LL"
     if ctype == "uint64_t":

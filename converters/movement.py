@@ -102,7 +102,7 @@ def pad(x: Tensor, before: Sequence[int], after: Sequence[int], mode: str, value
         return x.apply(Pad(tuple(before), tuple(after)), value) if any(before) or any(after) else x
     for axis, (b, a) in enumerate(zip(before, after, strict=True)):
         x.builder.afford((b + x.shape[axis] + a,))
-        index = np.pad(np.arange(x.shape[axis]), (b, a), mode=mode)  # type: ignore[call-overload]
+        index = np.pad(np.arange(x.shape[axis]), (b, a), mode=mode)  # type: ignore[call-overload]  # one of numpy's modes
         if max(b, a) > 4 * x.shape[axis]:  # many short runs
             x = take(x, axis, index)
         elif b or a:

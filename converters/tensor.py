@@ -156,7 +156,7 @@ def scalar(tensor: Tensor, what: str) -> float | int | bool:
         raise EdgeKitError(
             "E0401", f"{what} should be one number, got {tensor.type}", f"node {tensor.builder.origin}"
         )
-    return np.asarray(data).reshape(()).item()  # type: ignore[no-any-return]
+    return np.asarray(data).reshape(()).item()  # type: ignore[no-any-return]  # one number
 
 
 def _ancestors(builder: Builder, name: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Table:
     def _unpack(self, form: str, at: int) -> int | float:
         if at < 0 or at + struct.calcsize(form) > len(self.data):
             raise DamagedError
-        return struct.unpack_from(form, self.data, at)[0]  # type: ignore[no-any-return]
+        return struct.unpack_from(form, self.data, at)[0]  # type: ignore[no-any-return]  # a number, as the format says
 
     def _field(self, number: int) -> int:
         """The position of a field; 0 where it is absent."""

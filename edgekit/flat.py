@@ -97,7 +97,7 @@ def _write_table(builder: flatbuffers.Builder, schema: Schema, name: str, record
         else:
             builder.Prepend(_FLAGS["ubyte" if field.type in schema.enums else field.type], value)
         builder.Slot(slot)
-    return builder.EndObject()  # type: ignore[no-any-return]
+    return builder.EndObject()  # type: ignore[no-any-return]  # an offset
 
 
 def _write_value(builder: flatbuffers.Builder, schema: Schema, field: Field, value: Any) -> Any:

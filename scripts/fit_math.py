@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minimax import Fit, Function, Real, solve
-from mpmath import (  # type: ignore[import-untyped]
+from mpmath import (  # type: ignore[import-untyped]  # published without types
     asin,
     atan,
     cos,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mpmath import cos, lu_solve, matrix, mp, mpf, pi  # type: ignore[import-untyped]
+from mpmath import cos, lu_solve, matrix, mp, mpf, pi  # type: ignore[import-untyped]  # published without types
 
 Real = Any  # mpmath has no types
 Function = Callable[[Real], Real]

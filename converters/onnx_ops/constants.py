@@ -33,7 +33,7 @@ def Constant(
         raise EdgeKitError("E0204", "Constant: strings are not supported")
     if len(given) != 1:
         raise EdgeKitError("E0401", f"Constant has {len(given)} values instead of one")
-    return importer.const(given[0], "constant")  # type: ignore[no-any-return]
+    return importer.const(given[0], "constant")  # type: ignore[no-any-return]  # the importer is not typed here
 
 
 def ConstantOfShape(shape: Tensor, *, value: Array | None = None) -> Tensor:
