@@ -71,6 +71,12 @@ def sliding(
     return Sliding(strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations))
 
 
+def check_kernel(w: Tensor, declared: Ints | None) -> None:
+    """ONNX says the size of the window twice: the weights count, and an attribute may only repeat them."""
+    if declared is not None and tuple(declared) != w.shape[2:]:
+        raise EdgeKitError("E0401", f"kernel_shape {list(declared)} contradicts the weights {w.type}")
+
+
 def conv(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, groups: int) -> Tensor:
     """x [N, C, ...] with w [O, C / groups, ...]."""
     check_rank(x, w)

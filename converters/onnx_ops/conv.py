@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.converters.convolution import Sliding, conv, conv_transpose, halves, sliding
+from edgekit.converters.convolution import Sliding, check_kernel, conv, conv_transpose, halves, sliding
 from edgekit.converters.tensor import Tensor
 
 Ints = tuple[int, ...] | None
@@ -20,6 +20,7 @@ def Conv(
     pads: Ints = None,
     strides: Ints = None,
 ) -> Tensor:
+    check_kernel(w, kernel_shape)
     return conv(x, w, b, sliding(x, w, auto_pad, dilations, pads, strides), group)
 
 
@@ -37,6 +38,7 @@ def ConvTranspose(
     pads: Ints = None,
     strides: Ints = None,
 ) -> Tensor:
+    check_kernel(w, kernel_shape)
     spatial = x.rank - 2
     kernel = w.shape[2:]
     strides, dilations = strides or (1,) * spatial, dilations or (1,) * spatial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekit.converters.compose import matmul
-from edgekit.converters.convolution import Sliding, conv, sliding
+from edgekit.converters.convolution import Sliding, check_kernel, conv, sliding
 from edgekit.converters.movement import cast, part, repeat_along
 from edgekit.converters.onnx_ops.cast import element_type
 from edgekit.converters.tensor import Tensor
@@ -133,6 +133,7 @@ def ConvInteger(
     pads: Ints = None,
     strides: Ints = None,
 ) -> Tensor:
+    check_kernel(w, kernel_shape)
     slide = sliding(x, w, auto_pad, dilations, pads, strides)
     return _integer_conv(x, w, x_zero, w_zero, None, slide, group)
 
@@ -168,6 +169,7 @@ def QLinearConv(
     pads: Ints = None,
     strides: Ints = None,
 ) -> Tensor:
+    check_kernel(w, kernel_shape)
     slide = sliding(x, w, auto_pad, dilations, pads, strides)
     sums = cast(_integer_conv(x, w, x_zero, w_zero, b, slide, group), DType.F32)
     scale = _channels(_one(x_scale) * w_scale / _one(y_scale), w.rank - 1)

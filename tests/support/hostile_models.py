@@ -186,6 +186,14 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
         "attribute perm should be INTS, is FLOATS",
         lambda: model([node("Transpose", "x", "y", perm=[0.5, 1.5])]),
     ),
+    "attribute that contradicts the weights": (
+        "E0401",
+        r"kernel_shape \[2, 2\] contradicts the weights f32\[1,1,3,3\]",
+        lambda: model(
+            [node("Conv", "c w", "y", kernel_shape=[2, 2])],
+            {"c": np.zeros((1, 1, 4, 4), np.float32), "w": np.zeros((1, 1, 3, 3), np.float32)},
+        ),
+    ),
     "attribute that is missing": (
         "E0401",
         "needs its attribute axis",
