@@ -120,7 +120,7 @@ def tensor(proto: TensorProto) -> Array:
     _check_dims(proto.dims, where)
     try:
         array = numpy_helper.to_array(proto).reshape(tuple(proto.dims))
-    except Exception as error:
+    except Exception as error:  # onnx raises whatever it stumbles over
         message = f"the data are no {_type_name(proto.data_type)}{list(proto.dims)}: {error}"
         raise EdgeKitError("E0401", message, where) from error
     if array.dtype == np.bool_:
@@ -160,7 +160,7 @@ def blame(where: str) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise EdgeKitError("E0402", "takes more memory than there is", where) from error
-    except Exception as error:
+    except Exception as error:  # files hold what no exporter would make; never a traceback
         text = f"{type(error).__name__}: {error}"
         raise EdgeKitError("E0403", text[:300], where, "is the model well formed?") from error
 
