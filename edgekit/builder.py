@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph, Node, Quant, Source, Type, Value, type_of
+from edgekit.ir import Array, Graph, Node, Quant, Source, State, Type, Value, type_of
 from edgekit.ops import Op
 
 # More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
@@ -152,12 +152,20 @@ class Builder:
         return f"node {self.origin or '?'}   in {types}"
 
     def graph(
-        self, name: str, inputs: Sequence[str], outputs: Sequence[str], source: Source | None = None
+        self,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        source: Source | None = None,
+        states: Sequence[State] = (),
     ) -> Graph:
         """The finished graph, without values that nothing uses."""
-        used = {*inputs, *outputs, *(n for node in self.nodes for n in (*node.inputs, *node.outputs))}
+        used = {*inputs, *outputs, *(n for s in states for n in (s.input, s.output))}
+        used |= {n for node in self.nodes for n in (*node.inputs, *node.outputs)}
         values = {n: v for n, v in self.values.items() if n in used}
-        return Graph(name, tuple(inputs), tuple(outputs), tuple(self.nodes), values, source or Source())
+        return Graph(
+            name, tuple(inputs), tuple(outputs), tuple(self.nodes), values, source or Source(), tuple(states)
+        )
 
 
 def check_result(op: Op, expected: Type, array: Array) -> None:

@@ -15,11 +15,12 @@ import numpy as np
 from edgekit import atomic, attributes, flat
 from edgekit.errors import EdgeKitError
 from edgekit.flat import Record
-from edgekit.ir import Array, DType, Graph, Node, Quant, Source, Type, Value
+from edgekit.ir import Array, DType, Graph, Node, Quant, Source, State, Type, Value
 from edgekit.wellformed import faults
 
-# Raised by every change that an older reader would misunderstand, the meaning of an operator included.
-VERSION = 1
+# Raised by every change that an older reader would misunderstand, the meaning of an operator included. Files
+# have the least version that knows all that is in them; states came with version 2.
+VERSION = 2
 SUFFIX = ".ek"
 ALIGNMENT = 64  # a cache line; the widest vector load
 _SIGNATURE = b"\x89EDGE\r\n\x1a"  # as PNG's: a transfer that changes line ends shows
@@ -32,8 +33,9 @@ def save(graph: Graph, path: Path) -> None:
     """Write a graph. The same graph gives the same bytes."""
     structure = flat.write(schema(), _graph_record(graph))
     structure += bytes(-len(structure) % ALIGNMENT)
-    data_size = sum(_aligned(data.nbytes) for _, data in graph.constants())
-    header = _HEADER.pack(_SIGNATURE, VERSION, 0, len(structure), data_size, b"")[:_DIGEST]
+    data_size = sum(_aligned(data.nbytes) for data in _stored(graph))
+    version = 2 if graph.states else 1
+    header = _HEADER.pack(_SIGNATURE, version, 0, len(structure), data_size, b"")[:_DIGEST]
     digest = hashlib.sha256(header + structure)
     for part in _data(graph):
         digest.update(part)
@@ -80,9 +82,15 @@ def schema() -> flat.Schema:
     return flat.parse(resources.files("edgekit").joinpath("ek.fbs").read_text(encoding="utf-8"))
 
 
+def _stored(graph: Graph) -> Iterator[Array]:
+    """What the data section holds: constants, then the first contents of states."""
+    yield from (data for _, data in graph.constants())
+    yield from (state.start for state in graph.states)
+
+
 def _data(graph: Graph) -> Iterator[atomic.Bytes]:
-    """The data section: each constant, filled up."""
-    for _, data in graph.constants():
+    """The data section: each array, filled up."""
+    for data in _stored(graph):
         yield np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
         yield bytes(-data.nbytes % ALIGNMENT)
 
@@ -147,6 +155,10 @@ def _graph_record(graph: Graph) -> Record:
     for name, value in graph.values.items():
         values.append(_value_record(name, value, offset))
         offset += _aligned(value.data.nbytes) if value.data is not None else 0
+    states = []
+    for state in graph.states:
+        states.append({"input": index[state.input], "output": index[state.output], "data": offset})
+        offset += _aligned(state.start.nbytes)
     return {
         "name": graph.name,
         "inputs": [index[name] for name in graph.inputs],
@@ -163,6 +175,7 @@ def _graph_record(graph: Graph) -> Record:
         ],
         "values": values,
         "source": dict(vars(graph.source)),
+        "states": states or None,
     }
 
 
@@ -186,14 +199,19 @@ def _graph(record: Record, data: memoryview) -> Graph:
     values = {}
     for name, value in zip(names, record["values"], strict=True):
         values[name], end = _value(value, data, end)
-    if end != len(data):
-        raise ValueError("it has more data than constants")
 
     def pick(indices: Sequence[int]) -> tuple[str, ...]:
         if any(i >= len(names) for i in indices):
             raise ValueError("a node refers to a value that is not there")
         return tuple(names[i] for i in indices)
 
+    states = []
+    for state in record["states"]:
+        (read,), (written,) = pick([state["input"]]), pick([state["output"]])
+        initial, end = _constant(read, values[read].type, state["data"], data, end)
+        states.append(State(read, written, initial))
+    if end != len(data):
+        raise ValueError("it has more data than constants and states")
     nodes = tuple(
         Node(
             attributes.decode_op(node["op"], node["attributes"]),
@@ -204,7 +222,8 @@ def _graph(record: Record, data: memoryview) -> Graph:
         for node in record["nodes"]
     )
     source = Source(**(record["source"] or {}))
-    return Graph(record["name"], pick(record["inputs"]), pick(record["outputs"]), nodes, values, source)
+    inputs, outputs = pick(record["inputs"]), pick(record["outputs"])
+    return Graph(record["name"], inputs, outputs, nodes, values, source, tuple(states))
 
 
 def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
@@ -216,8 +235,13 @@ def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
     start = record["data"]
     if start == -1:
         return Value(type), end
+    return _constant(record["name"], type, start, data, end)
+
+
+def _constant(name: str, type: Type, start: int, data: memoryview, end: int) -> tuple[Value, int]:
+    """What is stored at `start`, which must be `end`, and where it ends."""
     if start != end or min(type.shape, default=0) < 0 or start + type.bytes > len(data):
-        raise ValueError(f"the data of {record['name']} are not where they should be")
+        raise ValueError(f"the data of {name} are not where they should be")
     return Value(type, _array(type, data[start : start + type.bytes])), start + _aligned(type.bytes)
 
 

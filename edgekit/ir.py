@@ -196,6 +196,22 @@ class Node:
 
 
 @dataclass(frozen=True)
+class State:
+    """What a graph remembers from run to run: the run reads `input`, and the value `output` is what the next
+    run reads there. `initial`, a constant, is what the first one reads."""
+
+    input: str
+    output: str
+    initial: Value
+
+    @property
+    def start(self) -> Array:
+        """The data of `initial`."""
+        assert self.initial.data is not None, f"{self.input} starts from nothing"
+        return self.initial.data
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -207,7 +223,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Graph:
-    """An immutable dataflow graph. Names are the edges; nodes are in topological order; shapes are static."""
+    """An immutable dataflow graph. Names are the edges; nodes are in topological order; shapes are static.
+    `inputs` and `outputs` are the caller's; those of `states` are there beside them."""
 
     name: str
     inputs: tuple[str, ...]
@@ -215,6 +232,17 @@ class Graph:
     nodes: tuple[Node, ...]
     values: Mapping[str, Value]
     source: Source = field(default_factory=Source)
+    states: tuple[State, ...] = ()
+
+    @cached_property
+    def entries(self) -> tuple[str, ...]:
+        """Everything that is there when a run starts, but for constants: inputs, then states."""
+        return (*self.inputs, *(state.input for state in self.states))
+
+    @cached_property
+    def exits(self) -> tuple[str, ...]:
+        """Everything that somebody reads when a run has ended: outputs, then the next content of states."""
+        return (*self.outputs, *(state.output for state in self.states))
 
     @cached_property
     def _producers(self) -> dict[str, Node]:
@@ -229,16 +257,16 @@ class Graph:
         return users
 
     def producer(self, name: str) -> Node | None:
-        """The node that computes `name`; None for inputs and constants."""
+        """The node that computes `name`; None for entries and constants."""
         return self._producers.get(name)
 
     def users(self, name: str) -> Sequence[Node]:
-        """The nodes that read `name`, in order. A graph output may have none."""
+        """The nodes that read `name`, in order. An exit may have none."""
         return self._users.get(name, ())
 
     def used_once(self, name: str) -> bool:
         """Is `name` read by exactly one node, and by nobody outside the graph?"""
-        return len(self.users(name)) == 1 and name not in self.outputs
+        return len(self.users(name)) == 1 and name not in self.exits
 
     def type(self, name: str) -> Type:
         return self.values[name].type

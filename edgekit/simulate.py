@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -12,16 +12,50 @@ from edgekit.ir import Array, Graph, Type
 
 
 def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs for these inputs."""
+    """The outputs for these inputs; states are what they are at the start."""
     values = run_all(graph, inputs)
     return {name: values[name] for name in graph.outputs}
 
 
-def run_all(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Every value of the graph for these inputs."""
+class Session:
+    """A graph with its states, which last from run to run: one stream."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.states: dict[str, Array] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the start."""
+        self.states = {state.input: state.start for state in self.graph.states}
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs of the next step."""
+        values = self.run_all(inputs)
+        return {name: values[name] for name in self.graph.outputs}
+
+    def run_all(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Every value of the next step."""
+        values = run_all(self.graph, inputs, self.states)
+        self.states = {state.input: values[state.output] for state in self.graph.states}
+        return values
+
+
+def run_each(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> Iterator[dict[str, Array]]:
+    """The outputs for each sample; where the graph has states, the samples are the steps of one stream."""
+    session = Session(graph)
+    for sample in samples:
+        yield session.run(sample)
+
+
+def run_all(
+    graph: Graph, inputs: Mapping[str, Array], states: Mapping[str, Array] | None = None
+) -> dict[str, Array]:
+    """Every value of the graph for these inputs, and these states instead of those at the start."""
     values = dict(graph.constants())
     for name in graph.inputs:
         values[name] = check_input(name, graph.type(name), inputs)
+    values |= {state.input: state.start for state in graph.states} if states is None else states
     for node in graph.nodes:
         args = [values[name] for name in node.inputs]
         ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]

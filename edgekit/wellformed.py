@@ -17,12 +17,13 @@ def faults(graph: Graph) -> Iterator[str]:
         yield from (f"{name} {fault}" for fault in _value_faults(value))
         if value.data is not None:
             known.add(name)
-    for name in graph.inputs:
+    for name in graph.entries:
         if name not in graph.values:
             yield f"input {name} has no type"
         if name in known:
             yield f"input {name} is there twice or is a constant"
         known.add(name)
+    yield from _state_faults(graph)
     for node in graph.nodes:
         unknown = [name for name in node.inputs if name not in known or name not in graph.values]
         untyped = [name for name in node.outputs if name not in graph.values]
@@ -44,8 +45,20 @@ def faults(graph: Graph) -> Iterator[str]:
             if found != expected:  # what computes new integers may have any scale
                 yield f"{name} is {graph.type(name)}, {node.op} computes {result}"
             known.add(name)
-    yield from (f"output {name} is never computed" for name in graph.outputs if name not in known)
-    yield from (f"output {name} is there twice" for name in {*graph.outputs} if graph.outputs.count(name) > 1)
+    yield from (f"output {name} is never computed" for name in graph.exits if name not in known)
+    yield from (f"output {name} is there twice" for name in {*graph.exits} if graph.exits.count(name) > 1)
+
+
+def _state_faults(graph: Graph) -> Iterator[str]:
+    for state in graph.states:
+        read, written = (graph.values.get(name) for name in (state.input, state.output))
+        yield from (f"the start of state {state.input} {fault}" for fault in _value_faults(state.initial))
+        if state.initial.data is None:
+            yield f"state {state.input} starts from nothing"
+        if read is not None and read.type != state.initial.type:
+            yield f"state {state.input} is {read.type}, it starts from {state.initial.type}"
+        if read is not None and written is not None and read.type != written.type:
+            yield f"state {state.input} is {read.type}, its next content {state.output} is {written.type}"
 
 
 def _value_faults(value: Value) -> Iterator[str]:

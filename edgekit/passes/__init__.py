@@ -29,22 +29,22 @@ class Edit(Builder):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph.values)
-        self.outputs = graph.outputs
+        self.exits = graph.exits
         self.done: dict[str, Node] = {}  # by first result, in order
         self._producers: dict[str, Node] = {}
-        self._reads: Counter[str] = Counter(graph.outputs)
+        self._reads: Counter[str] = Counter(graph.exits)
         for node in graph.nodes:
             self._reads.update(node.inputs)
         self._stands_for: dict[str, str] = {}  # results that are another value now
-        self._public: dict[str, str] = {}  # values that will take the name of a graph output
+        self._public: dict[str, str] = {}  # values that will take the name of an exit
 
     def producer(self, name: str) -> Node | None:
-        """The node that computes `name`; None for inputs and constants."""
+        """The node that computes `name`; None for entries and constants."""
         return self._producers.get(name)
 
     def used_once(self, name: str) -> bool:
         """Is `name` read once, by the node at hand, and by nobody outside the graph?"""
-        return self._reads[name] == 1 and name not in self.outputs and name not in self._public
+        return self._reads[name] == 1 and name not in self.exits and name not in self._public
 
     def current(self, node: Node) -> Node:
         """The node with its operands as they are called now."""
@@ -67,7 +67,7 @@ class Edit(Builder):
 
     def accept(self, node: Node, results: Sequence[str]) -> bool:
         """Let `results` stand for the results of `node`. A result that the rule computed takes the old name,
-        so that the names of layers survive. False where nothing would change: the copy at a graph output."""
+        so that the names of layers survive. False where nothing would change: the copy at an exit."""
         new = {name for added in self.nodes for name in added.outputs}
         renames: dict[str, str] = {}
         copies: list[Node] = []
@@ -78,12 +78,12 @@ class Edit(Builder):
                 renames[result] = old  # and the type of `old`, which says what quantized results stand for
                 continue
             target = renames.get(result, result)
-            if old not in self.outputs:
+            if old not in self.exits:
                 moved[old] = target
-            elif target in self._producers and target not in self.outputs and target not in self._public:
+            elif target in self._producers and target not in self.exits and target not in self._public:
                 moved[old] = target
                 self._public[target] = old
-            else:  # an input, a constant or another output: this output is its copy
+            else:  # an entry, a constant or another exit: this exit is its copy
                 copies.append(Node(Reshape(self.type(old).shape), (target,), (old,), node.origin))
         if copies == [node]:
             return False
@@ -173,14 +173,14 @@ def settle(graph: Graph, *passes: Pass) -> Graph:
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """Remove nodes and constants that no output depends on."""
-    live = set(graph.outputs)
+    """Remove nodes and constants that no exit depends on."""
+    live = set(graph.exits)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         if any(name in live for name in node.outputs):
             kept.append(node)
             live.update(node.inputs)
-    used = live | set(graph.inputs) | {name for node in kept for name in node.outputs}
+    used = live | set(graph.entries) | {name for node in kept for name in node.outputs}
     if len(kept) == len(graph.nodes) and all(name in used for name in graph.values):
         return graph
     values = {name: value for name, value in graph.values.items() if name in used}

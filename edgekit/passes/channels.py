@@ -97,7 +97,7 @@ class _Search:
         pairs = {node.outputs[0]: _pairs(graph, node, layers.get(node.outputs[0])) for node in graph.nodes}
         computed = [name for name in graph.values if graph.data(name) is None]
         kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
-        for name in (*graph.inputs, *graph.outputs):
+        for name in (*graph.entries, *graph.exits):
             if name in kept:
                 kept[name][:] = True
         return _Search(graph, ranges(graph), layers, pairs, kept)

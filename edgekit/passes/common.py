@@ -36,7 +36,7 @@ def _equal_constants(graph: Graph) -> Graph:
         equal = next((other for other in others if graph.values[other] == graph.values[name]), None)
         if equal is None:
             others.append(name)
-        elif name not in graph.outputs:
+        elif name not in graph.exits:
             same[name] = equal
     if not same:
         return graph

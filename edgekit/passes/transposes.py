@@ -98,7 +98,7 @@ class _Walk:
         graph = self.graph
         self.builder = Builder(given=sum(data.nbytes for _, data in graph.constants()))
         for name, value in graph.values.items():
-            if name in graph.inputs or name in graph.outputs or value.data is not None:
+            if name in graph.entries or name in graph.exits or value.data is not None:
                 self.builder.values[name] = value  # these names are taken
                 self.forms[name] = _Form(name, plain(value.type.shape))
         for node in graph.nodes:
@@ -162,10 +162,10 @@ class _Walk:
         return _Form(self.arranged(form, Want(layout, layout.shape)), layout)
 
     def finished(self) -> Graph:
-        """The graph, with outputs that are in order and have their names."""
+        """The graph, with exits that are in order and have their names."""
         names: dict[str, str] = {}
-        for public in self.graph.outputs:
-            if public in self.graph.inputs or self.graph.data(public) is not None:
+        for public in self.graph.exits:
+            if public in self.graph.entries or self.graph.data(public) is not None:
                 continue
             name = self.in_order(self.forms[public]).name
             if name in names or not any(name in node.outputs for node in self.builder.nodes):
