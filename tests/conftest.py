@@ -1,10 +1,15 @@
 """Options and fixtures of all tests."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.tools import require_shared
+
+# Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
+# long as they compute. numpy, which is not imported yet, reads this once.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
