@@ -51,6 +51,7 @@ class Report:
     weight_bytes: int
     arena_bytes: int
     arena_lower_bound: int  # no plan needs less
+    state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
     stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
@@ -109,6 +110,7 @@ def build(
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
         arena_lower_bound=program.arena.lower_bound,
+        state_bytes=program.state_bytes,
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,
@@ -185,13 +187,14 @@ def run(
     optimize: Optimize = "speed",
     tell: Tell = lambda step: None,
 ) -> list[dict[str, Array]]:
-    """The outputs of the compiled library for each sample."""
+    """The outputs of the compiled library for each sample; where the graph has states, the samples are the
+    steps of one stream."""
     program = compile_graph(graph, target)
     with compiled(program, optimize, tell) as made:
         results = []
-        for i, sample in enumerate(samples):
-            tell(f"running sample {i + 1} of {len(samples)}")
-            results.append(made.driver.run(program, sample))
+        for i, outputs in enumerate(made.driver.run_each(program, samples)):
+            tell(f"ran sample {i + 1} of {len(samples)}")
+            results.append(outputs)
         return results
 
 
@@ -206,6 +209,7 @@ def generate(program: Program, optimize: Optimize, weights: Weights = "auto") ->
         "optimize": optimize,
         "source": {"file": program.graph.source.file, "sha256": program.graph.source.sha256},
         "arena_bytes": program.arena.size,
+        **({"state_bytes": program.state_bytes} if program.states else {}),
         "weight_bytes": program.weight_bytes,
         "macs": program.macs,
         "sha256": {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},

@@ -42,9 +42,24 @@ class Driver:
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""
+        (outputs,) = self._steps(program, [inputs])
+        return outputs
+
+    def run_each(
+        self, program: Program, samples: Sequence[Mapping[str, Array]]
+    ) -> Iterator[dict[str, Array]]:
+        """The outputs for each sample; where there are states, the samples are the steps of one stream."""
+        if program.states:
+            yield from self._steps(program, samples)
+        else:
+            yield from (self.run(program, sample) for sample in samples)
+
+    def _steps(self, program: Program, samples: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
+        """The outputs of successive runs in one process."""
         name = program.name
-        data = b"".join(_bytes(simulate.check_input(p.name, p.type, inputs)) for p in program.inputs)
-        command = [str(self.executable), str(self.index[name])]
+        ports = [(sample, port) for sample in samples for port in program.inputs]
+        data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
+        command = [str(self.executable), str(self.index[name]), str(len(samples))]
         try:
             done = subprocess.run(command, input=data, capture_output=True, timeout=self.seconds, check=False)
         except subprocess.TimeoutExpired:
@@ -52,21 +67,25 @@ class Driver:
         if done.returncode:
             words = {
                 _SHORT: f"{name} did not get its inputs",
-                _OUTSIDE: f"{name} wrote outside its arena or outputs",
+                _OUTSIDE: f"{name} wrote outside its arena, outputs or states",
                 _CHANGED: f"{name} changed its inputs",
             }.get(
                 done.returncode,
                 f"{name} crashed ({done.returncode})\n{done.stderr.decode(errors='replace')[:2000]}",
             )
             raise EdgeKitError("E0602", words, hint="please report it")
-        outputs, at = {}, 0
-        for port in program.outputs:
-            raw = np.frombuffer(
-                done.stdout[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
-            )
-            outputs[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
-            at += port.type.bytes
-        return outputs
+        at = 0
+        results = []
+        for _ in samples:
+            outputs = {}
+            for port in program.outputs:
+                raw = np.frombuffer(
+                    done.stdout[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
+                )
+                outputs[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
+                at += port.type.bytes
+            results.append(outputs)
+        return results
 
 
 def _bytes(array: Array) -> bytes:
@@ -74,7 +93,8 @@ def _bytes(array: Array) -> bytes:
 
 
 def _driver(programs: Sequence[Program]) -> Iterator[str]:
-    """A main that poisons memory, runs the program with a given number, and checks what is around memory."""
+    """A main that poisons memory, runs the program with a given number a number of times, and checks what is
+    around memory."""
     yield from (f'#include "{p.name}.h"' for p in programs)
     yield '#include "edgekit/types.h"'
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))
@@ -84,8 +104,8 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield _HELPERS
     for i, program in enumerate(programs):
         yield from _runner(i, program)
-    yield "int main(int argc, char **argv)\n{\n    switch (argc > 1 ? atoi(argv[1]) : -1) {"
-    yield from (f"    case {i}:\n        return run_{i}();" for i in range(len(programs)))
+    yield "int main(int argc, char **argv)\n{\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
+    yield from (f"    case {i}:\n        return run_{i}(atoi(argv[2]));" for i in range(len(programs)))
     yield "    default:\n        return 1;\n    }\n}\n"
 
 
@@ -116,30 +136,37 @@ static uint32_t checksum(struct room r)
 def _runner(index: int, program: Program) -> Iterator[str]:
     """The function that runs one program. Inputs and outputs are aligned for their element type, not more."""
     align = max(program.target.align, 16)
-    rooms = [*map(_room, program.inputs), *map(_room, program.outputs), ("arena", program.arena.size, 0)]
-    yield f"static int run_{index}(void)\n{{"
+    used = [*map(_room, program.inputs), *map(_room, program.outputs), ("arena", str(program.arena.size), 0)]
+    state = [("state", f"sizeof(struct {program.name}_state)", 0)] * bool(program.states)
+    rooms = [*used, *state]
+    yield f"static int run_{index}(int steps)\n{{"
     for name, size, skew in rooms:
-        total = f"EK_GUARD + {skew} + {max(size, 1)} + EK_GUARD"
+        total = f"EK_GUARD + {skew} + {'1' if size == '0' else size} + EK_GUARD"
         yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
         yield f"    const struct room {name} = {{{name}_memory + EK_GUARD + {skew}, {size}}};"
         yield f"    memset({name}_memory, 0xA5, sizeof {name}_memory);"
-        # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
-        yield f"    memset({name}.at, 0xFF, {name}.size);"
+    # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
+    if state:
+        yield "    memset(state.at, 0xFF, state.size);"
+        yield f"    {program.name}_reset((struct {program.name}_state *)(void *)state.at);"
+    yield "    for (int step = 0; step < steps; step++) {"
+    yield from (f"        memset({name}.at, 0xFF, {name}.size);" for name, _, _ in used)
     for port in program.inputs:
         name, size, _ = _room(port)
-        yield f"    if (fread({name}.at, 1, {size}, stdin) != {size})\n        return {_SHORT};"
-        yield f"    const uint32_t {name}_sum = checksum({name});"
+        yield f"        if (fread({name}.at, 1, {size}, stdin) != {size})\n            return {_SHORT};"
+        yield f"        const uint32_t {name}_sum = checksum({name});"
     arguments = [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
     arguments += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
-    yield f"    {program.name}_run({', '.join([*arguments, 'arena.at'])});"
-    yield from (f"    if (!intact({name}))\n        return {_OUTSIDE};" for name, _, _ in rooms)
+    arguments += [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
+    yield f"        {program.name}_run({', '.join([*arguments, 'arena.at'])});"
+    yield from (f"        if (!intact({name}))\n            return {_OUTSIDE};" for name, _, _ in rooms)
     for port in program.inputs:
         name, _, _ = _room(port)
-        yield f"    if (checksum({name}) != {name}_sum)\n        return {_CHANGED};"
-    yield from (f"    fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
-    yield "    return 0;\n}\n"
+        yield f"        if (checksum({name}) != {name}_sum)\n            return {_CHANGED};"
+    yield from (f"        fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
+    yield "    }\n    return 0;\n}\n"
 
 
-def _room(port: Port) -> tuple[str, int, int]:
+def _room(port: Port) -> tuple[str, str, int]:
     """(variable, bytes, distance from an aligned address) of an input or output."""
-    return f"port_{port.c}", port.type.bytes, port.type.dtype.bytes
+    return f"port_{port.c}", str(port.type.bytes), port.type.dtype.bytes

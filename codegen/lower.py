@@ -40,7 +40,7 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
 
 def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
-    they are placed; inputs, outputs and constants are not ours."""
+    they are placed; inputs, outputs, states and constants are not ours."""
     sharing = Sharing(graph, layers)
     tasks = [_task(layer, sharing) for layer in layers]
     names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
@@ -48,7 +48,7 @@ def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     # What no step writes is empty, and takes no memory.
     sizes = {root: sharing.size.get(root, 0) for root in roots.values() if sharing.is_free(root)}
     within = {name: root for name, root in roots.items() if name != root}
-    keep = {name for name in graph.outputs if not sharing.is_output(name)}
+    keep = {name for name in graph.exits if not sharing.is_output(name)}
     return tuple(layers[i] for i in order(tasks, sizes, keep, within=within))
 
 
@@ -107,7 +107,7 @@ def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call
 
 def _drop_dead(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     """Drop layers whose results nobody reads any more."""
-    live = set(graph.outputs)
+    live = set(graph.exits)
     kept: list[Layer] = []
     for layer in reversed(layers):
         if any(name in live for name in layer.node.outputs):

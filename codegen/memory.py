@@ -16,10 +16,10 @@ from edgekit.ops.reshape import Reshape
 
 @dataclass(frozen=True)
 class Place:
-    """An address: so many bytes behind the start of an input, output, constant or the arena."""
+    """An address: so many bytes behind the start of an input, output, state, constant or the arena."""
 
     kind: Kind
-    name: str  # of the input, output or constant; of the buffer in the arena
+    name: str  # of the input, output, state or constant; of the buffer in the arena
     offset: int
 
 
@@ -54,6 +54,7 @@ def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
             elif isinstance(step, Join):
                 calls += [Scheduled(call, layer.node) for call in _join(step, sharing)]
     calls += copies
+    _update_states(graph, calls, sharing)
     _take_over(calls, sharing)
     return _place(graph, calls, sharing, align)
 
@@ -67,11 +68,57 @@ def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
         type = graph.type(name)
         target = Arg(f"{name}#out", Value(type))
         sharing.output_of[target.name] = name
-        sharing.size[target.name] = type.bytes
-        node = graph.producer(name) or Node(Reshape(type.shape), (name,), (name,), name)
-        flat = copy(Arg(name, graph.values[name]), target, (type.size,), (1,), (1,))
-        copies += [Scheduled(call, node) for call in flat]
+        copies += _copied(graph, Arg(name, graph.values[name]), target, sharing)
     return copies
+
+
+def _copied(graph: Graph, source: Arg, target: Arg, sharing: Sharing) -> list[Scheduled]:
+    """Copy a whole tensor."""
+    name, type = source.name, source.type
+    sharing.size[target.name] = type.bytes
+    node = graph.producer(name) or Node(Reshape(type.shape), (name,), (name,), name)
+    return [Scheduled(call, node) for call in copy(source, target, (type.size,), (1,), (1,))]
+
+
+def _update_states(graph: Graph, calls: list[Scheduled], sharing: Sharing) -> None:
+    """Bring the next content of each state into its memory: it is computed there if nobody reads the old
+    content any more by then, else it is copied there at the end."""
+    following = {state.input: Arg(state.output, graph.values[state.output]) for state in graph.states}
+    for state, source in following.items():
+        root, offset = sharing.root(source.name)
+        if sharing.kind.get(root) == "state" and (root, offset) != (state, 0):
+            # What other states hold may be overwritten before it is copied from there.
+            following[state] = Arg(f"{state}#aside", Value(source.type))
+            calls += _copied(graph, source, following[state], sharing)
+    first, last = _lifetimes(calls, sharing)
+    for state, source in following.items():
+        root, offset = sharing.root(source.name)
+        whole = offset == 0 and sharing.size.get(root) == source.type.bytes
+        if whole and sharing.is_free(root) and _dies(state, root, first, last, calls, sharing):
+            sharing.parent[root] = (state, 0)
+    for state, source in following.items():
+        if sharing.root(source.name) != (state, 0):
+            target = Arg(f"{state}#next", Value(source.type))
+            sharing.parent[target.name] = (state, 0)
+            calls += _copied(graph, source, target, sharing)
+
+
+def _dies(
+    state: str,
+    successor: str,
+    first: Mapping[str, int],
+    last: Mapping[str, int],
+    calls: Sequence[Scheduled],
+    sharing: Sharing,
+) -> bool:
+    """Has everybody read a state when the memory of its successor is first written?"""
+    end, start = last.get(state, -1), first.get(successor, len(calls))
+    if end != start:
+        return end < start
+    call = calls[start].call
+    once = sum(sharing.root(r.name)[0] == successor for s in calls for r in operands(s.call)[1]) == 1
+    taken = sharing.could_take_over(call, state) if call.args[-call.results].name == successor else ()
+    return once and any(sharing.root(call.args[i].name) == (state, 0) for i in taken)
 
 
 def _join(join: Join, sharing: Sharing) -> list[Call]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
-from edgekit.codegen.literal import number
+from edgekit.codegen.literal import elements, number
 from edgekit.codegen.lower import lower
 from edgekit.codegen.memory import Memory, Place, Scheduled, assign
 from edgekit.codegen.names import HEADERS, identifier
@@ -33,6 +33,17 @@ class Constant:
     name: str  # the edge it comes from
     dtype: DType
     data: Array  # flat, in the kernel's layout
+
+
+@dataclass(frozen=True)
+class Memo:
+    """A state of the model, as a field of the struct that the caller owns."""
+
+    name: str  # as in the model
+    c: str  # the field in C
+    type: Type
+    start: str  # what every element is after a reset; empty where they differ
+    starts: str  # the constant that holds what they are then, if so
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,7 @@ class Program:
     name: str  # prefix of every symbol
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    states: tuple[Memo, ...]  # those with the widest elements first, so that nothing lies between them
     constants: tuple[Constant, ...]
     lines: tuple[Line, ...]
     arena: Plan
@@ -76,6 +88,12 @@ class Program:
         return tuple(
             sorted({line.kernel.name: line.kernel for line in self.lines}.values(), key=lambda k: k.name)
         )
+
+    @property
+    def state_bytes(self) -> int:
+        """What the struct of the states takes: a multiple of its widest element."""
+        total = sum(memo.type.dtype.bytes * max(memo.type.size, 1) for memo in self.states)
+        return total + -total % max((memo.type.dtype.bytes for memo in self.states), default=1)
 
     @property
     def weight_bytes(self) -> int:
@@ -91,12 +109,17 @@ def compile_graph(graph: Graph, target: Target) -> Program:
     memory = assign(graph, lower(graph, target), target.align)
     prefix = identifier(graph.name, set(HEADERS), "model")
     taken = {f"{prefix}_run", f"{prefix}_selftest"}
+    if graph.states:
+        taken |= {"state", f"{prefix}_state", f"{prefix}_reset"}
     inputs = tuple(Port(n, identifier(n, taken, "x"), graph.type(n)) for n in graph.inputs)
     outputs = tuple(Port(n, identifier(n, taken, "y"), graph.type(n)) for n in graph.outputs)
     ports = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
     pool = _Constants(prefix, taken)
+    states = tuple(_memos(graph, pool, taken))
+    ports |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
     lines = tuple(_lines(graph, memory, target, pool, ports, taken))
-    return Program(graph, target, prefix, inputs, outputs, tuple(pool.found.values()), lines, memory.arena)
+    constants = tuple(pool.found.values())
+    return Program(graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena)
 
 
 class _Constants:
@@ -119,6 +142,18 @@ class _Constants:
                 self.found[key] = Constant(c, name, value.type.dtype, data)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
+
+
+def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[Memo]:
+    """The fields of the states."""
+    for state in sorted(graph.states, key=lambda state: -state.initial.type.dtype.bytes):
+        name, type = state.input, state.initial.type
+        c = identifier(name, taken, "s")
+        words = list(dict.fromkeys(elements(state.start)))
+        if len(words) > 1:
+            yield Memo(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
+        else:
+            yield Memo(name, c, type, next(iter(words), "0"), "")
 
 
 def _lines(

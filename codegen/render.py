@@ -70,12 +70,15 @@ def weight_blocks(program: Program) -> list[tuple[Constant, bytes]]:
 
 
 def _half_ports(program: Program) -> bool:
-    return any(p.type.dtype.c.startswith("ek_") for p in (*program.inputs, *program.outputs))
+    types = [port.type for port in (*program.inputs, *program.outputs)]
+    types += [memo.type for memo in program.states]
+    return any(type.dtype.c.startswith("ek_") for type in types)
 
 
 def _text(template: str, program: Program, optimize: Optimize, binary: bool = False) -> str:
     ports = [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
     ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
+    ports += [f"struct {program.name}_state *state"] * bool(program.states)
     used = {o.place.name for line in program.lines for o in line.operands if o.place.kind != "arena"}
     source = program.graph.source
     offsets, at = [], 0
@@ -105,6 +108,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             speed=optimize == "speed",
             binary=binary,
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
+            uses_state=any(o.place.kind == "state" for line in program.lines for o in line.operands),
             uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
             unused=[p for p in (*program.inputs, *program.outputs) if p.name not in used],
             arena_map=_arena_map(program),

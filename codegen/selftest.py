@@ -12,13 +12,15 @@ from edgekit.ir import Array, DType
 
 # Outputs are sampled: enough to see a broken layer, small enough to flash.
 _SAMPLES = 256
+_STEPS = 4  # of a stream, where there are states
+_STRIDE = 65537  # between the numbers that the inputs of two steps are made of
 
 
-def inputs(program: Program) -> dict[str, Array]:
-    """The same numbers as `fill` of the generated C: small integers, scaled to [-1, 1) for floats."""
+def inputs(program: Program, step: int = 0) -> dict[str, Array]:
+    """The same numbers as the generated C has: small integers, scaled to [-1, 1) for floats."""
     result = {}
     for k, port in enumerate(program.inputs):
-        i = np.arange(port.type.size, dtype=np.uint64) + np.uint64(k)
+        i = np.arange(port.type.size, dtype=np.uint64) + np.uint64(k + step * _STRIDE)
         h = (i * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)
         h = ((h ^ (h >> np.uint64(15))) * np.uint64(2246822519)) & np.uint64(0xFFFFFFFF)
         byte = (h >> np.uint64(24)).astype(np.int64)
@@ -57,7 +59,8 @@ def tolerance(dtype: DType, expected: Array) -> float:
 
 def render(program: Program) -> bytes:
     """<name>_selftest.c"""
-    expected = simulate.run(program.graph, inputs(program))
+    samples = [inputs(program, step) for step in range(_STEPS if program.states else 1)]
+    expected = list(simulate.run_each(program.graph, samples))
     name, guard = program.name, program.name.upper()
     text = [
         f"/* Self-test of {name}: int {name}_selftest(void *arena) is 0 if this build computes what the",
@@ -71,9 +74,10 @@ def render(program: Program) -> bytes:
     text += ["", f"int {name}_selftest(void *arena);", ""]
     checks = []
     for port in program.outputs:
-        flat = expected[port.name].reshape(-1)
-        step = max(1, -(-flat.size // _SAMPLES))
-        sample = flat[::step]
+        flat = np.stack([outputs[port.name].reshape(-1) for outputs in expected])
+        stride = max(1, -(-flat.size // _SAMPLES))
+        sample = flat[:, ::stride]
+        count = sample.shape[1]
         c, ctype = port.c, port.type.dtype.c
         if port.type.size == 0 or (port.type.dtype.is_float and port.type.dtype.bytes < 4):
             continue  # narrow floats may round to a neighbour; they are checked on the host
@@ -81,22 +85,22 @@ def render(program: Program) -> bytes:
         text += lines(elements(sample))
         text.append("};")
         limit = tolerance(port.type.dtype, flat)
+        right = f"expected_{c}[step * {count} + i]" if program.states else f"expected_{c}[i]"
         if port.type.dtype in (DType.F32, DType.F64):
             bound = number(limit, ctype)
-            bad = f"(d < 0 ? -d : d) > {bound} || (d != d && expected_{c}[i] == expected_{c}[i])"
+            bad = f"(d < 0 ? -d : d) > {bound} || (d != d && {right} == {right})"
             compare = [
-                f"        const {ctype} d = found_{c}[i * {step}] - expected_{c}[i];",
+                f"        const {ctype} d = found_{c}[i * {stride}] - {right};",
                 f"        if ({bad})",
             ]
             if not np.isfinite(flat.astype(np.float64)).all():
                 compare[1] = (
-                    f"        if (found_{c}[i * {step}] != expected_{c}[i] && ({bad}) &&"
-                    f" expected_{c}[i] == expected_{c}[i])"
+                    f"        if (found_{c}[i * {stride}] != {right} && ({bad}) && {right} == {right})"
                 )
         else:
-            compare = [f"        if (found_{c}[i * {step}] != expected_{c}[i])"]
+            compare = [f"        if (found_{c}[i * {stride}] != {right})"]
         checks += [
-            f"    for (int32_t i = 0; i < {sample.size}; i++) {{",
+            f"    for (int32_t i = 0; i < {count}; i++) {{",
             *compare,
             "            return 1;",
             "    }",
@@ -105,19 +109,25 @@ def render(program: Program) -> bytes:
     arrays = [(port, f"given_{port.c}") for port in program.inputs]
     arrays += [(port, f"found_{port.c}") for port in program.outputs]
     text += [f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_SIZE + 1];" for port, c in arrays]
+    text += [f"static struct {name}_state state;"] * bool(program.states)
     if any(port.type.size for port in program.inputs):
         text += ["", "static uint32_t byte_of(uint32_t i)", "{", "    uint32_t h = i * 2654435761u;"]
         text += ["    h = (h ^ (h >> 15)) * 2246822519u;", "    return h >> 24;", "}"]
-    text += ["", f"int {name}_selftest(void *arena)", "{"]
+    body = []
     for k, port in enumerate(program.inputs):
         if port.type.size == 0:
             continue
-        text += [
+        at = f"i + {k}u" + f" + (uint32_t)step * {_STRIDE}u" * bool(program.states)
+        body += [
             f"    for (uint32_t i = 0; i < {port.type.size}u; i++) {{",
-            f"        const uint32_t byte = byte_of(i + {k}u);",
+            f"        const uint32_t byte = byte_of({at});",
             f"        given_{port.c}[i] = {_c_from_byte(port)};",
             "    }",
         ]
-    arguments = ", ".join([*(c for _, c in arrays), "arena"])
-    text += [f"    {name}_run({arguments});", *checks, "    return 0;", "}", ""]
+    arguments = ", ".join([*(c for _, c in arrays), *(["&state"] if program.states else []), "arena"])
+    body += [f"    {name}_run({arguments});", *checks]
+    if program.states:
+        loop = f"    for (int32_t step = 0; step < {_STEPS}; step++) {{"
+        body = [f"    {name}_reset(&state);", loop, *(f"    {line}" for line in body), "    }"]
+    text += ["", f"int {name}_selftest(void *arena)", "{", *body, "    return 0;", "}", ""]
     return "\n".join(text).encode()

@@ -9,7 +9,7 @@ from typing import Literal
 from edgekit.ir import Graph, Node
 from edgekit.ops import Arg, Call, Join, Step, View
 
-Kind = Literal["input", "output", "constant", "arena"]
+Kind = Literal["input", "output", "state", "constant", "arena"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Sharing:
         self.parent: dict[str, tuple[str, int]] = {}
         self.size: dict[str, int] = {}
         self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs, "input")
+        self.kind |= {state.input: "state" for state in graph.states}
         self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
         self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
         steps = [step for layer in layers for step in layer.steps]
@@ -82,8 +83,9 @@ class Sharing:
                 self.parent[root] = (whole, offset)
             offset += part.type.bytes
 
-    def could_take_over(self, call: Call) -> list[int]:
-        """Indices of args whose memory the first result may take over when they die in this call."""
+    def could_take_over(self, call: Call, state: str = "") -> list[int]:
+        """Indices of args whose memory the first result may take over when they die in this call; that of a
+        state may be among them."""
         reads, (result, *_) = operands(call)
         own, _ = self.root(result.name)
         # What is part of a whole must not destroy what others read of it.
@@ -99,6 +101,6 @@ class Sharing:
                 if self.root(call.args[k].name)[0] == root
             )
             fits = self.size[own] <= call.args[i].type.bytes
-            if self.is_free(root) and alone and same and root != own and fits:
+            if (self.is_free(root) or root == state) and alone and same and root != own and fits:
                 found.append(i)
         return found

@@ -146,9 +146,16 @@ def quantize_model(
 ) -> tuple[Graph, Quantization]:
     """The model in int8, and what became of its quality. `samples` are typical inputs: arrays, a file, a
     folder of files, or "random" where there are none yet. `calibrate` says how ranges are chosen: auto,
-    minmax, percentile, mse or entropy. `io`: inputs and outputs stay float32, or are int8."""
+    minmax, percentile, mse or entropy. `io`: inputs and outputs stay what they are, or are int8 or uint8."""
     tell("reading the model")
     graph = convert(model)
+    if graph.states:
+        names = ", ".join(state.input for state in graph.states)
+        raise EdgeKitError(
+            "E0210",
+            f"{graph.name} has states ({names}), which cannot be quantized yet",
+            hint="quantize it in the framework it comes from: EdgeKit keeps the integers of such a model",
+        )
     if samples is None:
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
         raise EdgeKitError(
@@ -189,16 +196,17 @@ def run(
     tell: Tell = _quiet,
 ) -> dict[str, Array]:
     """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
-    dimension in front of an input's own counts samples, and then in front of the outputs, too."""
+    dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the model
+    has states, the samples are the steps of one stream."""
     wanted = None if target is None else _target(target)
     graph = convert(model)
     given = _inputs(graph, inputs)
     samples = arrays.samples(graph, given)
     if wanted is None:
         results = []
-        for i, sample in enumerate(samples):
-            tell(f"simulating sample {i + 1} of {len(samples)}")
-            results.append(simulate.run(graph, sample))
+        for i, outputs in enumerate(simulate.run_each(graph, samples)):
+            tell(f"simulated sample {i + 1} of {len(samples)}")
+            results.append(outputs)
     else:
         results = library.run(graph, wanted, samples, optimize=optimize, tell=tell)
     return arrays.together(graph, given, results)

@@ -40,7 +40,8 @@ class Difference:
 
 def diff(a: Graph, b: Graph, samples: Sequence[Mapping[str, Array]]) -> Difference:
     """Run both graphs in the simulator and compare what their values stand for: a quantized graph can be held
-    against its original. Inputs and outputs that are named differently in b are matched by position."""
+    against its original. Inputs and outputs that are named differently in b are matched by position. Where the
+    graphs have states, the samples are the steps of one stream."""
     inputs = _matched(a, a.inputs, b, b.inputs, "inputs")
     outputs = _matched(a, a.outputs, b, b.outputs, "outputs")
     for mine, other in inputs.items():
@@ -56,10 +57,11 @@ def diff(a: Graph, b: Graph, samples: Sequence[Mapping[str, Array]]) -> Differen
     }
     pairs = {**layers, **outputs}
     sums = {name: _Sum() for name in pairs}
+    first, second = simulate.Session(a), simulate.Session(b)
     for sample in samples:
-        left = simulate.run_all(a, sample)
+        left = first.run_all(sample)
         given = {other: _as(sample[mine], a.type(mine), b.type(other)) for mine, other in inputs.items()}
-        right = simulate.run_all(b, given)
+        right = second.run_all(given)
         for mine, other in pairs.items():
             sums[mine].add(_real(left[mine], a.type(mine)), _real(right[other], b.type(other)))
     distances = {mine: sums[mine].distance(mine, other, a.type(mine)) for mine, other in pairs.items()}

@@ -41,6 +41,7 @@ class Inspection:
     source: Source
     inputs: Mapping[str, Type]
     outputs: Mapping[str, Type]
+    states: Mapping[str, Type]  # what lasts from run to run
     layers: tuple[Layer, ...]
     operators: Mapping[str, int]  # how often each is used
     parameters: int
@@ -65,6 +66,7 @@ def inspect(graph: Graph, target: Target) -> Inspection:
         source=graph.source,
         inputs={name: graph.type(name) for name in graph.inputs},
         outputs={name: graph.type(name) for name in graph.outputs},
+        states={state.input: state.initial.type for state in graph.states},
         layers=layers,
         operators=dict(Counter(sorted(layer.op for layer in layers)).most_common()),
         parameters=sum(data.size for data in constants),

@@ -83,6 +83,7 @@ class Conversion:
     name: str
     inputs: Mapping[str, Type]
     outputs: Mapping[str, Type]
+    states: Mapping[str, Type]
     operators: int
     weight_bytes: int
 
@@ -93,6 +94,7 @@ class Conversion:
             graph.name,
             {name: graph.type(name) for name in graph.inputs},
             {name: graph.type(name) for name in graph.outputs},
+            {state.input: state.initial.type for state in graph.states},
             len(graph.nodes),
             sum(data.nbytes for _, data in graph.constants()),
         )
@@ -103,6 +105,7 @@ def conversion(found: Conversion) -> list[str]:
     rows = [("file", f"{found.file}: {found.name}, {made}")]
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
     return table(rows)
 
 
@@ -153,6 +156,7 @@ def inspection(found: Inspection, *, verbose: bool) -> list[str]:
         rows.append(("made by", found.source.producer))
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
     rows += [
         ("parameters", f"{found.parameters:,} in {size(found.weight_bytes)}"),
         ("MACs", f"{found.macs:,}"),
@@ -190,6 +194,8 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
     rows.append(("arena", _arena(found.arena_bytes, found.arena_lower_bound)))
+    if found.state_bytes:
+        rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
     rows.append(("MACs", f"{found.macs:,}"))
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
