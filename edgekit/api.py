@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from edgekit.inspection import Inspection
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from edgekit.quantize import post_training
+from edgekit.quantize.io import KINDS, Io
 from edgekit.quantize.post_training import Quantization
 from edgekit.target import Target
 
@@ -141,7 +141,7 @@ def quantize_model(
     samples: Inputs | None,
     *,
     calibrate: str = post_training.AUTO,
-    io: Literal["float", "int8"] = "float",
+    io: Io = "float",
     tell: Tell = _quiet,
 ) -> tuple[Graph, Quantization]:
     """The model in int8, and what became of its quality. `samples` are typical inputs: arrays, a file, a
@@ -164,11 +164,13 @@ def quantize_model(
             hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
             "--calib random is for a first try",
         )
-    if io not in ("float", "int8"):
-        raise EdgeKitError("E0103", f"no such kind of inputs and outputs: {io}", hint="float or int8")
+    if io not in KINDS:
+        raise EdgeKitError(
+            "E0103", f"no such kind of inputs and outputs: {io}", hint=f"one of {', '.join(KINDS)}"
+        )
     is_random = isinstance(samples, str) and samples == RANDOM
     given = _random(graph) if is_random else _calibration(graph, samples)
-    made, found = post_training.quantize(graph, given, calibrate=calibrate, float_io=io == "float", tell=tell)
+    made, found = post_training.quantize(graph, given, calibrate=calibrate, io=io, tell=tell)
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))

@@ -59,6 +59,7 @@ class Io(StrEnum):
 
     FLOAT = "float"
     INT8 = "int8"
+    UINT8 = "uint8"
 
 
 Model = Annotated[
@@ -160,7 +161,7 @@ def quantize(
         Calibrate, typer.Option("--calibrate", help="How ranges are chosen; auto: by trial, for each tensor.")
     ] = Calibrate.AUTO,
     io: Annotated[
-        Io, typer.Option("--io", help="Inputs and outputs in floats, as before, or in int8.")
+        Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
     ] = Io.FLOAT,
     shape: Shapes = None,
     name: Name = "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,13 +39,12 @@ def quantize(
     quants: Mapping[str, Quant],
     means: Mapping[str, Array],
     *,
-    float_io: bool = True,
     weights: Weights | None = None,
 ) -> Quantized:
     """The int8 graph. Nodes without an integer form, or with operands without a scale, stay float, between
-    conversions. `means` of the channels of each tensor correct biases. `float_io`: inputs and outputs stay
-    float32. `weights` keeps quantized weights for the next call."""
-    return _Rewriter(graph, quants, means, {} if weights is None else weights, float_io).run()
+    conversions; inputs and outputs stay what they are. `means` of the channels of each tensor correct biases.
+    `weights` keeps quantized weights for the next call."""
+    return _Rewriter(graph, quants, means, {} if weights is None else weights).run()
 
 
 def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
@@ -93,13 +92,11 @@ class _Rewriter:
         quants: Mapping[str, Quant],
         means: Mapping[str, Array],
         weights: Weights,
-        float_io: bool,
     ) -> None:
         self.graph = graph
         self.quants = quants
         self.means = means
         self.weights = weights
-        self.float_io = float_io
         self.builder = Builder()
         self.plain: dict[str, str] = {}
         self.integers: dict[str, str] = {}
@@ -108,13 +105,8 @@ class _Rewriter:
         graph = self.graph
         inputs = []
         for name in graph.inputs:
-            type = graph.type(name)
-            whole = self.float_io or name not in self.quants
-            made = self.builder.input(
-                name, type if whole else replace(type, dtype=DType.S8, quant=self.quants[name])
-            )
-            (self.plain if whole else self.integers)[name] = made
-            inputs.append(made)
+            self.plain[name] = self.builder.input(name, graph.type(name))
+            inputs.append(self.plain[name])
         for node in graph.nodes:
             self.builder.origin = node.origin
             if is_quantized(graph, node, self.quants):
@@ -123,10 +115,7 @@ class _Rewriter:
                 operands = [self._plain(name) for name in node.inputs]
                 made_all = self.builder.add(node.op, *operands, names=node.outputs)
                 self.plain |= dict(zip(node.outputs, made_all, strict=True))
-        outputs = [
-            self._plain(name) if self.float_io else self.integers.get(name) or self._plain(name)
-            for name in graph.outputs
-        ]
+        outputs = [self._plain(name) for name in graph.outputs]
         made_graph = self.builder.graph(graph.name, inputs, outputs, graph.source)
         names = {
             name: made for name, made in (self.plain | self.integers).items() if made in made_graph.values
@@ -173,7 +162,7 @@ class _Rewriter:
     def _integer(self, node: Node) -> None:
         (out,) = node.outputs
         quant = self.quants[out]
-        hint = f"{out}_int8" if out in self.graph.outputs and self.float_io else out
+        hint = f"{out}_int8" if out in self.graph.outputs else out
         if isinstance(node.op, Linear):
             operands = self._contraction(node)
         elif isinstance(node.op, Map) and node.op.tabled:

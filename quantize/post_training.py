@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph, Node
-from edgekit.ops._linear import Linear
+from edgekit.ir import Graph
 from edgekit.quantize.correct import correct_biases
 from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.int8 import Quantized, is_quantized
+from edgekit.quantize.int8 import is_quantized
+from edgekit.quantize.io import Io, bring_integers_out, raw_bytes
 from edgekit.quantize.measure import Measure, Sample, Trial
 from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.prepare import prepare
-from edgekit.quantize.scales import SOFTMAX
+from edgekit.quantize.scales import given
 from edgekit.quantize.search import Tensors, best_single, choose
 
 AUTO = "auto"
@@ -67,11 +67,12 @@ def quantize(
     samples: Iterable[Sample],
     *,
     calibrate: str = AUTO,
-    float_io: bool = True,
+    io: Io = "float",
     tell: Tell = lambda step: None,
 ) -> tuple[Graph, Quantization]:
     """The int8 graph, and the report. Every other sample is held out: the others give ranges, and those are
-    chosen by what they do to the samples held out. In the end the ranges are those of all samples."""
+    chosen by what they do to the samples held out. In the end the ranges are those of all samples. `io` says
+    what inputs and outputs are."""
     if calibrate not in METHODS:
         raise EdgeKitError("E0103", f"no such calibration: {calibrate}", hint=f"one of {', '.join(METHODS)}")
     if any(value.type.quant is not None for value in graph.values.values()):
@@ -100,10 +101,8 @@ def quantize(
     plain = measure.trial(tensors.quantized(methods))
     corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept[:_CORRECTING]))
     best = corrected if measure.quality(corrected) >= measure.quality(plain) else plain
-    found = best.quantized
-    if not float_io:
-        found = integer_io(tensors.quantized(methods, float_io=False), best.quantized)
-    return found.graph, _report(graph, calibrate, seen, methods, measure, best, found)
+    made = bring_integers_out(best.quantized.graph, io)
+    return made, _report(graph, calibrate, seen, methods, measure, best, made)
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _report(
     methods: Mapping[str, str],
     measure: Measure,
     best: Trial,
-    found: Quantized,
+    made: Graph,
 ) -> Quantization:
     layers = tuple(_layers(graph, methods, measure, best))
     warnings = []
@@ -200,7 +199,7 @@ def _report(
     if not seen.held_count:
         warnings.append(f"with {seen.count} samples nothing was held out: the quality is that on known data")
     outputs = {name: measure.of(best, name) for name in measure.scores}
-    before, after = (sum(data.nbytes for _, data in g.constants()) for g in (graph, found.graph))
+    before, after = (sum(data.nbytes for _, data in g.constants()) for g in (graph, made))
     return Quantization(
         name=graph.name,
         calibrate=calibrate,
@@ -216,6 +215,7 @@ def _report(
 
 def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Trial) -> Iterable[Layer]:
     made = best.quantized
+    settled, arriving = given(graph), raw_bytes(graph)
     quants = {
         name: quant
         for name, other in made.names.items()
@@ -223,7 +223,7 @@ def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Tr
     }
     for node in graph.nodes:
         name = node.outputs[0]
-        in_int8 = is_quantized(graph, node, quants)
+        in_int8 = is_quantized(graph, node, quants) or name in arriving
         quant = quants.get(name) if in_int8 else None
         yield Layer(
             name=name,
@@ -232,19 +232,6 @@ def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Tr
             runs_in="int8" if in_int8 else graph.type(name).dtype.value.replace("f32", "float32"),
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,
-            range=methods.get(name, "") if quant and quant != SOFTMAX else "",
+            range=methods.get(name, "") if quant and name not in settled else "",
             sqnr_db=measure.of(best, name) if name in made.names else math.nan,
         )
-
-
-def integer_io(quantized: Quantized, corrected: Quantized) -> Quantized:
-    """The graph with integer inputs and outputs, and the biases of the one with floats."""
-    pairs = zip(_layers_of(quantized.graph), _layers_of(corrected.graph), strict=True)
-    values = dict(quantized.graph.values)
-    for mine, other in pairs:
-        values[mine.inputs[2]] = corrected.graph.values[other.inputs[2]]
-    return replace(quantized, graph=replace(quantized.graph, values=values))
-
-
-def _layers_of(graph: Graph) -> list[Node]:
-    return [node for node in graph.nodes if isinstance(node.op, Linear) and graph.type(node.outputs[0]).quant]

@@ -10,6 +10,7 @@ from edgekit.ir import DType, Graph, Node, Quant
 from edgekit.ops import Op
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.softmax import Softmax
+from edgekit.quantize.io import raw_bytes
 from edgekit.quantize.observe import Range
 
 SOFTMAX = Quant((1 / 256,), (-128,))
@@ -40,6 +41,12 @@ def quantized_operands(graph: Graph, node: Node) -> list[str]:
     return [name for name in computed if not node.op.moves or graph.type(name).dtype.is_float]
 
 
+def given(graph: Graph) -> dict[str, Quant]:
+    """Scales that nobody chooses: those of a softmax, and of bytes that come in as they are."""
+    softmax = {node.outputs[0]: SOFTMAX for node in graph.nodes if isinstance(node.op, Softmax)}
+    return softmax | raw_bytes(graph)
+
+
 def keeps_scale(op: Op) -> bool:
     """Has the result the scale of the operands?"""
     return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
@@ -47,9 +54,9 @@ def keeps_scale(op: Op) -> bool:
 
 def tied(graph: Graph) -> dict[str, str]:
     """Each name's representative among those that must share a scale, because what computes one of another
-    only moves elements. The scale of a softmax is given: where it is joined with others it is converted."""
+    only moves elements. Where a scale is given, and the tensor joined with others, it is converted."""
     parent: dict[str, str] = {}
-    given: set[str] = set()  # results of a softmax, and what is moved of them
+    settled = set(given(graph))  # and what is moved of them
 
     def root(name: str) -> str:
         while parent.get(name, name) != name:
@@ -57,14 +64,12 @@ def tied(graph: Graph) -> dict[str, str]:
         return name
 
     for node in graph.nodes:
-        if isinstance(node.op, Softmax):
-            given.update(node.outputs)
-        elif keeps_scale(node.op) and runs_in_int8(graph, node):
+        if keeps_scale(node.op) and runs_in_int8(graph, node):
             operands = quantized_operands(graph, node)
             if len(operands) == 1:
-                given.update(node.outputs if operands[0] in given else ())
+                settled.update(node.outputs if operands[0] in settled else ())
             else:
-                operands = [name for name in operands if name not in given]
+                operands = [name for name in operands if name not in settled]
             for name in (*operands, *node.outputs):
                 parent[root(name)] = root(node.outputs[0])
     return {name: root(name) for name in graph.values}
@@ -77,7 +82,5 @@ def scales(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Quant]:
     for name, (low, high) in ranges.items():
         before = joined.get(group[name], (0.0, 0.0))
         joined[group[name]] = (min(low, before[0]), max(high, before[1]))
-    fixed = {group[node.outputs[0]] for node in graph.nodes if isinstance(node.op, Softmax)}
-    return {
-        name: SOFTMAX if group[name] in fixed else activation_quant(*joined[group[name]]) for name in ranges
-    }
+    settled = {group[name]: quant for name, quant in given(graph).items()}
+    return {name: settled.get(group[name]) or activation_quant(*joined[group[name]]) for name in ranges}

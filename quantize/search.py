@@ -9,7 +9,7 @@ from edgekit.ir import Array, Graph
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.observe import RANGES, Range, Statistics, minmax
-from edgekit.quantize.scales import SOFTMAX, scales, tied
+from edgekit.quantize.scales import given, scales, tied
 
 _GAIN_DB = 0.02  # less is chance
 # Besides the methods that have names, trials clip all that was seen to a share of it.
@@ -45,9 +45,9 @@ class Tensors:
         }
         return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {})
 
-    def quantized(self, methods: Mapping[str, str], *, float_io: bool = True) -> Quantized:
+    def quantized(self, methods: Mapping[str, str]) -> Quantized:
         quants = scales(self.graph, {name: self.ranges[m][name] for name, m in methods.items()})
-        return quantize(self.graph, quants, self.means, float_io=float_io, weights=self.weights)
+        return quantize(self.graph, quants, self.means, weights=self.weights)
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Map
     best, trial, quality = start.methods, start.trial, start.quality
     group = tied(tensors.graph)
     order = list(dict.fromkeys(group[name] for name in names))
-    softmax = {group[name] for name in names if _is_softmax(tensors, name)}
+    settled = {group[name] for name in given(tensors.graph)}
     for number, root in enumerate(order, 1):
-        if root in softmax:
+        if root in settled:
             continue
         tell(f"choosing ranges, tensor {number} of {len(order)}, {quality:.1f} dB")
         members = [name for name in names if group[name] == root]
@@ -100,7 +100,3 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Map
 
 def _ends(tensors: Tensors, members: list[str], method: str) -> tuple[Range, ...]:
     return tuple(tensors.ranges[method][name] for name in members)
-
-
-def _is_softmax(tensors: Tensors, name: str) -> bool:
-    return scales(tensors.graph, {name: (0.0, 1.0)})[name] == SOFTMAX

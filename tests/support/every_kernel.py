@@ -17,6 +17,7 @@ from edgekit.ops.activations import Sigmoid
 from edgekit.ops.arithmetic import Add, Clip, Mul
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.softmax import Softmax
@@ -71,6 +72,7 @@ def int8(rounding: str) -> Graph:
         add(Softmax(), rows, quant=Quant((1 / 256,), (-128,), None, rounding)),
         add(Requantize(), x, quant=Quant((0.1,), (-3,), None, rounding)),
         b.one(Dequantize(), x),
+        add(FlipSign(), x, quant=Quant((0.05,), (131,), None, rounding)),
     ]
-    outputs.append(add(Quantize(), outputs[-1]))
+    outputs.append(add(Quantize(), outputs[-2]))
     return b.graph(f"int8_{rounding}".lower(), ["x", "rows"], outputs)
