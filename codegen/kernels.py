@@ -54,7 +54,9 @@ class Field:
 
 
 def instance_name(call: Call) -> str:
-    """The name of the kernel instance that a call needs: its label, then the distinct types."""
+    """The name of the kernel instance that a call needs: its own, or its label, then the distinct types."""
+    if call.name:
+        return call.name
     types = list(dict.fromkeys(t.value for t in call.types.values()))
     shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
     name = "_".join([call.label + shape if call.label else call.kernel, *types])
@@ -122,12 +124,15 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
         tokens[f"EK_{letter}_ACC"] = compute.c
         tokens[f"EK_LOAD_{letter}"] = f"EK_LOAD_{dtype.value}"
         tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
+        tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
         tokens[f"EK_MATH_{letter}"] = compute.value
     return tokens
 
 
 # Storing as the type that was computed is no conversion: the macro would only hide the formula.
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
+# Elements of a byte and more are those of an array.
+_ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
 def _substitute(text: str, tokens: Mapping[str, str]) -> str:
@@ -138,7 +143,7 @@ def _substitute(text: str, tokens: Mapping[str, str]) -> str:
     text = re.sub(r"\bEK_FN_(\w+)\b", rf"{struct}_\1", text)
     text = re.sub(r"\bEK_\w+\b", lambda m: tokens.get(m[0], m[0]), text)
     assert function in text
-    return _drop_trivial(text)
+    return _drop_trivial(_ELEMENT.sub(r"\1[\2]", text))
 
 
 def _drop_trivial(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.ir import Array
+from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 
 _DIMS = {2: "OI", 3: "OWI", 4: "OHWI"}
@@ -55,11 +55,16 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int = 1) -> Iterator[Block]
 
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
-    """The packed weights, flat."""
+    """The packed weights, flat; those of four bits two in a byte, as nibbles.h reads them."""
     flat = np.ascontiguousarray(weights).reshape(-1)
     out = np.empty_like(flat)
     for b in blocks(tag, weights.shape, groups):
         steps = tuple(s * flat.itemsize for s in b.strides)
         piece = np.lib.stride_tricks.as_strided(flat[b.start :], b.shape, steps, writeable=False)
         out[b.at : b.at + piece.size] = piece.reshape(-1)
-    return out
+    return _nibbles(out) if DType.of(out.dtype) is DType.S4 else out
+
+
+def _nibbles(integers: Array) -> Array:
+    pairs = np.append(integers, np.zeros(integers.size % 2, integers.dtype)).astype(np.int8).reshape(-1, 2)
+    return ((pairs[:, 0] & 15) | (pairs[:, 1] << 4)).astype(np.int8)

@@ -136,10 +136,11 @@ class _Constants:
         if layout not in self._by_layout:
             assert value.data is not None
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
-            key = (str(data.dtype), value.type.dtype, data.tobytes())
+            dtype = DType.of(data.dtype)
+            key = (str(data.dtype), dtype, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{name}", self.taken, "w")
-                self.found[key] = Constant(c, name, value.type.dtype, data)
+                self.found[key] = Constant(c, name, dtype, data)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
 

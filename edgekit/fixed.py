@@ -47,14 +47,22 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
 LEAST_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their products may leave 32 bits
 
 
-def rule_e(ratio: Array) -> tuple[Int, int]:
-    """Multipliers and the common shift for ratios (input scales over output scale), one per channel."""
+def rule_e(ratio: Array, bits: int = 31) -> tuple[Int, int]:
+    """Multipliers of so many bits and the common shift for ratios (input scales over output scale), one per
+    channel."""
     ratio = np.asarray(ratio, np.float64)
-    shift = int(np.clip(30 - np.floor(np.log2(ratio.max())), 1, 54))
+    shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio.max())), 1, 54))
+    if np.floor(ratio.max() * 2.0**shift + 0.5) >= 2**bits:  # just below a power of two
+        shift -= 1
     multiplier = np.floor(ratio * 2.0**shift + 0.5).astype(np.int64)
     assert multiplier.min() >= 0, f"ratio {ratio.min()} is out of range"
-    assert multiplier.max() < 2**31, f"ratio {ratio.max()} is out of range"
+    assert multiplier.max() < 2**bits, f"ratio {ratio.max()} is out of range"
     return multiplier, shift
+
+
+def multiplier_bits(sum_bits: int) -> int:
+    """Bits of multipliers for sums of so many bits: 31, or what keeps products of wide sums in 63."""
+    return 31 if sum_bits <= 31 else 62 - sum_bits
 
 
 def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, high: int) -> Int:
@@ -127,18 +135,22 @@ def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
 
 
 def mbqm_once(x: Int, multiplier: Any, exponent: Any) -> Int:
-    """x * M / 2^31 * 2^e with a single rounding, half up: (x M + 2^(30-e)) >> (31 - e)."""
+    """x * M / 2^31 * 2^e with a single rounding, halves away from zero; what leaves 30 bits is saturated."""
     exponent = np.asarray(exponent, np.int64)
-    result: Int = (x * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
-    return result
+    product = np.asarray(x * multiplier, np.int64)
+    half = np.int64(1) << (30 - exponent)
+    result: Int = (product + (product >> 63) + half) >> (31 - exponent)
+    return result.clip(-(2**30), 2**30)
 
 
-def requantize(acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False) -> Int:
-    """Sums in units of the input scales as integers of `out`, by the rule that `out` asks for. `ratio` is
-    s_x s_w[c] / s_y in float64."""
+def requantize(
+    acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False, sum_bits: int = 31
+) -> Int:
+    """Sums of so many bits, in units of the input scales, as integers of `out`, by the rule that `out` asks
+    for. `ratio` is s_x s_w[c] / s_y in float64."""
     zero = out.zero[0]
     if out.rounding == "E":
-        multiplier, shift = rule_e(ratio)
+        multiplier, shift = rule_e(ratio, multiplier_bits(sum_bits))
         return requantize_e(acc, multiplier, shift, zero, low, high)
     multiplier, exponent = quantize_multiplier(ratio)
     rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
@@ -152,7 +164,8 @@ def ratio(x: Quant, w: Quant, y: Quant) -> Array:
     return np.float64(np.float32(x.scale[0])) * s_w / np.float64(np.float32(y.scale[0]))
 
 
-def fits_int32(bias: Int, weights: Array) -> bool:
-    """|b| + 128 sum |w| < 2^31 for every output (first axis of `weights`)."""
+def sum_bits(bias: Int, weights: Array, reach: int) -> int:
+    """Bits of the largest sum, its sign apart: |b| + reach sum |w| over all outputs, the first axis of
+    `weights`, where `reach` is the largest magnitude of an operand."""
     sums = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1)
-    return bool((np.abs(bias) + 128 * sums < 2**31).all())
+    return int((np.abs(bias.astype(np.int64)) + reach * sums).max(initial=0)).bit_length()

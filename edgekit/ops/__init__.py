@@ -47,6 +47,7 @@ class Call:
     # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
     label: str = ""
     expr: str = ""
+    name: str = ""  # of the instance, where kernel or label and types do not make a good one
     results: int = 1  # how many of the last args are results
     scratch: int = 0  # bytes of working memory, passed after the last result where not 0
     inplace: tuple[int, ...] = ()  # indices of args whose memory the (first) result may take over

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from edgekit import fixed
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Quant, Type, Value, type_of
+from edgekit.ir import Array, DType, Quant, Type, Value, type_of
 from edgekit.ops import Arg, Param
 
 
@@ -24,13 +25,33 @@ def centred(x: Array, type: Type) -> Array:
     return x.astype(np.float64) - quant_of(type).zero[0]
 
 
+def sum_bits(x: Type, w: Array, b: Array) -> int:
+    """Bits of the largest sum of a layer, its sign apart, when the zero point of x is folded into b."""
+    folded = _folded(x, w, b)
+    return fixed.sum_bits(folded, w, 1 << (x.dtype.bits - 1))
+
+
+def _folded(x: Type, w: Array, b: Array) -> Array:
+    """The bias less what the zero point of x adds to each sum."""
+    wide = w.astype(np.int64).reshape(w.shape[0], -1)
+    folded: Array = b.astype(np.int64) - quant_of(x).zero[0] * wide.sum(axis=1)
+    return folded
+
+
+def exact_float(x: Type, w: Array, b: Array) -> type[np.floating[Any]]:
+    """The narrowest float that holds every sum of a layer, in whatever order it is computed."""
+    return np.float32 if fixed.sum_bits(b, w, 1 << x.dtype.bits) <= 24 else np.float64
+
+
 def requantize_sums(
-    sums: Array, ins: Sequence[Type], out: Type, lo: float, hi: float, *, dense: bool = False
+    sums: Array, ins: Sequence[Type], out: Type, lo: float, hi: float, *, bits: int, dense: bool = False
 ) -> Array:
-    """Sums of products of x and w as integers of the result, clamped to [lo, hi] of the reals."""
+    """Sums of products of x and w, of so many bits, as integers of the result, clamped to [lo, hi] of the
+    reals."""
     x, w, y = quant_of(ins[0]), quant_of(ins[1]), quant_of(out)
     low, high = fixed.bounds(lo, hi, out.dtype, y)
-    result = fixed.requantize(sums.astype(np.int64), fixed.ratio(x, w, y), y, low, high, dense=dense)
+    ratio = fixed.ratio(x, w, y)
+    result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, sum_bits=bits)
     return result.astype(out.dtype.numpy)
 
 
@@ -40,7 +61,8 @@ class Requantization:
 
     args: tuple[Arg, ...]
     params: dict[str, Param]
-    suffix: str  # of the kernel instance
+    name: str  # of the kernel instance, behind the kernel's own: formats and rule
+    types: dict[str, DType]  # X, W, Y, and S of the sums
     expr: str  # of the rule in C, over acc, m, e and o
 
 
@@ -55,34 +77,61 @@ def requantization(
         raise EdgeKitError(
             "E0207", "quantized weights that are computed at run time are not supported", w.name
         )
-    zero_x, y = quant_of(x.type).zero[0], quant_of(out.type)
-    wide = weights.astype(np.int64).reshape(weights.shape[0], -1)
-    folded = bias.astype(np.int64) - zero_x * wide.sum(axis=1)
-    if not fixed.fits_int32(folded, weights):
+    y = quant_of(out.type)
+    folded = _folded(x.type, weights, bias)
+    bits = sum_bits(x.type, weights, bias)
+    is_long = bits > 31 and x.type.dtype is DType.S16
+    if bits > 31 and not is_long:
         raise EdgeKitError(
             "E0208", "sums of this layer may leave 32 bits", w.name, "are its weights or its bias damaged?"
         )
     ratio = np.broadcast_to(fixed.ratio(quant_of(x.type), quant_of(w.type), y), folded.shape)
     if y.rounding == "E":
-        multiplier, shift = fixed.rule_e(ratio)
-        suffix = "_wide" * (shift < fixed.LEAST_SHIFT)
-        exponent, expr = np.asarray([shift]), f"ek_requantize_e{suffix}(acc, m[o], e[0])"
+        multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
+        rule = "_long" if is_long else "_wide" if shift < fixed.LEAST_SHIFT else ""
+        exponent, expr = np.asarray([shift]), f"ek_requantize_e{rule}(acc, m[o], e[0])"
     else:
+        assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
-        suffix = "_once" if once else "_tfl"
+        rule = "_once" if once else "_tfl"
         expr = f"ek_requantize_{'once' if once else 'tfl'}(acc, m[o], e[o])"
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
+    formats = [t.dtype for t in (x.type, w.type, out.type)]
+    distinct = formats[:1] if len(set(formats)) == 1 else formats
     return Requantization(
-        args=(
-            constant(f"{b.name}#folded", folded.astype(np.int32)),
-            constant(f"{w.name}#multiplier", multiplier.astype(np.int32)),
-            constant(f"{w.name}#exponent", exponent.astype(np.int8)),
+        args=(  # named by the result: layers may share weights, and have other scales
+            constant(f"{out.name}#bias", folded.astype(np.int64 if is_long else np.int32)),
+            constant(f"{out.name}#multiplier", multiplier.astype(np.int32)),
+            constant(f"{out.name}#exponent", exponent.astype(np.int8)),
         ),
         params={"zero": y.zero[0], "lo": low, "hi": high},
-        suffix=suffix,
+        name="_".join(t.value for t in distinct) + rule,
+        types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,
     )
+
+
+@dataclass(frozen=True)
+class SingleRule:
+    """One multiplier for all results, as a kernel takes it: parameters, and the rule in C over acc."""
+
+    params: dict[str, Param]
+    suffix: str  # of the kernel instance
+    expr: str
+
+
+def single_rule(ratio: Array, y: Quant, sum_bits: int = 31) -> SingleRule:
+    """How sums of so many bits become integers of y by one ratio of scales."""
+    if y.rounding == "E":
+        multiplier, exponent = fixed.rule_e(ratio, fixed.multiplier_bits(sum_bits))
+        suffix = "_long" if sum_bits > 31 else "_wide" if exponent < fixed.LEAST_SHIFT else ""
+        rule = f"e{suffix}"
+    else:
+        multiplier, exponents = fixed.quantize_multiplier(ratio)
+        exponent, suffix, rule = int(exponents.reshape(-1)[0]), "_tfl", "tfl"
+    params: dict[str, Param] = {"multiplier": int(multiplier.reshape(-1)[0]), "exponent": exponent}
+    return SingleRule(params, suffix, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
 
 
 def constant(name: str, data: Array) -> Arg:

@@ -11,7 +11,7 @@ from edgekit import fixed
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Quant, Type
 from edgekit.ops import Arg, Call, Param
-from edgekit.ops._integer import centred, constant, quant_of
+from edgekit.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.ops._strided import broadcast, loops
 
 
@@ -112,16 +112,8 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     params: dict[str, Param] = {"zero": out.zero[0], "lo": low, "hi": high}
     params |= {f"{letter}_zero": quant_of(t).zero[0] for letter, t in zip("ab", types, strict=True)}
     ratio = _product_ratio(types, y.type)
-    if out.rounding == "E":
-        multiplier, exponent = fixed.rule_e(ratio)
-        wide = "_wide" * (exponent < fixed.LEAST_SHIFT)
-        name, expr = f"mul_s8{wide}", f"ek_requantize_e{wide}(acc, p->multiplier, p->exponent)"
-    else:
-        multiplier, exponents = fixed.quantize_multiplier(ratio)
-        exponent = int(exponents[0])
-        name, expr = "mul_s8_tfl", "ek_requantize_tfl(acc, p->multiplier, p->exponent)"
-    params |= {"multiplier": int(multiplier[0]), "exponent": exponent}
-    return _strided_calls("mul_s8", name, ins, y, params, expr)
+    rule = single_rule(ratio, out)
+    return _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
 
 
 def table(compute: Callable[..., Array], numbers: Sequence[Array], x: Type, out: Type) -> Array:

@@ -1,14 +1,19 @@
-"""Layers with weights: y = clamp(f(x, w) + b, lo, hi), where f is linear in x and in w."""
+"""Layers with weights: y = clamp(f(x, w) + b, lo, hi), where f is linear in x and in w.
+
+x and w may have different formats: floats of 32 bits take weights of 16, and quantized tensors of 8 or 16
+bits take weights of 8 or 4. Sums of 16-bit floats are computed in float32, in the order of the kernels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, Type, Value
-from edgekit.ops import Op
-from edgekit.ops._integer import requantize_sums
+from edgekit.ir import Array, DType, Type, Value
+from edgekit.ops import Op, require
+from edgekit.ops._integer import requantize_sums, sum_bits
 from edgekit.ops._known import Known, Range
 
 
@@ -19,6 +24,9 @@ class Linear(Op):
     lo: float
     hi: float
     groups: int = 1
+    dtype: DType | None = None  # of quantized results; None: that of x
+
+    computed_once: ClassVar[bool] = False  # LiteRT's rule for fully connected layers: one rounding
 
     @property
     def skips_taps(self) -> bool:
@@ -34,18 +42,32 @@ class Linear(Op):
         x, *rest = ins
         return x.data is None and all(value.data is not None for value in rest)
 
-    def finished(self, sums: Array, ins: Sequence[Type], out: Type) -> Array:
-        """The results that belong to the sums f(x, w) + b, one for each output in the last dimension."""
-        if out.quant is not None:
-            return requantize_sums(sums, ins, out, self.lo, self.hi)
-        return np.clip(sums, self.lo, self.hi).astype(out.dtype.numpy)
+    def result_dtype(self, x: Type, w: Type) -> DType:
+        """The format of results; TypeError where x and w do not go together."""
+        narrower = {
+            DType.F32: (DType.F16, DType.BF16),
+            DType.S8: (DType.S4,) if w.quant else (),
+            DType.S16: (DType.S8, DType.S4) if w.quant else (),
+        }
+        fit = w.dtype is x.dtype or w.dtype in narrower.get(x.dtype, ())
+        require(fit, f"input {x} and weights {w} differ in type")
+        require(self.dtype is None or x.quant is not None, "a format for results is for quantized tensors")
+        return self.dtype or x.dtype
+
+    def finished(self, sums: Array, ins: Sequence[Type], out: Type, bits: int = 31) -> Array:
+        """The results that belong to the sums f(x, w) + b, one for each output in the last dimension. `bits`
+        of those of quantized tensors."""
+        if out.quant is None:
+            return np.clip(sums, self.lo, self.hi).astype(out.dtype.numpy)
+        return requantize_sums(sums, ins, out, self.lo, self.hi, bits=bits, dense=self.computed_once)
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
         x, w, b = ins
         if w.data is None or b.data is None or not (x.type.dtype.is_float or x.type.quant):
             return None
         ends = np.stack(self._extremes(x, w.data)) + b.data.astype(np.float64)
-        results = self.finished(ends, [v.type for v in ins], outs[0])
+        bits = sum_bits(x.type, w.data, b.data) if x.type.quant else 31
+        results = self.finished(ends, [v.type for v in ins], outs[0], bits)
         return [(results[0], results[1])]
 
     def _extremes(self, x: Known, w: Array) -> tuple[Array, Array]:
@@ -68,3 +90,8 @@ def _sum(weights: Array, x: Array) -> Array:
     """Sums over the inputs; 0 times infinity is 0."""
     total: Array = (weights * np.where(weights == 0, 0, x)).sum(axis=2)
     return total.reshape(-1)
+
+
+def is_narrow(*arrays: Array) -> bool:
+    """Are there floats of less than 32 bits among these?"""
+    return any(DType.of(a.dtype).is_float and a.dtype.itemsize < 4 for a in arrays)

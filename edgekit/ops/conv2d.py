@@ -11,8 +11,8 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
-from edgekit.ops._integer import centred, requantization, requantize_sums
-from edgekit.ops._linear import Linear
+from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
+from edgekit.ops._linear import Linear, is_narrow
 from edgekit.ops.matmul import wrapping
 
 Pads = tuple[int, int, int, int]
@@ -89,6 +89,7 @@ class Conv2d(Linear):
     groups: int = 1
     lo: float = -inf
     hi: float = inf
+    dtype: DType | None = None
 
     linear_axis = 0
 
@@ -105,7 +106,7 @@ class Conv2d(Linear):
             f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}",
         )
         outputs = w.shape[0]
-        require(x.dtype == w.dtype, f"input {x} and weights {w} differ in type")
+        dtype = self.result_dtype(x, w)
         require(
             self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
             f"input {x} and weights {w} do not match with {self.groups} groups",
@@ -116,31 +117,27 @@ class Conv2d(Linear):
             "limits are for floats",
         )
         height, width = self.window(w).out(x.shape[1], x.shape[2])
-        return (replace(x, shape=(x.shape[0], height, width, outputs)),)
+        return (replace(x, dtype=dtype, shape=(x.shape[0], height, width, outputs)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
         wide = wide_type(x.dtype)
         window = Window((w.shape[1], w.shape[2]), self.strides, self.pads, self.dilations)
         patches = window.patches(x.astype(wide), 0.0)
-        n, oh, ow = patches.shape[:3]
         outputs, k_h, k_w, depth = w.shape
-        per_group, terms = outputs // self.groups, k_h * k_w * depth
-        parts = []
-        for g in range(self.groups):
-            cells = patches[..., g * depth : (g + 1) * depth].reshape(n * oh * ow, terms)
-            weights: Array = w[g * per_group : (g + 1) * per_group].reshape(per_group, terms).astype(wide)
-            parts.append(cells @ weights.T)
-        y = np.concatenate(parts, axis=1) + b.astype(wide)
-        y = y if wide is np.int64 else np.clip(y, self.lo, self.hi)
-        return (y.astype(x.dtype).reshape(n, oh, ow, outputs),)
+        grouped = patches.reshape(*patches.shape[:5], self.groups, depth)
+        weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
+        in_order = is_narrow(x, w) or self.groups > k_h * k_w * depth
+        sums = (_sums_in_order if in_order else _sums)(grouped, weights, b.astype(wide))
+        sums = sums if wide is np.int64 else np.clip(sums, self.lo, self.hi)
+        return (sums.astype(x.dtype).reshape(*patches.shape[:3], outputs),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
-        padding = replace(self, lo=-inf, hi=inf)
-        # float64 holds the sums exactly: they are below 2^31.
-        (sums,) = padding.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
-        return (requantize_sums(sums, ins, outs[0], self.lo, self.hi),)
+        wide = exact_float(ins[0], w, b)
+        unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
+        (sums,) = unbounded.eval(centred(x, ins[0]).astype(wide), w.astype(wide), b.astype(wide))
+        return (self.finished(sums, ins, outs[0], sum_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)
@@ -161,11 +158,11 @@ class Conv2d(Linear):
             rule = requantization(ins, outs[0], self.lo, self.hi)
             return [
                 Call(
-                    kernel=f"{kernel}_s8",
-                    types={},
+                    kernel=f"{kernel}_int",
+                    types=rule.types,
                     args=(x, w, *rule.args, outs[0]),
                     params=params | rule.params | {"in_zero": x.type.quant.zero[0]},
-                    label=f"{kernel}_s8{rule.suffix}",
+                    name=f"{kernel}_{rule.name}",
                     expr=rule.expr,
                     macs=self.macs(x.type, w.type, b.type),
                 )
@@ -174,7 +171,7 @@ class Conv2d(Linear):
         return [
             Call(
                 kernel=kernel,
-                types={"T": wrapping(x.type.dtype)},
+                types={letter: wrapping(arg.type.dtype) for letter, arg in zip("TWB", ins, strict=True)},
                 args=(x, w, b, outs[0]),
                 params=params,
                 macs=self.macs(x.type, w.type, b.type),
@@ -187,3 +184,21 @@ class Conv2d(Linear):
 
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
         return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self
+
+
+def _sums(patches: Array, w: Array, b: Array) -> Array:
+    """b + the products of patches [n, h, w, i, j, groups, c] and w [groups, o, i, j, c], over i, j, c."""
+    n, height, width = patches.shape[:3]
+    parts = []
+    for g, weights in enumerate(w):
+        cells = patches[..., g, :].reshape(n * height * width, weights[0].size)
+        parts.append(cells @ weights.reshape(len(weights), -1).T)
+    return np.concatenate(parts, axis=1) + b
+
+
+def _sums_in_order(patches: Array, w: Array, b: Array) -> Array:
+    """The same, with every sum in the order of i, j, c."""
+    sums: Array = np.broadcast_to(b.reshape(w.shape[:2]), (*patches.shape[:3], *w.shape[:2])).copy()
+    for i, j, c in np.ndindex(*w.shape[2:]):
+        sums += patches[:, :, :, i, j, :, c, None] * w[:, :, i, j, c]
+    return sums

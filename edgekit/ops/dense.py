@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, Type
+from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Step, require
-from edgekit.ops._integer import centred, requantization, requantize_sums
+from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
 from edgekit.ops._layout import Layout, Moved, Want, plain
-from edgekit.ops._linear import Linear
+from edgekit.ops._linear import Linear, is_narrow
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,10 @@ class Dense(Linear):
 
     lo: float = -inf
     hi: float = inf
+    dtype: DType | None = None
 
     linear_axis = 0
+    computed_once: ClassVar[bool] = True
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
@@ -34,19 +37,23 @@ class Dense(Linear):
             f"input {x} has {x.shape[-1]} features, weights {w} expect {w.shape[1]}",
         )
         require(b.shape[0] == w.shape[0], f"weights {w} and bias {b} differ in outputs")
-        return (replace(x, shape=(*x.shape[:-1], w.shape[0])),)
+        return (replace(x, dtype=self.result_dtype(x, w), shape=(*x.shape[:-1], w.shape[0])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
         wide = np.float64 if x.dtype == np.float64 else np.float32
-        y = np.matmul(x.astype(wide), w.astype(wide).T) + b.astype(wide)
+        if is_narrow(x, w):
+            y = _sums_in_order(x.astype(wide), w.astype(wide), b.astype(wide))
+        else:
+            y = np.matmul(x.astype(wide), w.astype(wide).T) + b.astype(wide)
         return (np.clip(y, self.lo, self.hi).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
-        weights: Array = w.astype(np.float64)
-        sums: Array = np.matmul(centred(x, ins[0]), weights.T) + b.astype(np.float64)
-        return (requantize_sums(sums, ins, outs[0], self.lo, self.hi, dense=True),)
+        wide = exact_float(ins[0], w, b)
+        weights: Array = w.astype(wide)
+        sums: Array = np.matmul(centred(x, ins[0]).astype(wide), weights.T) + b.astype(wide)
+        return (self.finished(sums, ins, outs[0], sum_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
@@ -60,11 +67,11 @@ class Dense(Linear):
             rule = requantization(ins, outs[0], self.lo, self.hi, dense=True)
             return [
                 Call(
-                    kernel="dense_s8",
-                    types={},
+                    kernel="dense_int",
+                    types=rule.types,
                     args=(x, w, *rule.args, outs[0]),
                     params={"rows": rows, "inputs": inputs, "outputs": outputs, **rule.params},
-                    label=f"dense_s8{rule.suffix}",
+                    name=f"dense_{rule.name}",
                     expr=rule.expr,
                     macs=self.macs(x.type, w.type, b.type),
                 )
@@ -72,7 +79,7 @@ class Dense(Linear):
         return [
             Call(
                 kernel="dense",
-                types={"T": x.type.dtype},
+                types={"T": x.type.dtype, "W": w.type.dtype, "B": b.type.dtype},
                 args=(x, w, b, outs[0]),
                 params={"rows": rows, "inputs": inputs, "outputs": outputs, "lo": self.lo, "hi": self.hi},
                 macs=self.macs(x.type, w.type, b.type),
@@ -96,7 +103,10 @@ class Dense(Linear):
         )
         return Moved(self, wants, (y,))
 
-    def finished(self, sums: Array, ins: Sequence[Type], out: Type) -> Array:
-        if out.quant is None:
-            return super().finished(sums, ins, out)
-        return requantize_sums(sums, ins, out, self.lo, self.hi, dense=True)
+
+def _sums_in_order(x: Array, w: Array, b: Array) -> Array:
+    """b + x w', with every sum in the order of the inputs."""
+    sums: Array = np.broadcast_to(b, (*x.shape[:-1], len(w))).copy()
+    for i in range(x.shape[-1]):
+        sums += x[..., i, None] * w[:, i]
+    return sums

@@ -11,7 +11,7 @@ import numpy as np
 from edgekit import fixed
 from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
-from edgekit.ops._integer import centred, quant_of
+from edgekit.ops._integer import centred, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
@@ -132,13 +132,11 @@ class Pool2d(Op):
         assert len(cells) == 1, "has_integers lets no other means pass"
         in_quant = quant_of(x.type)
         ratio = fixed.ratio(in_quant, Quant((1.0,), (0,)), out) / cells[0]
-        multiplier, exponent = fixed.rule_e(ratio)
+        rule = single_rule(ratio, out)
         low, high = fixed.int_range(y.type.dtype)
-        params |= {"x_zero": in_quant.zero[0], "multiplier": int(multiplier[0]), "exponent": exponent}
-        params |= {"zero": out.zero[0], "lo": low, "hi": high}
-        wide = "_wide" * (exponent < fixed.LEAST_SHIFT)
-        expr = f"ek_requantize_e{wide}(acc, p->multiplier, p->exponent)"
-        return Call("meanpool2d_s8", {}, (x, y), params, label=f"meanpool2d_s8{wide}", expr=expr)
+        params |= {"x_zero": in_quant.zero[0], "zero": out.zero[0], "lo": low, "hi": high, **rule.params}
+        label = f"meanpool2d_s8{rule.suffix}"
+        return Call("meanpool2d_s8", {}, (x, y), params, label=label, expr=rule.expr)
 
     def padded(self, pads: Pads) -> Op | None:
         """Zeros do not change a sum; a mean counts them."""

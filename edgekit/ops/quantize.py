@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, DType, Type
+from edgekit.ir import Array, DType, Quant, Type
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._integer import quant_of
+from edgekit.ops._integer import quant_of, single_rule
 from edgekit.ops._integer_maps import rescaled, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, stored
@@ -103,18 +103,41 @@ class Dequantize(Op):
 
 @dataclass(frozen=True)
 class Requantize(Op):
-    """int8 of one scale as int8 of another."""
+    """Integers of one scale as integers of another, and maybe of another width."""
+
+    dtype: DType = DType.S8
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
-        require(x.dtype is DType.S8, f"takes int8, got {x}")
-        return (x.real,)
+        narrow = x.dtype.is_integer and x.dtype.bits in (8, 16)
+        require(narrow and self.dtype.bits in (8, 16), f"takes and makes 8 or 16 bits, got {x}")
+        return (replace(x.real, dtype=self.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
-        return (rescaled(ins[0], outs[0])[args[0].astype(np.int64) + 128],)
+        x, y = quant_of(ins[0]), quant_of(outs[0])
+        low, high = fixed.int_range(self.dtype)
+        centre = args[0].astype(np.int64) - x.zero[0]
+        ratio = fixed.ratio(x, Quant((1.0,), (0,)), y)
+        return (fixed.requantize(centre, ratio, y, low, high).astype(self.dtype.numpy),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
-        return [table_call(rescaled(ins[0].type, outs[0].type), ins[0], outs[0])]
+        (x,), (y,) = ins, outs
+        if x.type.dtype is DType.S8 and self.dtype is DType.S8:
+            return [table_call(rescaled(x.type, y.type), x, y)]
+        low, high = fixed.int_range(self.dtype)
+        ratio = fixed.ratio(quant_of(x.type), Quant((1.0,), (0,)), quant_of(y.type))
+        rule = single_rule(ratio, quant_of(y.type))
+        params = {"n": x.type.size, "x_zero": quant_of(x.type).zero[0], "zero": quant_of(y.type).zero[0]}
+        return [
+            Call(
+                kernel="requantize",
+                types={"A": x.type.dtype, "Y": self.dtype},
+                args=(x, y),
+                params={**params, "lo": low, "hi": high, **rule.params},
+                name=f"requantize_{x.type.dtype.value}_{self.dtype.value}{rule.suffix}",
+                expr=rule.expr,
+            )
+        ]
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         return stored(self, [ins[0]], [ins[0]])

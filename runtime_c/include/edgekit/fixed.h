@@ -18,6 +18,13 @@ static inline int32_t ek_requantize_e_wide(int32_t acc, int32_t m, int32_t shift
     return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
 }
 
+/* Rule E for sums of 64 bits: m is narrow enough that the product fits, 1 <= shift <= 54. */
+static inline int32_t ek_requantize_e_long(int64_t acc, int32_t m, int32_t shift)
+{
+    const int64_t y = (acc * m + ((int64_t)1 << (shift - 1))) >> shift;
+    return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
+}
+
 /* (a b + 2^30) >> 31, for b >= 0: what TFLite computes as a saturating rounding doubling high product. */
 static inline int32_t ek_high_product(int32_t a, int32_t b)
 {
@@ -38,10 +45,13 @@ static inline int32_t ek_requantize_tfl(int32_t acc, int32_t m, int32_t e)
     return ek_shift_away(ek_high_product(shifted, m), e < 0 ? -e : 0);
 }
 
-/* The same with one rounding, as fully connected layers of LiteRT 2 have it. */
+/* The same with one rounding, halves away from zero, as fully connected layers of LiteRT 2 have it; what leaves 30
+ * bits is far outside of int16. */
 static inline int32_t ek_requantize_once(int32_t acc, int32_t m, int32_t e)
 {
-    return (int32_t)(((int64_t)acc * m + ((int64_t)1 << (30 - e))) >> (31 - e));
+    const int64_t product = (int64_t)acc * m;
+    const int64_t y = (product + (product >> 63) + ((int64_t)1 << (30 - e))) >> (31 - e);
+    return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
 }
 
 /* a b in the format where both have `bits` integer bits less: a product of Q numbers, saturated on the left. */
@@ -69,6 +79,12 @@ static inline int32_t ek_reciprocal_of_one_plus(int32_t a)
         x += ek_shift_up(ek_high_product_signed(x, rest), 2);
     }
     return ek_shift_up(x, 1);
+}
+
+/* y, not below lo and not above hi. */
+static inline int32_t ek_clamp_s32(int32_t y, int32_t lo, int32_t hi)
+{
+    return y < lo ? lo : y > hi ? hi : y;
 }
 
 /* y, not below lo and not above hi, as int8. */

@@ -3,6 +3,7 @@
  *   EK_FN               the function          EK_STRUCT          its parameter struct
  *   EK_T                storage type of T     EK_T_ACC           the type that C computes in
  *   EK_LOAD_T(x)        stored -> computed    EK_STORE_T(x)      computed -> stored
+ *   EK_AT_T(p, i)       element i of packed ones
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
 #ifndef EDGEKIT_GENERIC_H
@@ -31,6 +32,12 @@
 #define EK_C float
 #define EK_C_ACC float
 #define EK_LOAD_C(x) (x)
+#define EK_W float
+#define EK_W_ACC float
+#define EK_LOAD_W(x) (x)
+#define EK_AT_W(p, i) ((p)[i])
+#define EK_X int8_t
+#define EK_S int32_t
 #define EK_Y float
 #define EK_Y_ACC float
 #define EK_STORE_Y(x) (x)

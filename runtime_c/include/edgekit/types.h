@@ -51,6 +51,9 @@
 /* Loops of the kernels that walk strided tensors. */
 #define EK_RANK 6
 
+/* Element i of what p points to. Those of less than a byte: see nibbles.h. */
+#define EK_AT_s8(p, i) ((p)[i])
+
 #define EK_LOAD_f32(x) (x)
 #define EK_LOAD_f64(x) (x)
 #define EK_LOAD_s8(x) (x)

@@ -3,16 +3,16 @@
  * pack w: O/16 I o16 */
 #include "edgekit/dense.h"
 
-EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)
 {
     EK_T_ACC sum[16];
     for (int32_t o = 0; o < width; o++)
-        sum[o] = EK_LOAD_T(b[o]);
+        sum[o] = EK_LOAD_B(b[o]);
     for (int32_t i = 0; i < p->inputs; i++) {
         EK_SIDE_BY_SIDE
         for (int32_t o = 0; o < width; o++)
-            sum[o] += EK_LOAD_T(x[i]) * EK_LOAD_T(w[i * width + o]);
+            sum[o] += EK_LOAD_T(x[i]) * EK_LOAD_W(w[i * width + o]);
     }
     for (int32_t o = 0; o < width; o++) {
         const EK_T_ACC v = sum[o];
@@ -20,7 +20,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
     }
 }
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {

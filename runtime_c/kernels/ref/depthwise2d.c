@@ -3,14 +3,14 @@
 #include "edgekit/depthwise2d.h"
 
 /* `width` channels of one pixel, from channel `first` on. */
-EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t first, const int32_t width,
     const struct EK_STRUCT *p)
 {
     const int32_t multiplier = p->out_c / p->in_c;
     EK_T_ACC sum[16];
     for (int32_t o = 0; o < width; o++)
-        sum[o] = EK_LOAD_T(b[first + o]);
+        sum[o] = EK_LOAD_B(b[first + o]);
     for (int32_t i = 0; i < p->k_h; i++) {
         const int32_t row = top + i * p->dilation_h;
         if (row < 0 || row >= p->in_h)
@@ -20,15 +20,15 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
             if (column < 0 || column >= p->in_w)
                 continue;
             const EK_T *cell = x + (row * p->in_w + column) * p->in_c;
-            const EK_T *weights = w + (i * p->k_w + j) * p->out_c + first;
+            const EK_W *weights = w + (i * p->k_w + j) * p->out_c + first;
             if (multiplier == 1) {
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += EK_LOAD_T(cell[first + o]) * EK_LOAD_T(weights[o]);
+                    sum[o] += EK_LOAD_T(cell[first + o]) * EK_LOAD_W(weights[o]);
             } else {
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += EK_LOAD_T(cell[(first + o) / multiplier]) * EK_LOAD_T(weights[o]);
+                    sum[o] += EK_LOAD_T(cell[(first + o) / multiplier]) * EK_LOAD_W(weights[o]);
             }
         }
     }
@@ -38,7 +38,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
     }
 }
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)

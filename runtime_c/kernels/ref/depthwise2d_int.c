@@ -1,32 +1,32 @@
-/* int8 depthwise convolution: see depthwise2d_s8.h. Sixteen channels of a pixel advance together.
+/* Depthwise convolution of integers: see depthwise2d_int.h. Sixteen channels of a pixel advance together.
  * pack w: H W O I */
-#include "edgekit/depthwise2d_s8.h"
+#include "edgekit/depthwise2d_int.h"
 
 /* Adds up `width` channels of one pixel, from channel `first` on. */
-EK_INLINE void EK_FN_sum(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, int32_t *EK_RESTRICT sum,
+EK_INLINE void EK_FN_sum(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, EK_S *EK_RESTRICT sum,
     const int32_t top, const int32_t left, const int32_t first, const int32_t width,
     const struct EK_STRUCT *p)
 {
     const int32_t multiplier = p->out_c / p->in_c;
+    int32_t at = first;
     for (int32_t i = 0; i < p->k_h; i++)
-        for (int32_t j = 0; j < p->k_w; j++, w += p->out_c) {
+        for (int32_t j = 0; j < p->k_w; j++, at += p->out_c) {
             const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
-            const int8_t *cell = x + (row * p->in_w + column) * p->in_c;
+            const EK_X *cell = x + (row * p->in_w + column) * p->in_c;
             if (row < 0 || row >= p->in_h || column < 0 || column >= p->in_w)
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += p->in_zero * w[first + o];
+                    sum[o] += p->in_zero * EK_AT_W(w, at + o);
             else if (multiplier == 1)
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += cell[first + o] * w[first + o];
+                    sum[o] += cell[first + o] * EK_AT_W(w, at + o);
             else
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += cell[(first + o) / multiplier] * w[first + o];
+                    sum[o] += cell[(first + o) / multiplier] * EK_AT_W(w, at + o);
         }
 }
 
-EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y,
-    const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
@@ -34,7 +34,7 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, c
                 const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
                 for (int32_t first = 0; first < p->out_c; first += 16) {
                     const int32_t left_over = p->out_c - first;
-                    int32_t sum[16];
+                    EK_S sum[16];
                     const int32_t width = left_over < 16 ? left_over : 16;
                     for (int32_t o = 0; o < width; o++)
                         sum[o] = b[first + o];
@@ -43,8 +43,9 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, c
                     else
                         EK_FN_sum(x, w, sum, top, left, first, width, p);
                     for (int32_t k = 0; k < width; k++) {
-                        const int32_t acc = sum[k], o = first + k;
-                        *y++ = ek_clamp_s8(p->zero + EK_EXPR, p->lo, p->hi);
+                        const EK_S acc = sum[k];
+                        const int32_t o = first + k;
+                        *y++ = EK_STORE_Y(ek_clamp_s32(p->zero + EK_EXPR, p->lo, p->hi));
                     }
                 }
             }

@@ -1,29 +1,29 @@
-/* int8 convolution: see conv2d_s8.h. Sixteen outputs of a pixel advance together.
+/* Convolution of integers: see conv2d_int.h. Sixteen outputs of a pixel advance together.
  * pack w: G O/16 H W I o16 */
-#include "edgekit/conv2d_s8.h"
+#include "edgekit/conv2d_int.h"
 
-/* Adds up `width` outputs of one pixel; the window starts at row `top`, column `left` of x, maybe outside. */
-EK_INLINE void EK_FN_sum(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, int32_t *EK_RESTRICT sum,
-    const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
+/* Adds up `width` outputs of one pixel, whose weights start at element `at`; the window starts at row `top`, column
+ * `left` of x, maybe outside. */
+EK_INLINE void EK_FN_sum(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, EK_S *EK_RESTRICT sum,
+    int32_t at, const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     for (int32_t i = 0; i < p->k_h; i++)
-        for (int32_t j = 0; j < p->k_w; j++, w += depth * width) {
+        for (int32_t j = 0; j < p->k_w; j++, at += depth * width) {
             const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
             const int inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
-            const int8_t *cell = inside ? x + row * p->step_h + column * p->step_w : x;
+            const EK_X *cell = inside ? x + row * p->step_h + column * p->step_w : x;
             for (int32_t c = 0; c < depth; c++) {
                 const int32_t v = inside ? cell[c * p->step_c] : p->in_zero;
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++)
-                    sum[o] += v * w[c * width + o];
+                    sum[o] += v * EK_AT_W(w, at + c * width + o);
             }
         }
 }
 
-EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y,
-    const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t cells = p->k_h * p->k_w * depth;
@@ -34,18 +34,19 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, c
                 for (int32_t g = 0; g < p->groups; g++)
                     for (int32_t first = 0; first < outputs; first += 16) {
                         const int32_t left_over = outputs - first, at = g * outputs + first;
-                        const int8_t *weights = w + at * cells, *from = x + g * depth * p->step_c;
-                        int32_t sum[16];
+                        const EK_X *from = x + g * depth * p->step_c;
+                        EK_S sum[16];
                         const int32_t width = left_over < 16 ? left_over : 16;
                         for (int32_t o = 0; o < width; o++)
                             sum[o] = b[at + o];
                         if (width == 16)
-                            EK_FN_sum(from, weights, sum, top, left, 16, p);
+                            EK_FN_sum(from, w, sum, at * cells, top, left, 16, p);
                         else
-                            EK_FN_sum(from, weights, sum, top, left, width, p);
+                            EK_FN_sum(from, w, sum, at * cells, top, left, width, p);
                         for (int32_t k = 0; k < width; k++) {
-                            const int32_t acc = sum[k], o = at + k;
-                            *y++ = ek_clamp_s8(p->zero + EK_EXPR, p->lo, p->hi);
+                            const EK_S acc = sum[k];
+                            const int32_t o = at + k;
+                            *y++ = EK_STORE_Y(ek_clamp_s32(p->zero + EK_EXPR, p->lo, p->hi));
                         }
                     }
             }

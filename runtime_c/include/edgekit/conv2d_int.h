@@ -1,0 +1,40 @@
+/* y = clamp(zero + requantize(b[o] + sum over i, j, c of x w[o][i][j][c]), lo, hi) over integers: x and y of 8 or 16
+ * bits, w of 8 or 4, sums of 32, or of 64 where the largest needs them. b holds the bias less in_zero times the sum
+ * of the weights; outside of the image x is in_zero. m and e are multipliers and exponents (a common shift in rule E);
+ * requantize is EK_EXPR: see fixed.h. */
+#ifndef EDGEKIT_CONV2D_INT_H
+#define EDGEKIT_CONV2D_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t step_h; /* elements of x from one row to the next */
+    int32_t step_w; /* ... one column to the next */
+    int32_t step_c; /* ... one channel to the next: 1 unless x is channels-first */
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t groups;
+    int32_t in_zero; /* zero point of x: what padding holds */
+    int32_t zero; /* zero point of y */
+    int32_t lo; /* bounds of y */
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    const struct EK_STRUCT *p);
+
+#endif

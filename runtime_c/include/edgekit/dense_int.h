@@ -1,0 +1,21 @@
+/* y[r][o] = clamp(zero + requantize(b[o] + sum over i of x[r][i] w[o][i]), lo, hi) over integers.
+ * b, m and e as in conv2d_int.h. */
+#ifndef EDGEKIT_DENSE_INT_H
+#define EDGEKIT_DENSE_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t rows;
+    int32_t inputs;
+    int32_t outputs;
+    int32_t zero; /* zero point of y */
+    int32_t lo;   /* bounds of y */
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    const struct EK_STRUCT *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* y = clamp(zero + requantize(b[o] + sum over i, j of x[..][o / multiplier] w[i][j][o]), lo, hi) over integers,
+ * where multiplier = out_c / in_c. b, m, e and padding as in conv2d_int.h. */
+#ifndef EDGEKIT_DEPTHWISE2D_INT_H
+#define EDGEKIT_DEPTHWISE2D_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t in_zero; /* zero point of x: what padding holds */
+    int32_t zero; /* zero point of y */
+    int32_t lo; /* bounds of y */
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    const struct EK_STRUCT *p);
+
+#endif

@@ -1,0 +1,20 @@
+/* y = clamp(zero + requantize(x - x_zero), lo, hi): integers of one scale and width to another; requantize is EK_EXPR:
+ * see fixed.h. */
+#ifndef EDGEKIT_REQUANTIZE_H
+#define EDGEKIT_REQUANTIZE_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t n;
+    int32_t x_zero;
+    int32_t multiplier;
+    int32_t exponent;
+    int32_t zero;
+    int32_t lo;
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p);
+
+#endif
