@@ -220,11 +220,12 @@ class Importer:
         signature = _signature(handler)
         keywords = {a.name: attribute_value(a) for a in node.attribute}
         accepted = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+        own = bool(domain_of(node.domain))  # other domains have attributes with these names
         for name in keywords:
-            if name not in accepted or name in _CONTEXT:
+            if name not in accepted or (name in _CONTEXT and not own):
                 raise EdgeKitError("E0203", f"{node.op_type}: attribute {name} is not supported")
         context = {"opset": version, "outputs": len(node.output), "importer": self}
-        keywords |= {name: context[name] for name in _CONTEXT if name in accepted}
+        keywords = {name: context[name] for name in _CONTEXT if name in accepted} | keywords
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]
         try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Op, Step, View, require
+from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import Unary, compute_type
 
 _FLOAT8 = (DType.F8E4M3FN, DType.F8E4M3FNUZ, DType.F8E5M2, DType.F8E5M2FNUZ)
@@ -107,6 +108,9 @@ class BitCast(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [View(outs[0], ins[0])]
+
+    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+        return stored(self, ins, ins)
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True

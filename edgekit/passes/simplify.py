@@ -13,6 +13,7 @@ from edgekit.passes.clamps import clamps
 from edgekit.passes.common import common
 from edgekit.passes.constants import constants
 from edgekit.passes.idioms import idioms
+from edgekit.passes.integer_layers import integer_layers
 from edgekit.passes.rows import rows
 from edgekit.passes.transposes import transposes
 
@@ -26,6 +27,7 @@ PASSES: tuple[Pass, ...] = (
     idioms,
     affine,
     clamps,
+    integer_layers,
     dead_channels,
 )
 

@@ -1,0 +1,144 @@
+"""Layers on integers: with fixed scales they are float layers between conversions, else they are spelled out.
+
+A float layer between DequantizeLinear and QuantizeLinear is what the specification says that they are, and a
+pass makes it a layer on int8. Where scales or weights are known at run time only, or weights do not
+fit into int8, integers are computed in 32 bits and scales in float, step by step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgekit.converters.compose import matmul
+from edgekit.converters.convolution import Sliding, check_kernel, conv, sliding
+from edgekit.converters.movement import cast
+from edgekit.converters.onnx_ops.quantization import along, rounded
+from edgekit.converters.quantized import centred, check, quant_of, quantized, real
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType, Quant
+
+Ints = tuple[int, ...] | None
+
+
+def QLinearConv(
+    x: Tensor,
+    x_scale: Tensor,
+    x_zero: Tensor,
+    w: Tensor,
+    w_scale: Tensor,
+    w_zero: Tensor,
+    y_scale: Tensor,
+    y_zero: Tensor,
+    b: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> Tensor:
+    check_kernel(w, kernel_shape)
+    slide = sliding(x, w, auto_pad, dilations, pads, strides)
+    check(w_scale, None)
+    x_quant, y_quant = quant_of(x_scale, x_zero, x.dtype), quant_of(y_scale, y_zero, y_zero.dtype)
+    weights = _weights(w, w_scale, w_zero, 0)
+    if x_quant and y_quant and weights and x.data is None and (b is None or b.data is not None):
+        bias = None if b is None else _real_bias(b, x_quant, w_scale)
+        return quantized(conv(real(x, x_quant), weights, bias, slide, group), y_quant, y_zero.dtype)
+    sums = cast(_integer_conv(x, w, x_zero, w_zero, b, slide, group), DType.F32)
+    scale = _channels(_one(x_scale) * w_scale / _one(y_scale), w.rank - 1)
+    assert scale is not None
+    return rounded(sums * _one(scale), _one(y_zero), y_zero.dtype)
+
+
+def QLinearMatMul(
+    a: Tensor,
+    a_scale: Tensor,
+    a_zero: Tensor,
+    b: Tensor,
+    b_scale: Tensor,
+    b_zero: Tensor,
+    y_scale: Tensor,
+    y_zero: Tensor,
+) -> Tensor:
+    a_quant, y_quant = quant_of(a_scale, a_zero, a.dtype), quant_of(y_scale, y_zero, y_zero.dtype)
+    check(b_scale, b_zero, b.dtype)
+    weights = _weights(b, b_scale, b_zero, b.rank - 1) if b.rank == 2 else None
+    if a_quant and y_quant and weights and a.data is None:
+        return quantized(matmul(real(a, a_quant), weights), y_quant, y_zero.dtype)
+    product = cast(MatMulInteger(a, b, a_zero, b_zero), DType.F32)
+    left, right = _rows(a_scale), b_scale
+    assert left is not None
+    scale = cast(_one(left), DType.F32) * cast(_one(right), DType.F32) / cast(_one(y_scale), DType.F32)
+    return rounded(product * scale, _one(y_zero), y_zero.dtype)
+
+
+def _weights(w: Tensor, scale: Tensor, zero: Tensor, axis: int) -> Tensor | None:
+    """Constant weights as reals; None where there are none, or where they do not fit into signed bytes around
+    0, as those of an asymmetric calibration do not."""
+    if w.data is None or scale.data is None or zero.data is None or scale.dtype is not DType.F32:
+        return None
+    integers = centred(w, along(zero, w, axis, 0)).constant("the weights")
+    if integers.size and not -128 <= integers.min() <= integers.max() <= 127:
+        return None
+    return cast(w.new(integers), DType.F32) * along(scale, w, axis, 0)
+
+
+def _real_bias(b: Tensor, x: Quant, w_scale: Tensor) -> Tensor:
+    """The bias of a layer, which has the scales of its input and its weights."""
+    if b.dtype is not DType.S32:
+        raise EdgeKitError("E0401", f"the bias is {b.type}, not int32")
+    scale = w_scale.constant("the scale of the weights").astype(np.float64).reshape(-1)
+    wide: np.ndarray = b.constant("the bias") * (x.scale[0] * scale)
+    return b.new(wide.astype(np.float32))
+
+
+def MatMulInteger(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
+    return matmul(centred(a, _rows(a_zero)), centred(b, b_zero))
+
+
+def ConvInteger(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> Tensor:
+    check_kernel(w, kernel_shape)
+    slide = sliding(x, w, auto_pad, dilations, pads, strides)
+    return _integer_conv(x, w, x_zero, w_zero, None, slide, group)
+
+
+def _integer_conv(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None,
+    w_zero: Tensor | None,
+    b: Tensor | None,
+    slide: Sliding,
+    group: int,
+) -> Tensor:
+    image = centred(x, None if x_zero is None else _one(x_zero))
+    return conv(image, centred(w, _channels(w_zero, w.rank)), b, slide, group)
+
+
+def _rows(p: Tensor | None) -> Tensor | None:
+    """A parameter of the left matrix: one, or one a row."""
+    return p if p is None or p.type.size == 1 or p.rank != 1 else p.reshape(p.shape[0], 1)
+
+
+def _one(p: Tensor) -> Tensor:
+    return p.reshape() if p.type.size == 1 else p
+
+
+def _channels(p: Tensor | None, rank: int) -> Tensor | None:
+    """A parameter of weights or results: one, or one an output."""
+    return p if p is None or p.type.size == 1 else p.reshape(p.type.size, *(1,) * (rank - 1))

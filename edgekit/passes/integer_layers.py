@@ -1,0 +1,317 @@
+"""Layers between Dequantize and Quantize compute on integers, and integers keep their label on the way.
+
+A model that comes quantized says what is quantized by pairs of conversions around float layers. Looking back
+from a Quantize, everything up to the nearest Dequantize has an integer form, or the float layer stays: both
+mean the same, within the one rounding at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from edgekit import fixed
+from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
+from edgekit.ops import Op
+from edgekit.ops._integer import quant_of
+from edgekit.ops._linear import Linear
+from edgekit.ops._map import Map
+from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.ops.cast import BitCast
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.softmax import Softmax
+from edgekit.passes import Edit, rewrite
+from edgekit.passes.clamps import limits_of_clip
+from edgekit.passes.grid import on_grid, rows_on_grid
+from edgekit.passes.match import constant_operand, number, with_fields
+from edgekit.passes.means import pooled_mean
+
+Form: TypeAlias = tuple[DType, Quant]
+
+# Beyond these, multipliers have no bits left for what is multiplied, or shifts end.
+_MOST_FACTOR = 2.0**20  # the scale of products over that of the result
+_MOST_CANCELLED = 2.0**13  # the scale of an operand over that of a sum
+_MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
+_SOFTMAX = Quant((1 / 256,), (-128,))
+_NEAR = 2.0**-12  # what rounding to float32 did to a number of steps
+
+
+def integer_layers(graph: Graph) -> Graph:
+    """The pass."""
+    return rewrite(graph, quantize_of_layer, label_of_plain, clip_into_layer)
+
+
+def quantize_of_layer(edit: Edit, node: Node) -> Sequence[str] | None:
+    """quantize(layer(dequantize(x))) -> the layer on integers"""
+    out = edit.type(node.outputs[0])
+    if not isinstance(node.op, Quantize) or out.quant is None or out.quant.rounding != "E":
+        return None
+    found = _Integers(edit).of(node.inputs[0], (out.dtype, out.quant), alone=True)
+    return None if found is None else (found,)
+
+
+def label_of_plain(edit: Edit, node: Node) -> Sequence[str] | None:
+    """Integers that lost their label, were moved and get it again: they had it all the time."""
+    out = edit.type(node.outputs[0])
+    if not isinstance(node.op, BitCast) or out.quant is None:
+        return None
+    found = _labelled(edit, node.inputs[0], (out.dtype, out.quant), flipped=False)
+    return None if found is None else (found,)
+
+
+def clip_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
+    """clip(layer(x), lo, hi) on integers -> a layer with these limits, as reals"""
+    out = edit.type(node.outputs[0])
+    layer = edit.producer(node.inputs[0])
+    clip = limits_of_clip(edit, node)
+    if clip is None or layer is None or not isinstance(layer.op, Linear) or out.quant is None:
+        return None
+    if not edit.used_once(node.inputs[0]):
+        return None
+    low, high = fixed.int_range(out.dtype)
+    scale, zero = float(np.float32(out.quant.scale[0])), out.quant.zero[0]
+    lo, hi = (scale * (limit - zero) for limit in clip)
+    lo = layer.op.lo if clip[0] <= low else max(lo, layer.op.lo)
+    hi = layer.op.hi if clip[1] >= high else min(hi, layer.op.hi)
+    if lo > hi:
+        return None
+    edit.origin = layer.origin
+    return edit.add(with_fields(layer.op, lo=lo, hi=hi), *layer.inputs, quant=out.quant)
+
+
+def keeps_scale(op: Op) -> bool:
+    """Are the results elements of the operands?"""
+    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """What computes a real value as integers. Nodes that are added in vain are not taken over."""
+
+    edit: Edit
+
+    def of(self, name: str, form: Form | None, *, alone: bool) -> str | None:
+        """The integers of a value, in this form, or in the one that it has. `alone`: does nobody else read
+        what they are computed from? Layers are not computed twice."""
+        edit = self.edit
+        node = edit.producer(name)
+        if node is None or edit.type(name).size == 0 or len(node.outputs) != 1:
+            return None
+        alone = alone and edit.used_once(name)
+        edit.origin = node.origin
+        if isinstance(node.op, Dequantize):
+            return self.rescaled(node.inputs[0], form)
+        if keeps_scale(node.op):
+            return self.moved(node, form, alone)
+        return self.computed(node, form) if form is not None and alone else None
+
+    def rescaled(self, x: str, form: Form | None) -> str | None:
+        """Integers in another form."""
+        have = self.edit.type(x)
+        if have.quant is None or have.quant.rounding != "E":
+            return None
+        if form is None or (have.dtype, have.quant) == form:
+            return x
+        dtype, quant = form
+        if have.quant.scale[0] / quant.scale[0] >= _MOST_FACTOR:
+            return None
+        return self.edit.add(Requantize(dtype), x, quant=quant)[0]
+
+    def moved(self, node: Node, form: Form | None, alone: bool) -> str | None:
+        """What only moves elements moves integers; constants among its operands take their form. Rounding
+        before a clip is rounding behind it, with limits that are rounded too."""
+        edit = self.edit
+        computed = [n for n in node.inputs if edit.type(n).dtype.is_float and edit.data(n) is None]
+        integers = {name: self.of(name, form, alone=alone) for name in computed}
+        forms = {_form(edit.type(x)) for x in integers.values() if x is not None}
+        if None in integers.values() or len(forms) != 1:
+            return None
+        (own,) = forms
+        if own is None:
+            return None
+        operands = []
+        for name in node.inputs:
+            data = edit.data(name)
+            operand: str | None = integers.get(name, name)
+            if data is not None and data.dtype.kind == "f":
+                operand = self.constant(name, data, own, exact=form is None)
+            if operand is None:
+                return None
+            operands.append(operand)
+        edit.origin = node.origin
+        return edit.add(node.op, *operands, quant=own[1])[0]
+
+    def constant(self, name: str, data: Array, form: Form, *, exact: bool) -> str | None:
+        """A constant in a form; None for NaN, and where it should be exact and is not."""
+        dtype, quant = form
+        low, high = fixed.int_range(dtype)
+        scaled = data.astype(np.float64) / quant.scale[0] + quant.zero[0]
+        if np.isnan(scaled).any():
+            return None
+        nearest = np.rint(scaled).clip(low, high)
+        if exact and (np.isfinite(scaled) & (np.abs(scaled - nearest) > _NEAR)).any():
+            return None
+        return _constant(self.edit, name, nearest.astype(dtype.numpy), quant)
+
+    def computed(self, node: Node, form: Form) -> str | None:
+        """A layer whose operands are integers."""
+        edit = self.edit
+        dtype, quant = form
+        if dtype is not DType.S8 or any(edit.type(name).dtype is not DType.F32 for name in node.inputs):
+            return None
+        pooled = pooled_mean(node.op, edit.type(node.inputs[0]))
+        if pooled is None and not node.op.has_integers([edit.values[name] for name in node.inputs]):
+            return None
+        if isinstance(node.op, Map) and not node.op.tabled:
+            return self.binary(node, quant)
+        x = self.byte(node.inputs[0])
+        if x is None:
+            return None
+        edit.origin = node.origin
+        if pooled is not None:
+            return self.mean(pooled.op, edit.one(Reshape(pooled.image), x), quant, edit.type(node.outputs[0]))
+        match node.op:
+            case Linear():
+                return self.layer(node, x, quant)
+            case Pool2d():
+                return self.mean(node.op, x, quant, edit.type(node.outputs[0]))
+            case Softmax():
+                (rows,) = edit.add(node.op, x, quant=_SOFTMAX)
+                fine = quant.scale[0] >= _SOFTMAX.scale[0] * (1 - _NEAR)  # steps of 1/256 are no coarser
+                return self.rescaled(rows, (dtype, quant)) if fine else None
+            case Map():
+                return edit.add(node.op, x, *node.inputs[1:], quant=quant)[0]
+            case _:
+                return None
+
+    def byte(self, name: str) -> str | None:
+        """An operand as int8 in the form that it has."""
+        found = self.of(name, None, alone=True)
+        return found if found is not None and self.edit.type(found).dtype is DType.S8 else None
+
+    def binary(self, node: Node, quant: Quant) -> str | None:
+        """A sum or a product; constants become integers where they lie on a grid of 8 bits."""
+        edit = self.edit
+        operands = []
+        for name in node.inputs:
+            data = edit.data(name)
+            operand = self.byte(name) if data is None else self.grid_constant(name, data)
+            if operand is None:
+                return None
+            operands.append(operand)
+        scales = [quant_of(edit.type(name)).scale[0] for name in operands]
+        match node.op:
+            case Mul():
+                sound = scales[0] * scales[1] / quant.scale[0] < _MOST_FACTOR
+            case Add() | Sub():
+                sound = max(scales) / quant.scale[0] < _MOST_CANCELLED
+            case _:
+                return None
+        edit.origin = node.origin
+        return edit.add(node.op, *operands, quant=quant)[0] if sound else None
+
+    def grid_constant(self, name: str, data: Array) -> str | None:
+        found = on_grid(data)
+        if found is None:
+            return None
+        integers, scale, zero = found
+        return _constant(self.edit, name, integers, Quant((scale,), (zero,)))
+
+    def mean(self, op: Pool2d, x: str, quant: Quant, out: Type) -> str | None:
+        """A pooling to a mean, in the shape of the result."""
+        edit = self.edit
+        if quant_of(edit.type(x)).scale[0] / quant.scale[0] >= _MOST_FACTOR:
+            return None
+        (y,) = edit.add(op, x, quant=quant)
+        return y if edit.type(y).shape == out.shape else edit.one(Reshape(out.shape), y)
+
+    def layer(self, node: Node, x: str, quant: Quant) -> str | None:
+        """A layer with weights on a grid of 8 bits, and a bias in units of its products."""
+        edit = self.edit
+        weights, bias = (edit.data(name) for name in node.inputs[1:])
+        assert weights is not None, "has_integers lets no other layers pass"
+        assert bias is not None, "has_integers lets no other layers pass"
+        found = rows_on_grid(weights)
+        if found is None or not np.isfinite(bias).all():
+            return None
+        integers, scales = found
+        x_quant = quant_of(edit.type(x))
+        unit = float(np.float32(x_quant.scale[0]))
+        least = np.abs(bias.astype(np.float64)) / (unit * _MOST_BIAS)
+        # An output without weights is its bias, in whatever unit: as fine as others, if it fits.
+        finest = scales[scales > 0].min(initial=quant.scale[0] / unit)
+        scales = np.where(scales > 0, scales, np.maximum(finest, least)).astype(np.float32).astype(np.float64)
+        if (scales < least * (1 - _NEAR)).any() or (scales * unit / quant.scale[0] >= _MOST_FACTOR).any():
+            return None
+        wide = np.rint(bias / (scales * unit)).astype(np.int64)
+        sums = integers.astype(np.int64).reshape(len(integers), -1)
+        folded = np.abs(wide - x_quant.zero[0] * sums.sum(axis=1)) + 128 * np.abs(sums).sum(axis=1)
+        if (folded >= 2**31).any():
+            return None
+        w_quant = Quant(tuple(scales.tolist()), (0,) * len(scales), 0)
+        w = _constant(edit, node.inputs[1], integers, w_quant)
+        b = _constant(edit, node.inputs[2], wide.astype(np.int32), None)
+        return edit.add(node.op, x, w, b, quant=quant)[0]
+
+
+def _labelled(edit: Edit, name: str, form: Form, *, flipped: bool) -> str | None:
+    """What had this form before it became the plain integers `name`, or, `flipped`, these with the other sign
+    bit, as it turns bytes without sign into those with one."""
+    dtype, quant = form
+    data = edit.data(name)
+    if data is not None:
+        bits = data ^ data.dtype.type(_sign_bit(data)) if flipped else data
+        return _constant(edit, name, bits.view(dtype.numpy), quant)
+    node = edit.producer(name)
+    if node is None:
+        return None
+    if isinstance(node.op, BitCast):
+        before = edit.type(node.inputs[0])
+        if flipped or before.quant is None or before.dtype is not dtype:
+            return None
+        if before.quant == quant:
+            return node.inputs[0]
+        return edit.add(BitCast(dtype), node.inputs[0], quant=quant)[0]  # in another scale: it is said anew
+    if (inner := _flip(edit, node)) is not None:
+        return _labelled(edit, inner, form, flipped=not flipped)
+    plain = edit.type(name).dtype
+    in_order = plain.is_signed != flipped
+    if not keeps_scale(node.op) or (isinstance(node.op, Clip | Pool2d) and not in_order):
+        return None
+    found = [
+        _labelled(edit, n, form, flipped=flipped) if edit.type(n).dtype is plain else n for n in node.inputs
+    ]
+    operands = [x for x in found if x is not None]
+    return edit.add(node.op, *operands, quant=quant)[0] if len(operands) == len(found) else None
+
+
+def _flip(edit: Edit, node: Node) -> str | None:
+    """x, where the node adds half of the range to integers x without sign, which wrap."""
+    dtype = edit.type(node.outputs[0]).dtype
+    found = constant_operand(edit, node)
+    if not isinstance(node.op, Add) or found is None or not dtype.is_integer or dtype.is_signed:
+        return None
+    if edit.type(found[0]) != edit.type(node.outputs[0]):
+        return None
+    return found[0] if number(edit, found[1]) == 1 << (dtype.bits - 1) else None
+
+
+def _sign_bit(data: Array) -> int:
+    return 1 << (8 * data.itemsize - 1) if data.dtype.kind == "u" else -(1 << (8 * data.itemsize - 1))
+
+
+def _form(type: Type) -> Form | None:
+    return None if type.quant is None else (type.dtype, type.quant)
+
+
+def _constant(edit: Edit, hint: str, data: Array, quant: Quant | None) -> str:
+    name = edit.fresh(hint)
+    data = np.ascontiguousarray(data).reshape(data.shape)
+    data.flags.writeable = False
+    edit.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
+    return name
