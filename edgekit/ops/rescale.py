@@ -26,7 +26,7 @@ class Rescale(Map):
 
 @dataclass(frozen=True)
 class RescaleOnce(Map):
-    """Rounded once, half up; the factor as that of Rescale."""
+    """Rounded once, halves away from zero, and saturated at 30 bits; the factor as that of Rescale."""
 
     arity = 3
     c_int = "ek_requantize_once(a, b, c)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,22 @@ def fully_connected(rng: Rng, wide: bool = False) -> Operator:
     return Operator(
         "FULLY_CONNECTED", [x, w, b], [_result(rng, x, w, y, shape[-1])], "FullyConnectedOptions", o
     )
+
+
+def halves(wide: bool) -> Make:
+    """Biases in steps of half a unit of the result: sums that lie between two integers of it."""
+
+    def make(rng: Rng) -> Operator:
+        count, shift = 256, int(rng.integers(1, 9))
+        kind, name = (s16, "int16") if wide else (s8, "int8")
+        x = replace(kind(rng, (1, 1)), scale=(2.0**-8,))
+        w = constant(np.zeros((count, 1)), "int8", scale=(2.0**-4,), zero=(0,))
+        b = constant((np.arange(count) - count // 2) << (shift - 1), "int64" if wide else "int32")
+        b = replace(b, scale=(2.0**-12,), zero=(0,))
+        y = Tensor((1, count), name, scale=(2.0 ** (shift - 12),), zero=(0,))
+        return Operator("FULLY_CONNECTED", [x, w, b], [y], "FullyConnectedOptions", {})
+
+    return make
 
 
 def transpose_conv(rng: Rng, wide: bool = False) -> Operator:
@@ -414,6 +431,8 @@ CASES: Mapping[str, Make] = {
     "DEPTHWISE_CONV_2D 16x8": lambda rng: depthwise_conv_2d(rng, wide=True),
     "FULLY_CONNECTED": fully_connected,
     "FULLY_CONNECTED 16x8": lambda rng: fully_connected(rng, wide=True),
+    "FULLY_CONNECTED halves": halves(wide=False),
+    "FULLY_CONNECTED 16x8 halves": halves(wide=True),
     "TRANSPOSE_CONV": transpose_conv,
     "BATCH_MATMUL": batch_matmul,
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
