@@ -127,8 +127,9 @@ def times(sums: Tensor, ratio: Any, *, once: bool = False) -> Tensor:
     multiplier, exponent = fixed.quantize_multiplier(np.asarray(ratio, np.float64))
     if sums.dtype is DType.S64 and once:
         half = np.int64(1) << (30 - exponent)
-        product = sums * sums.like(multiplier) + sums.like(half)
-        return product.apply(ShiftRight(), sums.like(31 - exponent))
+        product = sums * sums.like(multiplier)
+        below_zero = product.apply(ShiftRight(), sums.like(np.int64(63)))  # -1: halves go away from zero
+        return (product + below_zero + sums.like(half)).apply(ShiftRight(), sums.like(31 - exponent))
     if sums.dtype is DType.S64:
         reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
         half = np.int64(1) << (14 - exponent)
