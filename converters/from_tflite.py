@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from edgekit import fixed
 from edgekit.builder import Builder, absurd
 from edgekit.converters import tflite_ops
-from edgekit.converters.naming import named_graph
+from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root
@@ -70,6 +70,9 @@ class Importer:
             raise EdgeKitError("E0401", "the TFLite file holds no graph")
         self.subgraph = graphs[0]
         self.tensors = list(self.subgraph.tables(0))
+        self.states: dict[
+            int, tuple[str, Value]
+        ] = {}  # what each variable tensor is read from, and starts as
 
     def run(self, name: str, source: Source) -> Graph:
         operators = list(self.subgraph.tables(3))
@@ -92,8 +95,9 @@ class Importer:
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
             self._import(op, kind, f"{kind.lower()}_{number}", scope)
         outputs = [self._output(i, scope) for i in self._indices(self.subgraph, 2)]
-        layers = {self._name(i): tensor for i, tensor in scope.items()}
-        return named_graph(self.builder, name, inputs, outputs, layers, source)
+        memories = list(self._memories(scope))
+        layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
+        return named_graph(self.builder, name, inputs, outputs, layers, source, memories)
 
     def _code(self, op: Table) -> str:
         index = op.integer(0, "I")
@@ -159,9 +163,25 @@ class Importer:
         if i not in scope:
             type = self._type(i)
             name = self.builder.fresh(self._name(i))
-            self.builder.values[name] = Value(type, self._data(i, type))
+            initial = Value(type, self._data(i, type))
+            if self._is_variable(i):
+                self.states[i] = name, initial
+                initial = Value(type)
+            self.builder.values[name] = initial
             scope[i] = Tensor(self.builder, name)
         return scope[i]
+
+    def _is_variable(self, i: int) -> bool:
+        """Does the tensor keep its content from run to run?"""
+        return bool(self.tensors[i].integer(5, "b"))
+
+    def _memories(self, scope: Mapping[int, Tensor]) -> Iterator[Memory]:
+        """The states in the end; those that nobody changed are constants."""
+        for i, (name, initial) in self.states.items():
+            if scope[i].name == name:
+                self.builder.values[name] = initial
+            else:
+                yield Memory(name, scope[i], initial)
 
     def _data(self, i: int, type: Type) -> Array:
         index = self.tensors[i].integer(2, "I")
@@ -169,8 +189,9 @@ class Importer:
             raise EdgeKitError("E0401", f"buffer {index} does not exist")
         raw = self.buffers[index].array(0, "u1")
         where = f"tensor {self._name(i)}"
-        if not raw.size and self.tensors[i].integer(5, "b"):
-            return np.zeros(type.shape, type.dtype.numpy)  # a state: one call starts from nothing
+        if not raw.size and self._is_variable(i):  # LiteRT starts from 0 of bytes, whatever other types say
+            zero = type.quant.zero[0] if type.quant and type.dtype is DType.S8 else 0
+            return np.full(type.shape, zero, type.dtype.numpy)
         if not raw.size and type.size:
             raise EdgeKitError("E0401", "nothing computes this tensor", where)
         if raw.size != type.bytes:
@@ -179,7 +200,8 @@ class Importer:
 
     def _import(self, op: Table, kind: str, name: str, scope: dict[int, Tensor]) -> None:
         self.builder.origin = name
-        inputs = [self._tensor(i, scope) for i in self._indices(op, 1)]
+        operands = self._indices(op, 1)
+        inputs = [self._tensor(i, scope) for i in operands]
         results = self._indices(op, 2)
         while inputs and inputs[-1] is None:
             inputs.pop()
@@ -196,6 +218,9 @@ class Importer:
             raise EdgeKitError(
                 "E0403", f"{kind}: {error}", f"node {name}", "is the model well formed?"
             ) from error
+        for i, x in zip(operands, inputs, strict=False):
+            if x is not None and i in self.states and x.name in layer.written:
+                scope[i] = layer.written[x.name]
         tensors = [made] if isinstance(made, Tensor) else made
         for i, type, tensor in zip(results, layer.outs, tensors, strict=False):
             if tensor.dtype is not type.dtype:

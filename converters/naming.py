@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from edgekit.builder import Builder
 from edgekit.converters.tensor import Tensor
-from edgekit.ir import Graph, Node, Source, Value
+from edgekit.ir import Graph, Node, Source, State, Value
 from edgekit.ops.reshape import Reshape
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A state of the model: the edge that it is read from, what is there next, and what is there first."""
+
+    read: str
+    next: Tensor
+    initial: Value
 
 
 def named_graph(
@@ -18,22 +27,25 @@ def named_graph(
     outputs: Sequence[tuple[str, Tensor]],
     scope: Mapping[str, Tensor],
     source: Source,
+    memories: Sequence[Memory] = (),
 ) -> Graph:
     """Give edges the names of the file back; what is an input, a constant or another output too is copied."""
     rename: dict[str, str] = {}
-    taken = set(inputs)
-    for public, tensor in outputs:
+    taken = {*inputs, *(memory.read for memory in memories)}
+    for public, tensor in [*outputs, *((f"{m.read}_next", m.next) for m in memories)]:
         edge = tensor.name
         if edge in taken or edge in rename or tensor.data is not None:
             edge = builder.fresh(public)
             builder.values[edge] = Value(tensor.type)
             builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
         rename[edge] = public if public not in taken else edge  # one name cannot be both
+    exits = list(rename)
     public_names = set(rename.values())
     for own, tensor in scope.items():
-        if tensor.name not in taken and tensor.name not in rename and own not in public_names:
+        if tensor.name not in taken and tensor.name not in rename and own not in public_names | taken:
             rename[tensor.name] = own
-    graph = builder.graph(name, inputs, list(rename)[: len(outputs)], source)
+    states = [State(m.read, edge, m.initial) for m, edge in zip(memories, exits[len(outputs) :], strict=True)]
+    graph = builder.graph(name, inputs, exits[: len(outputs)], source, states)
     return _renamed(graph, rename)
 
 
@@ -58,4 +70,5 @@ def _renamed(graph: Graph, rename: Mapping[str, str]) -> Graph:
             for n in graph.nodes
         ),
         values={to[n]: v for n, v in graph.values.items()},
+        states=tuple(replace(s, output=to[s.output]) for s in graph.states),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -33,6 +33,13 @@ class Layer:
     name: str
     options: Table
     outs: tuple[Type, ...]
+    # What is in the states that this operator changes, by the names of what was there before.
+    written: dict[str, Tensor] = field(default_factory=dict)
+
+    def write(self, state: Tensor, content: Tensor) -> None:
+        """Change a state."""
+        whole = content.reshape(*state.shape)
+        self.written[state.name] = labelled(cast(whole, state.dtype), state.type.quant)
 
     @property
     def quant(self) -> Quant | None:

@@ -364,31 +364,35 @@ def broadcast_to(rng: Rng) -> Operator:
 
 
 def lstm(rng: Rng) -> Operator:
-    """With or without an input gate, with or without peepholes."""
-    steps, batch, inputs, units = sizes(rng, 4)
-    major, whole, peeps = (bool(v) for v in rng.integers(0, 2, 3))
+    """With or without an input gate, peepholes, projection, normalization and bounds."""
+    steps, batch, inputs, units, outputs = sizes(rng, 5)
+    major, whole, peeps, projects, normal, clips = (bool(v) for v in rng.integers(0, 2, 6))
+    outputs = outputs if projects else units
     x = Tensor((steps, batch, inputs) if major else (batch, steps, inputs))
 
     def gates(*shape: int) -> list[Tensor | None]:
         made: list[Tensor | None] = [floats(rng, shape) for _ in range(4)]
         return made if whole else [None, *made[1:]]
 
-    peepholes: list[Tensor | None] = [None] * 3
-    if peeps:
-        peepholes = [floats(rng, (units,)) if i or whole else None for i in range(3)]
-    states = [Tensor((batch, units), variable=True) for _ in range(2)]
+    def maybe(there: bool, *shape: int) -> Tensor | None:
+        return floats(rng, shape) if there else None
+
     operands = [
         x,
         *gates(units, inputs),
-        *gates(units, units),
-        *peepholes,
+        *gates(units, outputs),
+        *(maybe(peeps and (i > 0 or whole), units) for i in range(3)),
         *gates(units),
-        None,
-        None,
-        *states,
+        maybe(projects, outputs, units),
+        maybe(projects and rng.random() < 0.5, outputs),
+        Tensor((batch, outputs), variable=True),
+        Tensor((batch, units), variable=True),
+        *(gates(units) if normal else [None] * 4),
     ]
-    values = {"fusedActivationFunction": 4, "timeMajor": major}
-    y = Tensor((*x.shape[:2], units))
+    values: dict[str, Any] = {"fusedActivationFunction": 4, "timeMajor": major}
+    if clips:
+        values |= {"cellClip": 0.7, "projClip": 0.4}
+    y = Tensor((*x.shape[:2], outputs))
     return Operator(
         "UNIDIRECTIONAL_SEQUENCE_LSTM", operands, [y], "UnidirectionalSequenceLSTMOptions", values
     )
