@@ -169,3 +169,79 @@ def sum_bits(bias: Int, weights: Array, reach: int) -> int:
     `weights`, where `reach` is the largest magnitude of an operand."""
     sums = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1)
     return int((np.abs(bias.astype(np.int64)) + reach * sums).max(initial=0)).bit_length()
+
+
+# Normalization of rows, rule E
+ROOT_SEED = (np.floor(2**8 / np.sqrt((np.arange(64, 256) + 0.5) / 256) + 0.5) - 2**8).astype(np.uint8)
+MOST_NORMED = 2**14  # integers of a row: sums of squares have 30 bits, and all numbers below fit
+MOST_EPSILON = 2**30
+
+
+def reciprocal_root(v: Int) -> tuple[Int, Int]:
+    """(R, s) with R / 2^s = 1 / sqrt(v) for 1 <= v < 2^62: R of 31 bits, to 27 of them. From a table by the
+    first eight bits of v, two steps of Newton's."""
+    bits = np.frexp(v.astype(np.float64))[1].astype(np.int64)
+    bits -= (v >> np.maximum(bits - 1, 0)) == 0  # the float was rounded up to a power of two
+    half = (bits - 31) >> 1
+    m = (v << np.maximum(-2 * half, 0)) >> np.maximum(2 * half, 0)  # of 31 or 32 bits
+    root = (2**8 + ROOT_SEED.astype(np.int64)[(m >> 24) - 64]) << 22
+    for _ in range(2):
+        rest = (3 << 28) - ((m * ((root * root) >> 32)) >> 32)
+        root = ((root * (rest << 2)) >> 32) << 1
+    return np.minimum(root, _INT32_MAX), 46 + half
+
+
+def norm_digits(n: int, *, centre: bool) -> int:
+    """Binary digits of a normalized number: 11, or as many as leave 16 bits to the largest that a row of n
+    can have, sqrt(n), or sqrt(n - 1) where the mean is taken off."""
+    most = max(n - 1 if centre else n, 1)
+    return min(11, next(d for d in range(15, -1, -1) if most << (2 * d) < 1 << 30))
+
+
+def norm_epsilon(epsilon: float, n: int, scale: float) -> int:
+    """What is added to a mean square, as an addend of the sum of the squares of n integers of this scale."""
+    value = np.floor(n * epsilon / np.float64(np.float32(scale)) ** 2 + 0.5)
+    if not value <= MOST_EPSILON:
+        raise EdgeKitError("E0209", f"a scale of {scale:g} is too small beside an epsilon of {epsilon:g}")
+    return int(value)
+
+
+def normalized(u: Int, epsilon: int, digits: int, *, centre: bool) -> Int:
+    """Rows of differences u from the zero point, divided by the root of their mean square; where `centre`,
+    their mean is taken off before. z = d / sqrt(v), d = n u - sum u, v = n (epsilon + sum u u) - (sum
+    u)^2."""
+    n = u.shape[-1]
+    total = u.sum(axis=-1, keepdims=True) * int(centre)
+    v = n * ((u * u).sum(axis=-1, keepdims=True) + epsilon) - total * total
+    root, shift = reciprocal_root(np.maximum(v, 1))
+    shift -= digits
+    z: Int = ((n * u - total) * root + (np.int64(1) << (shift - 1))) >> shift
+    return z
+
+
+def norm_factors(gamma: Array, beta: Array, digits: int, out: Quant) -> tuple[Int, Int, int]:
+    """(G, B, e) with y = (z G[c] + B[c]) >> e: G of 16 bits, products and B of 30."""
+    scale = np.float64(np.float32(out.scale[0]))
+    g = gamma.astype(np.float64) / (scale * 2.0**digits)
+    b = beta.astype(np.float64) / scale + out.zero[0]
+    largest, reach = float(np.abs(g).max(initial=2.0**-30)), float(np.abs(b).max(initial=0.0)) + 1
+    exponent = min(14 - int(np.floor(np.log2(largest))), 29 - int(np.floor(np.log2(reach))))
+    if exponent < 1:
+        raise EdgeKitError("E0209", f"a factor of {largest * 2.0**digits:g} is too large for int8 results")
+    factor = np.floor(g * 2.0**exponent + 0.5).clip(-(2**15) + 1, 2**15 - 1).astype(np.int64)
+    constant = np.floor(b * 2.0**exponent + 0.5).astype(np.int64) + (1 << (exponent - 1))
+    return factor, constant, exponent
+
+
+# Filters, rule E
+def filter_weights(weights: Array) -> tuple[Int, int]:
+    """Weights [results, taps] as integers of 16 bits, and how many binary digits they have. They are
+    differences of rounded running sums: those that add up to 1 still do, so that what is even stays so."""
+    exact = weights.astype(np.float64)
+    magnitude = np.abs(exact)
+    largest = max(
+        float(magnitude.max(initial=0.0)), float(magnitude.sum(axis=1).max(initial=0.0)) / 2**8, 2.0**-16
+    )
+    digits = 13 - int(np.floor(np.log2(largest)))  # sums of products with 9 bits stay within 32
+    running = np.floor(np.cumsum(exact, axis=1) * 2.0**digits + 0.5).astype(np.int64)
+    return np.diff(running, axis=1, prepend=0), digits

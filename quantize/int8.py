@@ -8,16 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgekit import fixed
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
 from edgekit.ops._linear import Linear
-from edgekit.ops._map import Map
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.quantize.scales import activation_quant, quantized_operands, runs_in_int8
+from edgekit.ops.reduce import Reduce
+from edgekit.quantize.scales import activation_quant, quantized_operands, reads_numbers, runs_in_int8
 from edgekit.quantize.weights import weight_quant
 
 _MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
@@ -60,6 +63,8 @@ def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
 def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
     """What integers are multiplied with on the way to the result. It is large where results are next to
     nothing beside what they come from, because all cancels or is cut off."""
+    if isinstance(node.op, LayerNorm | RmsNorm):
+        return _norm_factor(graph, node.op, node, quants)
     scales = []
     for name in node.inputs[:2]:
         data = graph.data(name)
@@ -70,13 +75,23 @@ def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
         elif data.dtype.kind == "f":
             scales.append(_range_quant(data).scale[0])
     match node.op:
-        case Linear() | Mul():
+        case Linear() | Mul() | MatMul():
             product = math.prod(scales)
-        case Add() | Sub() | Pool2d():
+        case Add() | Sub() | Pool2d() | Reduce():
             product = max(scales)
         case _:
             return 0.0
     return product / quants[node.outputs[0]].scale[0]
+
+
+def _norm_factor(graph: Graph, op: LayerNorm | RmsNorm, node: Node, quants: Mapping[str, Quant]) -> float:
+    """The largest factor of normalized rows; infinite where epsilon is all that counts in them."""
+    x, scale = graph.type(node.inputs[0]), graph.data(node.inputs[1])
+    assert scale is not None, node.inputs[1]
+    s = quants[node.inputs[0]].scale[0]
+    if x.shape[-1] * op.epsilon / s**2 > fixed.MOST_EPSILON / 2:
+        return math.inf
+    return float(np.abs(scale).max()) / quants[node.outputs[0]].scale[0]
 
 
 def _range_quant(data: Array) -> Quant:
@@ -165,7 +180,7 @@ class _Rewriter:
         hint = f"{out}_int8" if out in self.graph.outputs else out
         if isinstance(node.op, Linear):
             operands = self._contraction(node)
-        elif isinstance(node.op, Map) and node.op.tabled:
+        elif reads_numbers(node.op):
             operands = [self._int(node.inputs[0]), *(self._plain(name) for name in node.inputs[1:])]
         elif node.op.moves:
             operands = [self._moved(name, quant) for name in node.inputs]

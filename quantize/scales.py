@@ -8,7 +8,11 @@ import numpy as np
 
 from edgekit.ir import DType, Graph, Node, Quant
 from edgekit.ops import Op
+from edgekit.ops._map import Map
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.io import raw_bytes
 from edgekit.quantize.observe import Range
@@ -41,6 +45,11 @@ def quantized_operands(graph: Graph, node: Node) -> list[str]:
     return [name for name in computed if not node.op.moves or graph.type(name).dtype.is_float]
 
 
+def reads_numbers(op: Op) -> bool:
+    """Are all operands but the first reals, which stay so beside quantized tensors?"""
+    return isinstance(op, LayerNorm | RmsNorm | Resample) or (isinstance(op, Map) and op.tabled)
+
+
 def given(graph: Graph) -> dict[str, Quant]:
     """Scales that nobody chooses: those of a softmax, and of bytes that come in as they are."""
     softmax = {node.outputs[0]: SOFTMAX for node in graph.nodes if isinstance(node.op, Softmax)}
@@ -49,7 +58,7 @@ def given(graph: Graph) -> dict[str, Quant]:
 
 def keeps_scale(op: Op) -> bool:
     """Has the result the scale of the operands?"""
-    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
+    return op.moves or (isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min"))
 
 
 def tied(graph: Graph) -> dict[str, str]:

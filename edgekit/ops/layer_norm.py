@@ -1,4 +1,7 @@
-"""y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over the last dimension."""
+"""y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over the last dimension; also without mean, bias.
+
+On quantized x, scale and bias stay reals: they become integers together with the scale of the result.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit import fixed
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, plain, stored
 
 
@@ -24,8 +29,7 @@ class LayerNorm(Op):
             x.rank >= 1 and scale.shape == bias.shape == x.shape[-1:],
             f"takes x[..., n], scale[n], bias[n], got {x}, {scale}, {bias}",
         )
-        require(x.dtype in (DType.F32, DType.F64), f"is not defined on {x.dtype.value}")
-        require(x.dtype == scale.dtype == bias.dtype, f"operands differ in type: {x}, {scale}, {bias}")
+        _check_types(*ins)
         return (x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -33,6 +37,12 @@ class LayerNorm(Op):
         d = x - x.mean(axis=-1, keepdims=True)
         variance = np.square(d).mean(axis=-1, keepdims=True)
         return ((d / np.sqrt(variance + x.dtype.type(self.epsilon)) * scale + bias).astype(x.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return _integers(args, ins, outs[0], self.epsilon, centre=True)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return _has_integers(ins)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("layer_norm", ins, outs, self.epsilon)
@@ -53,14 +63,19 @@ class RmsNorm(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, scale = ins
         require(x.rank >= 1 and scale.shape == x.shape[-1:], f"takes x[..., n], scale[n], got {x}, {scale}")
-        require(x.dtype in (DType.F32, DType.F64), f"is not defined on {x.dtype.value}")
-        require(x.dtype == scale.dtype, f"operands differ in type: {x}, {scale}")
+        _check_types(*ins)
         return (x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, scale = ins
         square = np.square(x).mean(axis=-1, keepdims=True)
         return ((x / np.sqrt(square + x.dtype.type(self.epsilon)) * scale).astype(x.dtype),)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        return _integers(args, ins, outs[0], self.epsilon, centre=False)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return _has_integers(ins)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("rms_norm", ins, outs, self.epsilon)
@@ -72,10 +87,79 @@ class RmsNorm(Op):
         return stored(self, [x, *(plain(v.value_shape) for v in vectors)], [x])
 
 
+def _check_types(x: Type, *vectors: Type) -> None:
+    require(
+        x.dtype in (DType.F32, DType.F64) or (x.dtype is DType.S8 and x.quant is not None),
+        f"is not defined on {x.dtype.value}",
+    )
+    wanted = DType.F32 if x.quant is not None else x.dtype
+    found = ", ".join(map(str, vectors))
+    require(all(v.dtype is wanted for v in vectors), f"operands differ in type: {x}, {found}")
+
+
+def _has_integers(ins: Sequence[Value]) -> bool:
+    """Scale and bias become integers once and for all."""
+    x, *vectors = ins
+    return (
+        x.data is None
+        and 0 < x.type.shape[-1] <= fixed.MOST_NORMED
+        and all(v.data is not None for v in vectors)
+    )
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A normalization of integers, as fixed.py defines it."""
+
+    digits: int
+    epsilon: int
+    factors: Array  # of each element of a row
+    constants: Array
+    shift: int
+
+
+def _rule(x: Type, out: Type, vectors: Sequence[Array], epsilon: float, *, centre: bool) -> _Rule:
+    n = x.shape[-1]
+    scale, bias = vectors if centre else (*vectors, np.zeros(n))
+    digits = fixed.norm_digits(n, centre=centre)
+    addend = fixed.norm_epsilon(epsilon, n, quant_of(x).scale[0])
+    return _Rule(digits, addend, *fixed.norm_factors(scale, bias, digits, quant_of(out)))
+
+
+def _integers(
+    args: Sequence[Array], ins: Sequence[Type], out: Type, epsilon: float, *, centre: bool
+) -> tuple[Array, ...]:
+    rule = _rule(ins[0], out, args[1:], epsilon, centre=centre)
+    u = args[0].astype(np.int64) - quant_of(ins[0]).zero[0]
+    z = fixed.normalized(u, rule.epsilon, rule.digits, centre=centre)
+    y = (z * rule.factors + rule.constants) >> rule.shift
+    return (y.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy),)
+
+
 def _rows(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], epsilon: float) -> list[Step]:
     x = ins[0].type
     if x.size == 0:
         return []
     n = x.shape[-1]
+    if x.quant is not None:
+        return [_integer_rows(ins, outs[0], epsilon, centre=kernel == "layer_norm")]
     params = {"rows": x.size // n, "n": n, "epsilon": epsilon}
     return [Call(kernel=kernel, types={"T": x.dtype}, args=(*ins, *outs), params=params, inplace=(0,))]
+
+
+def _integer_rows(ins: Sequence[Arg], y: Arg, epsilon: float, *, centre: bool) -> Call:
+    """The kernel call on quantized rows."""
+    x, *others = ins
+    vectors = [v.value.data for v in others if v.value.data is not None]
+    require(len(vectors) == len(others), "scale and bias of quantized rows should be constants")
+    rule = _rule(x.type, y.type, vectors, epsilon, centre=centre)
+    n = x.type.shape[-1]
+    low, high = fixed.int_range(y.type.dtype)
+    tables = (
+        constant(f"{y.name}#seed", fixed.ROOT_SEED),
+        constant(f"{y.name}#factors", rule.factors.astype(np.int16)),
+        constant(f"{y.name}#constants", rule.constants.astype(np.int32)),
+    )
+    params = {"rows": x.type.size // n, "n": n, "centre": int(centre), "x_zero": quant_of(x.type).zero[0]}
+    params |= {"epsilon": rule.epsilon, "digits": rule.digits, "shift": rule.shift, "lo": low, "hi": high}
+    return Call("norm_s8", {}, (x, *tables, y), params, label="norm_s8", inplace=(0,))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit import fixed
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.ops._layout import Layout, Moved, plain, stored
 from edgekit.ops._strided import Strides, contiguous, loops
+
+_MOST_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,26 @@ class MatMul(Op):
         return (Type(ins[0].dtype, (*batch, a[-2], b[-1])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        a, b = (
-            x.transpose(perm) if perm else x for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True)
-        )
+        a, b = self._matrices(*ins)
         dtype = a.dtype
         narrow = DType.of(dtype).is_float and dtype.itemsize < 4
         with np.errstate(all="ignore"):
             y = np.matmul(a.astype(np.float32), b.astype(np.float32)) if narrow else np.matmul(a, b)
         return (y.astype(dtype),)
+
+    def _matrices(self, *ins: Array) -> list[Array]:
+        perms = (self.perm_a, self.perm_b)
+        return [x.transpose(perm) if perm else x for x, perm in zip(ins, perms, strict=True)]
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        a, b = self._matrices(*(centred(x, t) for x, t in zip(args, ins, strict=True)))
+        sums: Array = np.matmul(a, b).astype(np.int64)
+        y = quant_of(outs[0])
+        low, high = fixed.int_range(outs[0].dtype)
+        return (fixed.requantize(sums, _ratio(ins, outs[0]), y, low, high).astype(outs[0].dtype.numpy),)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return _permuted(ins[0].type.shape, self.perm_a)[-1] <= _MOST_TERMS
 
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)
@@ -62,6 +78,7 @@ class MatMul(Op):
         inner = _permuted(ins[0].type.shape, self.perm_a)[-1]
         # Dense rows of b are added up whole; where its columns are dense, each result is a dot product.
         kernel = "matmul_nt" if b[-1] != 1 and columns > 1 and b[-2] == 1 and a[-1] == 1 else "matmul"
+        rule = _rule(ins, y) if y.type.quant is not None else None
         calls: list[Step] = []
         for sizes, (a_batch, b_batch, y_batch), (a0, b0, y0) in loops(
             batch, a[:-2], b[:-2], contiguous(y.type.shape)[:-2]
@@ -73,10 +90,12 @@ class MatMul(Op):
                 params |= {"a_inner": a[-1], "b_inner": b[-2]}
             calls.append(
                 Call(
-                    kernel=kernel,
-                    types={"T": wrapping(y.type.dtype)},
+                    kernel=f"{kernel}_s8" if rule else kernel,
+                    types={} if rule else {"T": wrapping(y.type.dtype)},
                     args=(*ins, y),
-                    params=params,
+                    params=params | rule.params if rule else params,
+                    label=f"{kernel}_s8{rule.suffix}" if rule else "",
+                    expr=rule.expr if rule else "",
                     macs=y.type.size * inner if not calls else 0,
                 )
             )
@@ -94,6 +113,19 @@ class MatMul(Op):
         shapes = [Type(DType.F32, x.value_shape) for x in ins]
         (y,) = self.infer(*shapes)
         return stored(MatMul(a, b), wants, [plain(y.shape)])
+
+
+def _ratio(ins: Sequence[Type], out: Type) -> Array:
+    return fixed.ratio(*(quant_of(t) for t in (*ins, out)))
+
+
+def _rule(ins: Sequence[Arg], y: Arg) -> SingleRule:
+    """How sums of products become integers of y, with all parameters beside the strides."""
+    rule = single_rule(_ratio([x.type for x in ins], y.type), quant_of(y.type))
+    low, high = fixed.int_range(y.type.dtype)
+    zeros = {f"{letter}_zero": quant_of(x.type).zero[0] for letter, x in zip("ab", ins, strict=True)}
+    bounds = {"zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
+    return replace(rule, params={**rule.params, **zeros, **bounds})
 
 
 def wrapping(dtype: DType) -> DType:

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit import fixed
+from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._integer import centred, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import contiguous, fold
 
+_MOST_TERMS = (2**31 - 1) // 255  # of a sum of differences from a zero point, in 32 bits
 LOOPS = 4  # of the kernels, over what stays and over what is reduced
 
 _NUMPY: dict[str, Callable[..., Any]] = {
@@ -70,9 +73,43 @@ class Reduce(Op):
                 y = y / count if dtype.is_float else y // count + ((y < 0) & (y % count != 0)).astype(y.dtype)
         return (np.asarray(y).astype(x.dtype),)
 
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if self.kind in ("max", "min"):
+            return self.eval(*args)
+        sums = centred(args[0], ins[0]).sum(axis=self.axes, keepdims=self.keepdims).astype(np.int64)
+        y = quant_of(outs[0])
+        low, high = fixed.int_range(outs[0].dtype)
+        return (
+            fixed.requantize(sums, self._ratio(ins[0], outs[0]), y, low, high).astype(outs[0].dtype.numpy),
+        )
+
+    def _ratio(self, x: Type, y: Type) -> Array:
+        """Of the scales; a mean is divided by its count."""
+        count = prod(x.shape[a] for a in self.axes) if self.kind == "mean" else 1
+        return (fixed.ratio(quant_of(x), Quant((1.0,), (0,)), quant_of(y)) / count).reshape(())
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        x = ins[0].type
+        return self.kind != "prod" and 0 < prod(x.shape[a] for a in self.axes) <= _MOST_TERMS
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
+        if x.type.quant is not None and self.kind not in ("max", "min") and y.type.size:
+            return [self._integer_total(x, y)]
         return reduction(x, y, self.kind, self.axes, self.narrow)
+
+    def _integer_total(self, x: Arg, y: Arg) -> Call:
+        """The kernel call of a sum or mean on quantized tensors."""
+        kept, reduced = _walk(x.type.shape, self.axes)
+        rule = single_rule(self._ratio(x.type, y.type), quant_of(y.type))
+        low, high = fixed.int_range(y.type.dtype)
+        params = {"x_zero": quant_of(x.type).zero[0], "zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
+        loops = {}
+        for letter, dims in (("n", kept), ("r", reduced)):
+            padded = [(1, 0)] * (LOOPS + 1 - len(dims)) + dims
+            loops[letter], loops[f"x_{letter}"] = [n for n, _ in padded], [step for _, step in padded]
+        label = f"total_s8{rule.suffix}"
+        return Call("total_s8", {}, (x, y), {**loops, **params, **rule.params}, label=label, expr=rule.expr)
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         (x,) = ins
@@ -127,6 +164,16 @@ def formula(kind: str, dtype: DType, narrow: bool = False) -> str:
     if compute.is_float:
         return f"a {sign} b"
     return f"({compute.c})((uint{compute.bits}_t)a {sign} (uint{compute.bits}_t)b)"
+
+
+def _walk(shape: Sequence[int], axes: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """(size, stride) of the dimensions that stay, and of those that are reduced; neighbours are one."""
+    strides = contiguous(shape)
+    # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
+    marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
+    sizes, (steps, kept) = fold(shape, strides, marks)
+    dims = list(zip(sizes, steps, kept, strict=True))
+    return [(n, s) for n, s, k in dims if k], [(n, s) for n, s, k in dims if not k]
 
 
 def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int], narrow: bool = False) -> list[Step]:

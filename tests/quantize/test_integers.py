@@ -20,9 +20,13 @@ from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.pad import Pad
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
 
@@ -109,6 +113,21 @@ def products(b: Bench) -> None:
     b.result(Mul(), b.input(*shape), b.input(*shape), quant=b.quant())
 
 
+def matrices(b: Bench) -> None:
+    """Products of two computed matrices, in any order of their dimensions."""
+    rows, inner, columns = b.size(5), b.size(40), b.size(20)
+    batch = b.size(3), b.size(2)
+    perms, shapes = [], []
+    for matrix in (
+        (*batch, rows, inner),
+        (*(n if b.random.random() < 0.7 else 1 for n in batch), inner, columns),
+    ):
+        perm = tuple(int(p) for p in b.random.permutation(4)) if b.random.random() < 0.6 else (0, 1, 3, 2)
+        perms.append(perm)
+        shapes.append([matrix[perm.index(i)] for i in range(4)])
+    b.result(MatMul(*perms), *(b.input(*shape) for shape in shapes), quant=b.quant())
+
+
 def means(b: Bench) -> None:
     kernel = b.size(7), b.size(7)
     x = b.input(b.size(2), kernel[0] + b.size(4) - 1, kernel[1] + b.size(4) - 1, b.size(9))
@@ -135,6 +154,41 @@ def limits(b: Bench) -> None:
     b.result(Clip(), b.input(b.size(), b.size(20)), *ends)
 
 
+def norms(b: Bench) -> None:
+    n = b.size(70) if b.random.random() < 0.9 else b.size(5000)
+    x = b.input(b.size(3), n)
+    if b.random.random() < 0.2:
+        b.inputs[x][0] = b.inputs[x][0, 0]  # nothing varies
+    scale, bias = (b.constant(b.random.normal(0, 2, n).astype(np.float32)) for _ in range(2))
+    epsilon = float(b.random.choice([0.0, 1e-12, 1e-5, 1.0]))
+    if b.random.random() < 0.5:
+        b.result(LayerNorm(epsilon), x, scale, bias, quant=b.quant())
+    else:
+        b.result(RmsNorm(epsilon), x, scale, quant=b.quant())
+
+
+def filters(b: Bench) -> None:
+    """Interpolation, whose weights add up to 1, and filters of any weights."""
+    axis = int(b.random.integers(3))
+    x = b.input(b.size(3), b.size(5), b.size(40))
+    n, taps = b.builder.type(x).shape[axis], b.size(4)
+    results = b.size(9)
+    index = b.constant(b.random.integers(0, n, (results, taps)).astype(np.int32))
+    weights = b.random.normal(0, b.random.choice([0.01, 1, 30]), (results, taps))
+    if b.random.random() < 0.5:
+        weights = np.abs(weights) / np.abs(weights).sum(axis=1, keepdims=True)
+    b.result(Resample(axis), x, index, b.constant(weights.astype(np.float32)), quant=b.quant())
+
+
+def reductions(b: Bench) -> None:
+    shape = [b.size(5) for _ in range(b.size(5))]
+    axes = tuple(i for i in range(len(shape)) if b.random.random() < 0.5)
+    kind = str(b.random.choice(["sum", "mean", "max", "min"]))
+    x = b.input(*shape)
+    quant = b.quant() if kind in ("sum", "mean") else b.builder.type(x).quant
+    b.result(Reduce(kind, axes, bool(b.random.integers(2))), x, quant=quant)
+
+
 def softmaxes(b: Bench) -> None:
     b.result(Softmax(), b.input(b.size(4), b.size(60)), quant=Quant((1 / 256,), (-128,)))
 
@@ -159,7 +213,8 @@ def movements(b: Bench) -> None:
 
 Family = Callable[[Bench], None]
 FAMILIES: tuple[Family, ...] = (
-    convolutions, dense_layers, sums, products, means, maxima, functions, limits, softmaxes, scales, movements
+    convolutions, dense_layers, matrices, sums, products, norms, filters, reductions, means, maxima,
+    functions, limits, softmaxes, scales, movements
 )  # fmt: skip
 
 

@@ -93,4 +93,20 @@ static inline int8_t ek_clamp_s8(int32_t y, int32_t lo, int32_t hi)
     return (int8_t)(y < lo ? lo : y > hi ? hi : y);
 }
 
+/* R with R / 2^shift = 1 / sqrt(v), 1 <= v < 2^62: from a table by the first eight bits of v, two steps of Newton's. */
+static inline int32_t ek_reciprocal_root(uint64_t v, const uint8_t *seed, int32_t *shift)
+{
+    int32_t half = -15; /* v / 2^(2 half) has 31 or 32 bits */
+    for (uint64_t rest = v >> 2; rest != 0; rest >>= 2)
+        half++;
+    const uint32_t m = (uint32_t)(half < 0 ? v << -2 * half : v >> 2 * half);
+    uint64_t root = (uint64_t)(256u + seed[(m >> 24) - 64u]) << 22;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t rest = (3u << 28) - ((m * (root * root >> 32)) >> 32);
+        root = root * (rest << 2) >> 32 << 1;
+    }
+    *shift = 46 + half;
+    return root > INT32_MAX ? INT32_MAX : (int32_t)root;
+}
+
 #endif

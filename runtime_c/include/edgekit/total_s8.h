@@ -1,0 +1,23 @@
+/* y[n] = clamp(zero + requantize(sum over r of (x[n][r] - x_zero)), lo, hi) over int8: a sum or a mean; requantize is
+ * EK_EXPR, and divides by the number of elements for a mean: see fixed.h. n and r stand for up to five dimensions. */
+#ifndef EDGEKIT_TOTAL_S8_H
+#define EDGEKIT_TOTAL_S8_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t n[5]; /* dimensions that stay, padded with 1 in front */
+    int32_t x_n[5]; /* their strides in x, in elements */
+    int32_t r[5]; /* dimensions that are reduced, padded with 1 in front */
+    int32_t x_r[5]; /* their strides in x, in elements */
+    int32_t x_zero;
+    int32_t multiplier;
+    int32_t exponent;
+    int32_t zero;
+    int32_t lo;
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif
