@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from edgekit.codegen.build import Report
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.verify import Verification
 from edgekit.converters import read
-from edgekit.difference import Difference
+from edgekit.difference import Difference, Order
 from edgekit.errors import EdgeKitError
 from edgekit.inspection import Inspection
 from edgekit.ir import Array, Graph
@@ -230,15 +231,26 @@ def verify(
     return library.verify(graph, wanted, optimize=optimize, samples=samples, tell=tell)
 
 
-def diff(a: Model, b: Model, inputs: Inputs | None = None) -> Difference:
-    """How far two models are apart in the simulator, on these inputs or on seeded random ones: the outputs,
-    and the layers that have the same name in both."""
+def diff(
+    a: Model,
+    b: Model,
+    inputs: Inputs | None = None,
+    *,
+    order: Order = "culprit",
+    most: int | None = None,
+    tell: Tell = _quiet,
+) -> Difference:
+    """How far two models are apart in the simulator, on these inputs (a folder of files, too) or on seeded
+    random ones: the outputs, and the layers that both have. `order`: first the layer that does most harm, or
+    as in the graph. `most` limits the samples."""
     first, second = convert(a), convert(b)
     if inputs is None:
-        samples = [simulate.random_inputs(first, seed) for seed in range(3)]
+        samples: Iterable[Mapping[str, Array]] = (simulate.random_inputs(first, seed) for seed in range(3))
+    elif isinstance(inputs, str) and inputs == RANDOM:
+        samples = _random(first)
     else:
-        samples = arrays.samples(first, _inputs(first, inputs))
-    return difference.diff(first, second, samples)
+        samples = _calibration(first, inputs)
+    return difference.diff(first, second, list(islice(samples, most)), order=order, tell=tell)
 
 
 def list_targets() -> tuple[Target, ...]:

@@ -18,6 +18,7 @@ from edgekit.errors import EdgeKitError, Exit
 
 # As the shell reports programs that a signal ended.
 _INTERRUPTED, _CLOSED_PIPE, _TERMINATED = (128 + number for number in (2, 13, 15))
+_REPORTED = 32  # calibration samples that the report of quantize is made on
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help: importing rich would double the time of every start
@@ -54,6 +55,13 @@ class Calibrate(StrEnum):
     ENTROPY = "entropy"
 
 
+class Order(StrEnum):
+    """Which layers come first."""
+
+    CULPRIT = "culprit"
+    GRAPH = "graph"
+
+
 class Io(StrEnum):
     """What goes in and comes out."""
 
@@ -81,6 +89,12 @@ def _output(metavar: str, help: str) -> Any:
 
 def _input(option: str, help: str) -> Any:
     return typer.Option(option, metavar="X.NPZ", help=help)
+
+
+def _page(option: str) -> Any:
+    return typer.Option(
+        option, metavar="PAGE.HTML", help="Write a report on each layer, to read in a browser."
+    )
 
 
 @app.callback(invoke_without_command=True)
@@ -163,14 +177,18 @@ def quantize(
     io: Annotated[
         Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
     ] = Io.FLOAT,
+    report: Annotated[str, _page("--report")] = "",
     shape: Shapes = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
     """Make int8 of a model, and tell what it costs in quality."""
-    from edgekit import api, report
+    from edgekit import api, html_report
+    from edgekit import report as words
 
     path = output or f"{name or Path(model).stem}_int8.ek"
+    if report:
+        html_report.check_destination(Path(report))
     with console.progress() as tell:
         tell("reading the model")
         graph = api.convert(model, shapes=settings.shapes(shape), name=name)
@@ -178,8 +196,11 @@ def quantize(
         made, found = api.quantize_model(
             graph, calib or None, calibrate=calibrate.value, io=io.value, tell=tell
         )
+        distance = api.diff(graph, made, calib or None, most=_REPORTED, tell=tell) if report else None
     api.save(made, path)
-    _emit("quantize", report.Quantized(path, found), report.quantization(path, found), json)
+    if distance:
+        html_report.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
+    _emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     for warning in found.warnings:
         console.say(f"warning: {warning}")
 
@@ -275,16 +296,27 @@ def verify(
 def diff(
     a: Model,
     b: Model,
-    data: Annotated[str, _input("--data", "Default: seeded random inputs.")] = "",
+    data: Annotated[str, _input("--data", "Or a folder of them. Default: seeded random inputs.")] = "",
+    order: Annotated[
+        Order, typer.Option("--order", help="The layer that does most harm first, or as in the graph.")
+    ] = Order.CULPRIT,
+    html: Annotated[str, _page("--html")] = "",
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
     """Compare two models: outputs, and layers of the same name."""
-    from edgekit import api, report
+    from edgekit import api, html_report, report
 
-    first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
-    found = api.diff(first, second, data or None)
+    if html:
+        html_report.check_destination(Path(html))
+    with console.progress() as tell:
+        first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
+        found = api.diff(first, second, data or None, order=order.value, tell=tell)
+    if html:
+        html_report.save(Path(html), found, [Path(a).name, Path(b).name])
     _emit("diff", found, report.difference(found), json)
+    for warning in found.warnings:
+        console.say(f"warning: {warning}")
 
 
 @app.command()

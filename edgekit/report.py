@@ -11,9 +11,9 @@ from typing import Any
 
 from edgekit.api import Checkup, Difference, Graph, Inspection, Quantization, Report, Target, Verification
 from edgekit.checkup import TargetStatus
-from edgekit.difference import Distance
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
+from edgekit.noise import Distance
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table
@@ -233,10 +233,27 @@ def _verified(found: Verification) -> str:
 
 
 def difference(found: Difference) -> list[str]:
-    kinds = {"layer": found.layers, "output": found.outputs}
-    rows = [(kind, *_distance(d)) for kind, distances in kinds.items() for d in distances]
-    head = ("", "value", "type", "largest error", "SQNR")
-    return [*table(rows, head, "<<<>>"), "", _samples(found.samples) + ", all outputs equal" * found.exact]
+    layers = [
+        (
+            _shortened(x.name),
+            x.op,
+            x.format,
+            _decibels(x.alone_db),
+            _decibels(x.sqnr_db),
+            "" if x.noise_share is None else f"{x.noise_share:.1%}",
+            "" if x.clipped is None else f"{x.clipped:.2%}",
+        )
+        for x in found.layers
+    ]
+    head = ("layer", "operator", "format", "alone", "accumulated", "noise", "clipped")
+    outputs = [_distance(d) for d in found.outputs]
+    return [
+        *(table(layers, head, "<<<>>>>") if layers else ["no layer of one is in the other"]),
+        "",
+        *table(outputs, ("output", "type", "largest error", "SQNR"), "<<>>"),
+        "",
+        _samples(found.samples) + ", all outputs equal" * found.exact,
+    ]
 
 
 def _distance(d: Distance) -> tuple[object, ...]:

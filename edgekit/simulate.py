@@ -8,7 +8,7 @@ import numpy as np
 
 from edgekit.builder import check_result
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph, Type
+from edgekit.ir import Array, Graph, Node, Type
 
 
 def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -57,14 +57,19 @@ def run_all(
         values[name] = check_input(name, graph.type(name), inputs)
     values |= {state.input: state.start for state in graph.states} if states is None else states
     for node in graph.nodes:
-        args = [values[name] for name in node.inputs]
-        ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
-        quantized = any(t.quant is not None for t in (*ins, *outs))
-        results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
-        for name, result in zip(node.outputs, results, strict=True):
+        for name, result in compute(graph, node, values).items():
             check_result(node.op, graph.type(name), result)
             values[name] = result
     return values
+
+
+def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
+    """What a node makes of these values."""
+    args = [values[name] for name in node.inputs]
+    ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
+    quantized = any(t.quant is not None for t in (*ins, *outs))
+    results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
+    return dict(zip(node.outputs, results, strict=True))
 
 
 def check_input(name: str, type: Type, inputs: Mapping[str, Array]) -> Array:

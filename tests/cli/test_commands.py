@@ -178,7 +178,7 @@ def test_diff_of_a_model_and_its_conversion_is_nothing(cli: CommandLine) -> None
     assert found["exact"]
     assert found["samples"] == 3
     assert [(d["name"], d["max_error"], d["sqnr_db"]) for d in found["outputs"]] == [("y", 0, None)]
-    assert len(found["layers"]) == 8
+    assert len(found["layers"]) == 9
     assert "all outputs equal" in cli.ok("diff", "digits.onnx", "digits.ek").out
 
 

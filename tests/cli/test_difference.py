@@ -53,7 +53,7 @@ def test_errors_add_up_over_samples() -> None:
 
 def test_layers_are_matched_by_name_and_outputs_by_position() -> None:
     found = diff(chain(2), chain(2, names=("in", "out"), middle="other"), X)
-    assert [d.name for d in found.layers] == ["relu"]
+    assert [d.name for d in found.layers] == ["relu", "y"]
     assert [(d.name, d.other, d.exact) for d in found.outputs] == [("y", "out", True)]
 
 

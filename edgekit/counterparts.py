@@ -1,0 +1,253 @@
+"""Which value of one graph stands for which of another, and what the numbers of one are in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Graph, Node, Type
+from edgekit.ops._linear import Linear
+from edgekit.ops.flip_sign import FlipSign
+from edgekit.ops.quantize import Dequantize, Quantize
+
+_FORMATS = ("int8", "int16", "bf16", "f16", "float")  # quantization may call results <name>_<format>
+_UNDONE = 0.25  # of the squared difference in weights: less is left where channels were equalized
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """A value of a, and what stands for it in b."""
+
+    name: str
+    other: str
+    type: Type  # in a
+    held: Type  # in b
+    factor: Array | None = None  # of each channel: b computes it so much larger, and its reader takes it back
+
+    @property
+    def is_exact(self) -> bool:
+        """Can b hold whatever a computes?"""
+        return self.factor is None and self.held == self.type
+
+    def to_b(self, array: Array) -> Array:
+        """A value of a in the format of b."""
+        return array if self.is_exact else _stored(self.scaled(array), self.held)
+
+    def to_a(self, array: Array) -> Array:
+        """A value of b in the format of a."""
+        return array if self.is_exact else _stored(self.from_b(array), self.type)
+
+    def scaled(self, array: Array) -> Array:
+        """The numbers that b should have for a value of a."""
+        numbers = real(array, self.type)
+        return numbers if self.factor is None else numbers * self.factor
+
+    def from_b(self, array: Array) -> Array:
+        """The numbers that a should have for a value of b."""
+        numbers = real(array, self.held)
+        if self.factor is not None:
+            numbers = numbers / self.factor
+        # As a holds them, so that moving them makes no difference.
+        return numbers.astype(np.float32).astype(np.float64) if self.type.dtype is DType.F32 else numbers
+
+
+def real(array: Array, type: Type) -> Array:
+    """The numbers that a tensor stands for."""
+    wide = array.astype(np.float64)
+    if type.quant is None:
+        return wide
+    scale, zero = np.array(type.quant.scale), np.array(type.quant.zero)
+    if type.quant.axis is not None:
+        shape = [1] * wide.ndim
+        shape[type.quant.axis] = -1
+        scale, zero = scale.reshape(shape), zero.reshape(shape)
+    result: Array = (wide - zero) * scale
+    return result
+
+
+def _stored(numbers: Array, type: Type) -> Array:
+    """Numbers in a format: integers as `Quantize` rounds them."""
+    if type.quant is None:
+        return numbers.astype(type.dtype.numpy)
+    source = Type(DType.F32, type.shape)
+    (result,) = Quantize(type.dtype).integer([numbers.astype(np.float32)], [source], [type])
+    return result
+
+
+def _comparable(a: Type, b: Type) -> bool:
+    """Do both stand for numbers of the same kind?"""
+    return a.shape == b.shape and (a.dtype is b.dtype or (_is_real(a) and _is_real(b)))
+
+
+def _is_real(type: Type) -> bool:
+    return type.dtype.is_float or type.quant is not None
+
+
+def ports(a: Graph, names: Sequence[str], b: Graph, others: Sequence[str], what: str) -> dict[str, str]:
+    """Which input or output of b each one of a is: by name, or else by position."""
+    if len(names) != len(others):
+        counts = f"{len(names)} and {len(others)}"
+        raise EdgeKitError("E0102", f"{a.name} and {b.name} differ in the number of {what}: {counts}")
+    pairs = {n: n for n in names} if set(names) == set(others) else dict(zip(names, others, strict=True))
+    for mine, other in pairs.items():
+        if a.type(mine).shape != b.type(other).shape:
+            both = f"{mine} is {a.type(mine)} in {a.name}, {other} is {b.type(other)} in {b.name}"
+            raise EdgeKitError("E0102", f"the {what} differ: {both}")
+    return pairs
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Two graphs, and the values that they have in common, in the order of a."""
+
+    a: Graph
+    b: Graph
+    inputs: Mapping[str, str]  # of a, and what they are called in b
+    outputs: Mapping[str, str]
+    values: Mapping[str, Counterpart]  # by the name in a: inputs and results
+
+    @staticmethod
+    def of(a: Graph, b: Graph) -> Matching:
+        inputs = ports(a, a.inputs, b, b.inputs, "inputs")
+        outputs = ports(a, a.outputs, b, b.outputs, "outputs")
+        for mine, other in inputs.items():
+            if not _comparable(a.type(mine), b.type(other)):
+                both = f"{a.type(mine)} in {a.name}, {b.type(other)} in {b.name}"
+                raise EdgeKitError("E0102", f"input {mine} is {both}")
+        values = {
+            mine: Counterpart(mine, other, a.type(mine), b.type(other))
+            for mine, called in inputs.items()
+            for other in [_quantized_input(b, called)]
+        }
+        taken = {c.other for c in values.values()}
+        for name in (name for node in a.nodes for name in node.outputs):
+            found = _result(b, outputs.get(name, name))
+            if found is not None and found not in taken and _comparable(a.type(name), b.type(found)):
+                values[name] = Counterpart(name, found, a.type(name), b.type(found))
+                taken.add(found)
+        return Matching(a, b, inputs, outputs, _equalized(a, b, values))
+
+    @cached_property
+    def _theirs(self) -> Mapping[str, Counterpart]:
+        return {c.other: c for c in self.values.values()}
+
+    def steps(self, counterpart: Counterpart) -> tuple[Steps, Steps]:
+        """How a and b compute a value from the nearest ones that both have."""
+        return (
+            _steps(self.a, counterpart.name, self.values),
+            _steps(self.b, counterpart.other, self._theirs),
+        )
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Nodes that lead from values that both graphs have to another one."""
+
+    result: str
+    nodes: tuple[Node, ...]
+    operands: tuple[Counterpart, ...]
+
+
+def _steps(graph: Graph, result: str, common: Mapping[str, Counterpart]) -> Steps:
+    needed, operands = {result}, dict[str, Counterpart]()
+    nodes = []
+    for node in reversed(graph.nodes):
+        if needed.isdisjoint(node.outputs):
+            continue
+        nodes.append(node)
+        for name in node.inputs:
+            if name in common and name != result:
+                operands[name] = common[name]
+            else:
+                needed.add(name)
+    return Steps(result, tuple(reversed(nodes)), tuple(operands.values()))
+
+
+def _quantized_input(b: Graph, name: str) -> str:
+    """An input that is read only to be quantized is what comes of that."""
+    users = b.users(name)
+    if len(users) == 1 and isinstance(users[0].op, Quantize | FlipSign) and name not in b.outputs:
+        return users[0].outputs[0]
+    return name
+
+
+def _result(b: Graph, name: str) -> str | None:
+    """The value that b computes under a name, in the format in which it is computed."""
+    called = (name, *(f"{name}_{suffix}" for suffix in _FORMATS))
+    found = next((n for n in called if b.producer(n) is not None), None)
+    while found is not None:
+        node = b.producer(found)
+        assert node is not None
+        if not isinstance(node.op, Dequantize | FlipSign) or b.producer(node.inputs[0]) is None:
+            return found
+        (found,) = node.inputs
+    return None
+
+
+def _equalized(a: Graph, b: Graph, values: Mapping[str, Counterpart]) -> Mapping[str, Counterpart]:
+    """The counterparts with their factors. Equalization makes channels between layers larger or smaller, and
+    the weights of the next layer make up for it: without the factors such a value would seem all wrong. They
+    are in the weights. A line of layers is taken as equalized if its last one, which nobody rescales, has the
+    weights of a only once the factors of its operand are taken off: what is merely damaged, the next layer
+    does not make up for."""
+    factors: dict[str, Array] = {}
+    for node in a.nodes:
+        if node.outputs[0] not in factors:
+            factors |= _line(a, b, values, node)
+    return {name: replace(c, factor=factors.get(name)) for name, c in values.items()}
+
+
+def _line(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> Mapping[str, Array]:
+    """The factors of the results of an equalized line of layers that starts with a node."""
+    found: dict[str, Array] = {}
+    factor: Array | None = None
+    while weights := _weights(a, b, values, node):
+        mine, theirs = weights
+        without = theirs if factor is None else theirs * _per_input(node, theirs, factor)
+        if not _feeds_a_layer(a, b, values, node):
+            left, right = (float(np.square(w - mine).sum()) for w in (without, theirs))
+            return found if left < _UNDONE * right else {}
+        rows, other = mine.reshape(len(mine), -1), without.reshape(len(mine), -1)
+        same, square = (rows * other).sum(axis=1), (rows * rows).sum(axis=1)
+        factor = np.divide(same, square, out=np.ones_like(same), where=(same > 0) & (square > 0))
+        found[node.outputs[0]] = factor
+        (node,) = a.users(node.outputs[0])
+    return {}
+
+
+def _weights(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> tuple[Array, Array] | None:
+    """The weights of a layer in a and in b."""
+    if not isinstance(node.op, Linear) or node.outputs[0] not in values:
+        return None
+    other = b.producer(values[node.outputs[0]].other)
+    if other is None or type(other.op) is not type(node.op):
+        return None
+    found = []
+    for graph, layer in ((a, node), (b, other)):
+        data = graph.data(layer.inputs[1])
+        if data is None:
+            return None
+        found.append(real(data, graph.type(layer.inputs[1])))
+    return (found[0], found[1]) if found[0].shape == found[1].shape else None
+
+
+def _feeds_a_layer(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> bool:
+    """Is the result read by one other layer only, so that channels may be rescaled in between?"""
+    name = node.outputs[0]
+    if not a.used_once(name):
+        return False
+    (reader,) = a.users(name)
+    return reader.inputs[0] == name and _weights(a, b, values, reader) is not None
+
+
+def _per_input(node: Node, weights: Array, factor: Array) -> Array:
+    """The factors of the channels of x, as weights [O, ..., I / groups] take them."""
+    assert isinstance(node.op, Linear)
+    outputs, depth = weights.shape[0], weights.shape[-1]
+    group = np.arange(outputs) // (outputs // node.op.groups)
+    channels: Array = factor[group[:, None] * depth + np.arange(depth)]
+    return channels.reshape(outputs, *[1] * (weights.ndim - 2), depth)
