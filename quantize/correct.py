@@ -31,7 +31,7 @@ def correct_biases(graph: Graph, quantized: Quantized, samples: Sequence[Sample]
             values[node.inputs[2]] = Value(made.type(node.inputs[2]), bias)
             found.known[node.inputs[2]] = bias
         found.step(node)
-    return Quantized(replace(made, values=values), quantized.names)
+    return replace(quantized, graph=replace(made, values=values))
 
 
 def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
@@ -63,7 +63,7 @@ def _corrected(graph: Graph, twin: Node, made: Graph, node: Node, truth: _Walk, 
         wanted += _means(open_op, exact, graph.data(twin.inputs[1]), bias)
         had += _means(open_op, seen, real_weights, bias)
     better = bias.astype(np.float64) + (wanted - had) / len(truth.values)
-    return integer_bias(better, x.quant, w.quant, weights)
+    return integer_bias(better, x, w.quant, weights)
 
 
 def _means(op: Linear, x: Array, w: Array | None, b: Array) -> Array:

@@ -1,10 +1,10 @@
-"""Float graph -> int8 graph, once the scales are known; biases make up for what rounding weights adds."""
+"""Float graph -> graph of integers, once scales and formats are known; biases make up for rounded weights."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reduce import Reduce
+from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
 from edgekit.quantize.scales import activation_quant, quantized_operands, reads_numbers, runs_in_int8
 from edgekit.quantize.weights import weight_quant
 
@@ -31,10 +32,12 @@ Weights = dict[str, tuple[Array, Quant]]  # integers and scales, by the name of 
 
 @dataclass(frozen=True)
 class Quantized:
-    """The int8 graph, and what its values are called there that the float graph has, by their names in it."""
+    """The graph of integers, and what its values are called there that the float graph has, by their names in
+    it; and the format that each of its layers computes in, by the name of its result."""
 
     graph: Graph
     names: Mapping[str, str]
+    formats: Mapping[str, str]
 
 
 def quantize(
@@ -43,15 +46,22 @@ def quantize(
     means: Mapping[str, Array],
     *,
     weights: Weights | None = None,
+    formats: Formats | None = None,
 ) -> Quantized:
-    """The int8 graph. Nodes without an integer form, or with operands without a scale, stay float, between
-    conversions; inputs and outputs stay what they are. `means` of the channels of each tensor correct biases.
-    `weights` keeps quantized weights for the next call."""
-    return _Rewriter(graph, quants, means, {} if weights is None else weights).run()
+    """The graph of integers. Nodes without an integer form, or with operands without a scale, stay float,
+    between conversions; inputs and outputs stay what they are. `means` of the channels of each tensor correct
+    biases. `weights` keeps quantized weights for the next call."""
+    kept = {} if weights is None else weights
+    return _Rewriter(graph, quants, means, kept, formats or Formats()).run()
 
 
-def is_quantized(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
-    """Will this node run in int8?"""
+def is_quantized(
+    graph: Graph, node: Node, quants: Mapping[str, Quant], formats: Formats | None = None
+) -> bool:
+    """Will this node run in integers?"""
+    formats = formats or Formats()
+    if node.outputs[0] in formats.real or (node.outputs[0] in formats.wide and not takes_wide(node)):
+        return False
     needed = (*quantized_operands(graph, node), *node.outputs)
     if not all(name in quants for name in needed) or not runs_in_int8(graph, node):
         return False
@@ -99,7 +109,7 @@ def _range_quant(data: Array) -> Quant:
 
 
 class _Rewriter:
-    """Builds the int8 graph node by node; each value exists as it was, as int8, or as both."""
+    """Builds the new graph node by node; each value exists as it was, as integers, or as both."""
 
     def __init__(
         self,
@@ -107,14 +117,17 @@ class _Rewriter:
         quants: Mapping[str, Quant],
         means: Mapping[str, Array],
         weights: Weights,
+        formats: Formats,
     ) -> None:
         self.graph = graph
         self.quants = quants
         self.means = means
         self.weights = weights
+        self.formats = formats
         self.builder = Builder()
         self.plain: dict[str, str] = {}
-        self.integers: dict[str, str] = {}
+        self.integers: dict[tuple[str, DType], str] = {}
+        self.runs_in: dict[str, str] = {}
 
     def run(self) -> Quantized:
         graph = self.graph
@@ -124,18 +137,30 @@ class _Rewriter:
             inputs.append(self.plain[name])
         for node in graph.nodes:
             self.builder.origin = node.origin
-            if is_quantized(graph, node, self.quants):
+            if is_quantized(graph, node, self.quants, self.formats):
                 self._integer(node)
             else:
-                operands = [self._plain(name) for name in node.inputs]
-                made_all = self.builder.add(node.op, *operands, names=node.outputs)
-                self.plain |= dict(zip(node.outputs, made_all, strict=True))
+                self._real(node)
         outputs = [self._plain(name) for name in graph.outputs]
         made_graph = self.builder.graph(graph.name, inputs, outputs, graph.source)
-        names = {
-            name: made for name, made in (self.plain | self.integers).items() if made in made_graph.values
+        integers = {
+            name: made for (name, dtype), made in self.integers.items() if dtype is self.formats.stored(name)
         }
-        return Quantized(made_graph, names)
+        names = {name: made for name, made in (self.plain | integers).items() if made in made_graph.values}
+        return Quantized(made_graph, names, self.runs_in)
+
+    def _real(self, node: Node) -> None:
+        """A layer that stays float, maybe with weights of 16 bits."""
+        operands = [self._plain(name) for name in node.inputs]
+        dtype = self.formats.weights.get(node.outputs[0])
+        weights = self.graph.data(node.inputs[1]) if len(node.inputs) > 1 else None
+        if dtype is not None and dtype.is_float and weights is not None:
+            operands[1] = self._constant(node.inputs[1], as_narrow(weights, dtype), None)
+        else:
+            dtype = self.graph.type(node.outputs[0]).dtype
+        made = self.builder.add(node.op, *operands, names=node.outputs)
+        self.plain |= dict(zip(node.outputs, made, strict=True))
+        self.runs_in[node.outputs[0]] = NAMES.get(dtype, dtype.value)
 
     def _plain(self, name: str) -> str:
         """The value as it was."""
@@ -145,28 +170,37 @@ class _Rewriter:
                 self.plain[name] = self.builder.const(data, hint=name)
             else:
                 hint = name if name in self.graph.outputs else f"{name}_float"
-                (self.plain[name],) = self.builder.add(Dequantize(), self.integers[name], names=(hint,))
+                (self.plain[name],) = self.builder.add(Dequantize(), self._int(name), names=(hint,))
         return self.plain[name]
 
-    def _int(self, name: str) -> str:
-        """The value as int8; constants are quantized by their own range."""
-        if name not in self.integers:
-            data = self.graph.data(name)
-            if data is not None:
-                self.integers[name] = self._fixed(name, _range_quant(data))
+    def _int(self, name: str, dtype: DType | None = None) -> str:
+        """The value as integers, those that it is stored in if nothing else is said; constants are quantized
+        by their own range."""
+        dtype = dtype or self.formats.stored(name)
+        if (name, dtype) not in self.integers:
+            other = self.integers.get((name, self.formats.stored(name)))
+            hint, quant = f"{name}_{NAMES[dtype]}", self._quant(name, dtype)
+            if self.graph.data(name) is not None:
+                made = self._fixed(name, quant, dtype)
+            elif other is not None:
+                (made,) = self.builder.add(Requantize(dtype), other, names=(hint,), quant=quant)
             else:
-                made = self.builder.add(
-                    Quantize(), self.plain[name], names=(f"{name}_int8",), quant=self.quants[name]
-                )
-                (self.integers[name],) = made
-        return self.integers[name]
+                (made,) = self.builder.add(Quantize(dtype), self.plain[name], names=(hint,), quant=quant)
+            self.integers[name, dtype] = made
+        return self.integers[name, dtype]
 
-    def _fixed(self, name: str, quant: Quant) -> str:
-        """A constant as int8 of this scale."""
+    def _quant(self, name: str, dtype: DType) -> Quant:
+        data = self.graph.data(name)
+        narrow = self.quants[name] if data is None else _range_quant(data)
+        return wide_quant(narrow) if dtype is DType.S16 else narrow
+
+    def _fixed(self, name: str, quant: Quant, dtype: DType = DType.S8) -> str:
+        """A constant as integers of this scale."""
         data = self.graph.data(name)
         assert data is not None, name
         integers = np.rint(data / np.float32(quant.scale[0])) + quant.zero[0]
-        return self._constant(name, np.asarray(integers.clip(-128, 127), np.int8), quant)
+        held = np.asarray(integers.clip(*fixed.int_range(dtype)), dtype.numpy)
+        return self._constant(name, held, quant)
 
     def _constant(self, hint: str, data: Array, quant: Quant | None) -> str:
         name = self.builder.fresh(hint)
@@ -176,28 +210,33 @@ class _Rewriter:
 
     def _integer(self, node: Node) -> None:
         (out,) = node.outputs
-        quant = self.quants[out]
-        hint = f"{out}_int8" if out in self.graph.outputs else out
-        if isinstance(node.op, Linear):
+        dtype = self.formats.stored(out)
+        quant = self._quant(out, dtype)
+        hint = f"{out}_{NAMES[dtype]}" if out in self.graph.outputs else out
+        op = node.op
+        if isinstance(op, Linear):
             operands = self._contraction(node)
+            if self.builder.type(operands[0]).dtype is not dtype:
+                op = replace(op, dtype=dtype)  # type: ignore[type-var]  # all operators are dataclasses
         elif reads_numbers(node.op):
-            operands = [self._int(node.inputs[0]), *(self._plain(name) for name in node.inputs[1:])]
+            operands = [self._int(node.inputs[0], DType.S8), *(self._plain(name) for name in node.inputs[1:])]
         elif node.op.moves:
-            operands = [self._moved(name, quant) for name in node.inputs]
+            operands = [self._moved(name, quant, dtype) for name in node.inputs]
         else:
-            operands = [self._int(name) for name in node.inputs]
-        (self.integers[out],) = self.builder.add(node.op, *operands, names=(hint,), quant=quant)
+            operands = [self._int(name, dtype) for name in node.inputs]
+        (self.integers[out, dtype],) = self.builder.add(op, *operands, names=(hint,), quant=quant)
+        self.runs_in[out] = NAMES[dtype]
 
-    def _moved(self, name: str, quant: Quant) -> str:
+    def _moved(self, name: str, quant: Quant, dtype: DType) -> str:
         """An operand of what moves elements: constants take the scale of the result, indices stay."""
         if not self.graph.type(name).dtype.is_float:
             return self._plain(name)
         if self.graph.data(name) is not None:
-            return self._fixed(name, quant)
-        made = self._int(name)
+            return self._fixed(name, quant, dtype)
+        made = self._int(name, dtype)
         if self.builder.type(made).quant == quant:
             return made
-        return self.builder.add(Requantize(), made, names=(f"{name}_rescaled",), quant=quant)[0]
+        return self.builder.add(Requantize(dtype), made, names=(f"{name}_rescaled",), quant=quant)[0]
 
     def _contraction(self, node: Node) -> list[str]:
         """x, weights and bias of a layer. What rounding the weights adds to the mean of each output is taken
@@ -209,20 +248,26 @@ class _Rewriter:
         if w not in self.weights:
             self.weights[w] = weight_quant(weights)
         integers, quant = self.weights[w]
-        least = np.abs(bias).astype(np.float64) / (self.quants[x].scale[0] * _MOST_BIAS)
+        image = self._int(x) if takes_wide(node) else self._int(x, DType.S8)
+        from_type = self.builder.type(image)
+        assert from_type.quant is not None
+        least = np.abs(bias).astype(np.float64) / (from_type.quant.scale[0] * _MOST_BIAS)
         if (least > quant.scale).any():  # the bias outweighs all else, and must fit into 32 bits
             integers, quant = weight_quant(weights, least)
         scale = np.asarray(quant.scale, np.float32).astype(np.float64)
         error = integers * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
         corrected = bias.astype(np.float64) - _mean_response(node, error, self.means[x])
-        wide = integer_bias(corrected, self.quants[x], quant, integers)
-        return [self._int(x), self._constant(w, integers, quant), self._constant(b, wide, None)]
+        wide = integer_bias(corrected, from_type, quant, integers)
+        return [image, self._constant(w, integers, quant), self._constant(b, wide, None)]
 
 
-def integer_bias(bias: Array, x: Quant, w: Quant, weights: Array) -> Array:
-    """A bias in units of s_x s_w, kept within what 32 bits hold beside the largest sums."""
-    scale = np.float64(np.float32(x.scale[0])) * np.asarray(w.scale, np.float32).astype(np.float64)
-    limit = 2**31 - 1 - 256 * np.abs(weights.astype(np.int64)).reshape(len(bias), -1).sum(axis=1)
+def integer_bias(bias: Array, x: Type, w: Quant, weights: Array) -> Array:
+    """A bias in units of s_x s_w, kept within what 32 bits hold beside the largest sums. Those of int16 may
+    have 64."""
+    assert x.quant is not None
+    scale = np.float64(np.float32(x.quant.scale[0])) * np.asarray(w.scale, np.float32).astype(np.float64)
+    sums = np.abs(weights.astype(np.int64)).reshape(len(bias), -1).sum(axis=1) << x.dtype.bits
+    limit = np.maximum(2**31 - 1 - sums, 2**30 if x.dtype is DType.S16 else 0)
     wide: Array = np.rint(bias / scale).clip(-limit, limit)
     return wide.astype(np.int32)
 

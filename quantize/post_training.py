@@ -10,7 +10,6 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.quantize.correct import correct_biases
 from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.int8 import is_quantized
 from edgekit.quantize.io import Io, bring_integers_out, raw_bytes
 from edgekit.quantize.measure import Measure, Sample, Trial
 from edgekit.quantize.observe import RANGES, Observer, Statistics
@@ -36,7 +35,7 @@ class Layer:
     name: str
     origin: str
     op: str
-    runs_in: str  # int8, or float32 where there is no integer form
+    runs_in: str  # int8 or int16, bf16 or f16 weights, or float32
     scale: float | None
     zero: int | None
     range: str  # how it was chosen; empty without a choice
@@ -183,7 +182,7 @@ def _report(
 ) -> Quantization:
     layers = tuple(_layers(graph, methods, measure, best))
     warnings = []
-    floats = [layer for layer in layers if layer.runs_in != "int8"]
+    floats = [layer for layer in layers if not layer.runs_in.startswith("int")]
     if floats:
         names = ", ".join(sorted({layer.op for layer in floats}))
         warnings.append(
@@ -216,20 +215,16 @@ def _report(
 def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Trial) -> Iterable[Layer]:
     made = best.quantized
     settled, arriving = given(graph), raw_bytes(graph)
-    quants = {
-        name: quant
-        for name, other in made.names.items()
-        if (quant := made.graph.type(other).quant) is not None and graph.data(name) is None
-    }
     for node in graph.nodes:
         name = node.outputs[0]
-        in_int8 = is_quantized(graph, node, quants) or name in arriving
-        quant = quants.get(name) if in_int8 else None
+        runs_in = "int8" if name in arriving else made.formats[name]
+        quant = made.graph.type(made.names[name]).quant if name in made.names else None
+        quant = quant if runs_in.startswith("int") else None
         yield Layer(
             name=name,
             origin=node.origin,
             op=type(node.op).__name__,
-            runs_in="int8" if in_int8 else graph.type(name).dtype.value.replace("f32", "float32"),
+            runs_in=runs_in,
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,
             range=methods.get(name, "") if quant and name not in settled else "",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from edgekit.ir import Array, Graph
+from edgekit.quantize.formats import Formats
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.observe import RANGES, Range, Statistics, minmax
@@ -14,6 +15,7 @@ from edgekit.quantize.scales import given, scales, tied
 _GAIN_DB = 0.02  # less is chance
 # Besides the methods that have names, trials clip all that was seen to a share of it.
 _SHARES = (0.95, 0.9, 0.8, 0.65)
+_INT8 = Formats()
 Pick = Callable[[Statistics], Range]
 Tell = Callable[[str], None]
 
@@ -45,9 +47,11 @@ class Tensors:
         }
         return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {})
 
-    def quantized(self, methods: Mapping[str, str]) -> Quantized:
+    def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
+        # What has 16 bits needs no clipping.
+        methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
         quants = scales(self.graph, {name: self.ranges[m][name] for name, m in methods.items()})
-        return quantize(self.graph, quants, self.means, weights=self.weights)
+        return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,65 @@
+"""In which format each layer computes and each tensor is stored, where it is not int8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgekit.ir import Array, DType, Graph, Node, Quant
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.quantize.scales import keeps_scale
+
+NAMES = {
+    DType.S4: "int4",
+    DType.S8: "int8",
+    DType.S16: "int16",
+    DType.F16: "f16",
+    DType.BF16: "bf16",
+    DType.F32: "float32",
+}
+
+
+@dataclass(frozen=True)
+class Formats:
+    """All names are those of tensors in the float graph; layers are known by their (first) result."""
+
+    wide: frozenset[str] = frozenset()  # tensors in int16: tied ones are wide together
+    real: frozenset[str] = frozenset()  # layers that stay floats
+    weights: Mapping[str, DType] = field(default_factory=dict)  # of layers: 16-bit floats beside floats
+
+    def stored(self, name: str) -> DType:
+        """The integers that a quantized tensor is stored in."""
+        return DType.S16 if name in self.wide else DType.S8
+
+
+def takes_wide(node: Node) -> bool:
+    """Is there a kernel of this node for int16?"""
+    moves = keeps_scale(node.op) and len(node.inputs) == 1
+    return isinstance(node.op, Conv2d | Dense) or moves
+
+
+def wide_quant(narrow: Quant) -> Quant:
+    """Symmetric int16 with the range of an int8 scale."""
+    scale, zero = narrow.scale[0], narrow.zero[0]
+    reach = max(127 - zero, 128 + zero) * scale
+    return Quant((float(np.float32(reach / 32767)),), (0,))
+
+
+def layers(graph: Graph) -> list[Node]:
+    """Convolutions and dense layers with constant weights, in order."""
+    found = []
+    for node in graph.nodes:
+        is_layer = isinstance(node.op, Conv2d | Dense)
+        if is_layer and graph.data(node.inputs[1]) is not None and graph.type(node.outputs[0]).quant is None:
+            found.append(node)
+    return found
+
+
+def as_narrow(weights: Array, dtype: DType) -> Array:
+    """Weights as 16-bit floats, to the nearest, ties to even."""
+    made = np.asarray(weights).astype(dtype.numpy)
+    made.flags.writeable = False
+    return made
