@@ -17,7 +17,8 @@ from edgekit.codegen import build as library
 from edgekit.codegen.build import Report
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.verify import Verification
-from edgekit.converters import read
+from edgekit.converters import normalize, read
+from edgekit.converters.normalize import Numbers
 from edgekit.difference import Difference, Order
 from edgekit.errors import EdgeKitError
 from edgekit.inspection import Inspection
@@ -26,6 +27,7 @@ from edgekit.passes.simplify import simplify
 from edgekit.quantize import post_training
 from edgekit.quantize.io import KINDS, Io
 from edgekit.quantize.post_training import Quantization
+from edgekit.quantize.prepare import prepare
 from edgekit.target import Target
 
 __all__ = [
@@ -62,7 +64,15 @@ def _quiet(step: str) -> None:
     """Progress that nobody wants to see."""
 
 
-def convert(model: Model, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Model,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str = "",
+    mean: Mapping[str, Numbers] | Numbers | None = None,
+    std: Mapping[str, Numbers] | Numbers | None = None,
+    raw: Mapping[str, str] | str | None = None,
+) -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
     becomes the prefix of everything in the generated C."""
     if name and not (name.isascii() and name.isidentifier()):
@@ -81,9 +91,15 @@ def convert(model: Model, *, shapes: Mapping[str, Sequence[int]] | None = None, 
         )
     return graph.with_name(name) if name else graph
 
+    graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))
 
 def load(path: str | PathLike[str]) -> Graph:
     """Read an .ek file."""
+def left_over(graph: Graph) -> list[str]:
+    """Why the normalization of inputs, or some of it, takes operators of its own, in a sentence each."""
+    return [note for name in graph.inputs if (note := normalize.left_over(graph, name))]
+
+
     return file.load(Path(path))
 
 
@@ -175,7 +191,9 @@ def quantize_model(
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
-    return made, found
+    bytes_in = [name for name in graph.inputs if graph.type(name).dtype.is_integer]
+    notes = [normalize.left_over(prepare(graph), name) for name in bytes_in]
+    return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
 def _random(graph: Graph) -> Iterator[Mapping[str, Array]]:

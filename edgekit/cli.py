@@ -76,6 +76,15 @@ Model = Annotated[
 Shapes = Annotated[
     list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
 ]
+Mean = Annotated[
+    list[str] | None,
+    typer.Option("--mean", metavar="M,M,M", help="Take raw data: the model subtracts this itself."),
+]
+Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="And divides by this.")]
+Raw = Annotated[
+    list[str] | None,
+    typer.Option("--raw", metavar="TYPE", help="Type of raw data; with --mean or --std uint8 by itself."),
+]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
 TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
 Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
@@ -151,6 +160,9 @@ def convert(
     model: Model,
     output: Annotated[str, _output("NET.EK", "Default: the model's name.")] = "",
     shape: Shapes = None,
+    mean: Mean = None,
+    std: Std = None,
+    raw: Raw = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -158,10 +170,13 @@ def convert(
     from edgekit import api, report
 
     path = output or f"{name or Path(model).stem}.ek"
-    graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+    raw_inputs = settings.raw_inputs(mean, std, raw)
+    graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     _emit("convert", found, report.conversion(found), json)
+    for note in api.left_over(graph) if mean or std else ():
+        console.say(f"note: {note}")
 
 
 @app.command()
@@ -179,6 +194,9 @@ def quantize(
     ] = Io.FLOAT,
     report: Annotated[str, _page("--report")] = "",
     shape: Shapes = None,
+    mean: Mean = None,
+    std: Std = None,
+    raw: Raw = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -191,7 +209,8 @@ def quantize(
         html_report.check_destination(Path(report))
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        raw_inputs = settings.raw_inputs(mean, std, raw)
+        graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
         api.check_graph_path(path)
         made, found = api.quantize_model(
             graph, calib or None, calibrate=calibrate.value, io=io.value, tell=tell

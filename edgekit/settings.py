@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from edgekit.errors import EdgeKitError
 
 FILE = "edgekit.toml"
+
+
+class RawInputs(TypedDict):
+    """What is known of raw data, by the input; of the only input by ""."""
+
+    mean: dict[str, tuple[float, ...]]
+    std: dict[str, tuple[float, ...]]
+    raw: dict[str, str]
 
 
 def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, dict[str, Any]]:
@@ -45,6 +53,36 @@ def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, di
 
 
 _NAMES = {bool: "bool: true or false", str: "string", int: "number", list: "list of strings"}
+
+
+def raw_inputs(mean: Sequence[str] | None, std: Sequence[str] | None, raw: Sequence[str] | None) -> RawInputs:
+    """--mean, --std and --raw as `edgekit.convert` takes them."""
+    return {"mean": _numbers(mean, "--mean"), "std": _numbers(std, "--std"), "raw": _by_input(raw, "--raw")}
+
+
+def _by_input(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """x=0.5 as {"x": "0.5"}; what stands alone is for the only input, under the name ""."""
+    result: dict[str, str] = {}
+    for text in texts or ():
+        name, _, wanted = text.rpartition("=")
+        if not wanted:
+            raise EdgeKitError("E0103", f"{option} {text} says nothing", hint=f"{option} x=..., for input x")
+        if result.setdefault(name, wanted) != wanted:
+            raise EdgeKitError("E0103", f"{option} is there twice" + (f" for {name}" if name else ""))
+    return result
+
+
+def _numbers(texts: Sequence[str] | None, option: str) -> dict[str, tuple[float, ...]]:
+    """x=123.7,116.3,103.5 as {"x": (123.7, 116.3, 103.5)}."""
+    result = {}
+    for name, text in _by_input(texts, option).items():
+        try:
+            result[name] = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            raise EdgeKitError(
+                "E0103", f"{option} {text} is no list of numbers", hint=f"{option} 123.7,116.3,103.5"
+            ) from None
+    return result
 
 
 def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:

@@ -64,7 +64,7 @@ class _Doors:
         elif self.io == "float" or own.dtype is not DType.F32:
             return
         node = next((node for node in graph.users(source) if isinstance(node.op, Quantize)), None)
-        if node is None or any(n in graph.outputs for n in (name, source, node.outputs[0])):
+        if node is None or any(n in graph.exits for n in (name, source, node.outputs[0])):
             return
         made = node.outputs[0]
         type = graph.type(made)
@@ -95,7 +95,7 @@ class _Doors:
             return
         (made,) = node.inputs
         type = graph.type(made)
-        if made in (*graph.inputs, *graph.outputs) or graph.producer(made) is None or made in self.gone:
+        if made in (*graph.inputs, *graph.exits) or graph.producer(made) is None or made in self.gone:
             return
         if made in self.names:  # another output already
             return

@@ -8,11 +8,12 @@ from edgekit.ir import Graph, Node
 from edgekit.ops.reshape import Reshape
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.means import pooled_mean
+from edgekit.quantize.borders import cast_first, mean_around, moved_first
 
 
 def prepare(graph: Graph) -> Graph:
     """The same graph where there is nothing to do."""
-    return rewrite(graph, pool_means)
+    return rewrite(graph, pool_means, cast_first, moved_first, mean_around)
 
 
 def pool_means(edit: Edit, node: Node) -> Sequence[str] | None:

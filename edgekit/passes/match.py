@@ -49,6 +49,16 @@ def per_channel(data: Array, shape: tuple[int, ...]) -> Array | None:
     return np.broadcast_to(data.reshape(-1), shape[-1:])
 
 
+def squeezed(constant: Array) -> Array:
+    """A constant without the dimensions along which nothing changes."""
+    for axis in range(constant.ndim):
+        first = constant.take([0], axis) if constant.shape[axis] else constant
+        constant = first if (constant == first).all() else constant
+    while constant.ndim and constant.shape[0] == 1:
+        constant = constant[0]
+    return constant
+
+
 def with_fields(op: Op, **fields: Any) -> Op:
     """The operator with other attributes."""
     return replace(op, **fields)  # type: ignore[type-var]  # every operator is a dataclass
