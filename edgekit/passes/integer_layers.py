@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
-from edgekit.ops import Op
-from edgekit.ops._integer import quant_of
+from edgekit.ir import Array, DType, Graph, Node, Quant, Type
+from edgekit.ops._integer import quant_of, sum_bits
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
-from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
-from edgekit.ops.cast import BitCast
+from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reshape import Reshape
@@ -28,15 +25,16 @@ from edgekit.ops.softmax import Softmax
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.clamps import limits_of_clip
 from edgekit.passes.grid import on_grid, rows_on_grid
-from edgekit.passes.match import constant_operand, number, with_fields
+from edgekit.passes.integer_labels import Form, keeps_scale, label_of_plain, labelled_constant
+from edgekit.passes.match import with_fields
 from edgekit.passes.means import pooled_mean
-
-Form: TypeAlias = tuple[DType, Quant]
 
 # Beyond these, multipliers have no bits left for what is multiplied, or shifts end.
 _MOST_FACTOR = 2.0**20  # the scale of products over that of the result
 _MOST_CANCELLED = 2.0**13  # the scale of an operand over that of a sum
 _MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
+# Of sums, by the format of what is multiplied: those of 16 bits are added up in 64.
+_MOST_BITS = {DType.S8: 31, DType.S16: 46}
 _SOFTMAX = Quant((1 / 256,), (-128,))
 _NEAR = 2.0**-12  # what rounding to float32 did to a number of steps
 
@@ -52,15 +50,6 @@ def quantize_of_layer(edit: Edit, node: Node) -> Sequence[str] | None:
     if not isinstance(node.op, Quantize) or out.quant is None or out.quant.rounding != "E":
         return None
     found = _Integers(edit).of(node.inputs[0], (out.dtype, out.quant), alone=True)
-    return None if found is None else (found,)
-
-
-def label_of_plain(edit: Edit, node: Node) -> Sequence[str] | None:
-    """Integers that lost their label, were moved and get it again: they had it all the time."""
-    out = edit.type(node.outputs[0])
-    if not isinstance(node.op, BitCast) or out.quant is None:
-        return None
-    found = _labelled(edit, node.inputs[0], (out.dtype, out.quant), flipped=False)
     return None if found is None else (found,)
 
 
@@ -82,11 +71,6 @@ def clip_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     edit.origin = layer.origin
     return edit.add(with_fields(layer.op, lo=lo, hi=hi), *layer.inputs, quant=out.quant)
-
-
-def keeps_scale(op: Op) -> bool:
-    """Are the results elements of the operands?"""
-    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
 
 
 @dataclass(frozen=True)
@@ -156,16 +140,20 @@ class _Integers:
         nearest = np.rint(scaled).clip(low, high)
         if exact and (np.isfinite(scaled) & (np.abs(scaled - nearest) > _NEAR)).any():
             return None
-        return _constant(self.edit, name, nearest.astype(dtype.numpy), quant)
+        return labelled_constant(self.edit, name, nearest.astype(dtype.numpy), quant)
 
     def computed(self, node: Node, form: Form) -> str | None:
         """A layer whose operands are integers."""
         edit = self.edit
         dtype, quant = form
-        if dtype is not DType.S8 or any(edit.type(name).dtype is not DType.F32 for name in node.inputs):
+        if any(edit.type(name).dtype is not DType.F32 for name in node.inputs):
             return None
         pooled = pooled_mean(node.op, edit.type(node.inputs[0]))
         if pooled is None and not node.op.has_integers([edit.values[name] for name in node.inputs]):
+            return None
+        if isinstance(node.op, Linear):
+            return self.layer(node, form)
+        if dtype is not DType.S8:
             return None
         if isinstance(node.op, Map) and not node.op.tabled:
             return self.binary(node, quant)
@@ -176,8 +164,6 @@ class _Integers:
         if pooled is not None:
             return self.mean(pooled.op, edit.one(Reshape(pooled.image), x), quant, edit.type(node.outputs[0]))
         match node.op:
-            case Linear():
-                return self.layer(node, x, quant)
             case Pool2d():
                 return self.mean(node.op, x, quant, edit.type(node.outputs[0]))
             case Softmax():
@@ -220,7 +206,7 @@ class _Integers:
         if found is None:
             return None
         integers, scale, zero = found
-        return _constant(self.edit, name, integers, Quant((scale,), (zero,)))
+        return labelled_constant(self.edit, name, integers, Quant((scale,), (zero,)))
 
     def mean(self, op: Pool2d, x: str, quant: Quant, out: Type) -> str | None:
         """A pooling to a mean, in the shape of the result."""
@@ -230,9 +216,13 @@ class _Integers:
         (y,) = edit.add(op, x, quant=quant)
         return y if edit.type(y).shape == out.shape else edit.one(Reshape(out.shape), y)
 
-    def layer(self, node: Node, x: str, quant: Quant) -> str | None:
+    def layer(self, node: Node, form: Form) -> str | None:
         """A layer with weights on a grid of 8 bits, and a bias in units of its products."""
         edit = self.edit
+        dtype, quant = form
+        x = self.of(node.inputs[0], None, alone=True)
+        if x is None or not {dtype, edit.type(x).dtype} <= {DType.S8, DType.S16}:
+            return None
         weights, bias = (edit.data(name) for name in node.inputs[1:])
         assert weights is not None, "has_integers lets no other layers pass"
         assert bias is not None, "has_integers lets no other layers pass"
@@ -248,70 +238,16 @@ class _Integers:
         scales = np.where(scales > 0, scales, np.maximum(finest, least)).astype(np.float32).astype(np.float64)
         if (scales < least * (1 - _NEAR)).any() or (scales * unit / quant.scale[0] >= _MOST_FACTOR).any():
             return None
-        wide = np.rint(bias / (scales * unit)).astype(np.int64)
-        sums = integers.astype(np.int64).reshape(len(integers), -1)
-        folded = np.abs(wide - x_quant.zero[0] * sums.sum(axis=1)) + 128 * np.abs(sums).sum(axis=1)
-        if (folded >= 2**31).any():
+        wide = np.rint(bias / (scales * unit)).astype(np.int32)
+        if sum_bits(edit.type(x), integers, wide) > _MOST_BITS[edit.type(x).dtype]:
             return None
         w_quant = Quant(tuple(scales.tolist()), (0,) * len(scales), 0)
-        w = _constant(edit, node.inputs[1], integers, w_quant)
-        b = _constant(edit, node.inputs[2], wide.astype(np.int32), None)
-        return edit.add(node.op, x, w, b, quant=quant)[0]
-
-
-def _labelled(edit: Edit, name: str, form: Form, *, flipped: bool) -> str | None:
-    """What had this form before it became the plain integers `name`, or, `flipped`, these with the other sign
-    bit, as it turns bytes without sign into those with one."""
-    dtype, quant = form
-    data = edit.data(name)
-    if data is not None:
-        bits = data ^ data.dtype.type(_sign_bit(data)) if flipped else data
-        return _constant(edit, name, bits.view(dtype.numpy), quant)
-    node = edit.producer(name)
-    if node is None:
-        return None
-    if isinstance(node.op, BitCast):
-        before = edit.type(node.inputs[0])
-        if flipped or before.quant is None or before.dtype is not dtype:
-            return None
-        if before.quant == quant:
-            return node.inputs[0]
-        return edit.add(BitCast(dtype), node.inputs[0], quant=quant)[0]  # in another scale: it is said anew
-    if (inner := _flip(edit, node)) is not None:
-        return _labelled(edit, inner, form, flipped=not flipped)
-    plain = edit.type(name).dtype
-    in_order = plain.is_signed != flipped
-    if not keeps_scale(node.op) or (isinstance(node.op, Clip | Pool2d) and not in_order):
-        return None
-    found = [
-        _labelled(edit, n, form, flipped=flipped) if edit.type(n).dtype is plain else n for n in node.inputs
-    ]
-    operands = [x for x in found if x is not None]
-    return edit.add(node.op, *operands, quant=quant)[0] if len(operands) == len(found) else None
-
-
-def _flip(edit: Edit, node: Node) -> str | None:
-    """x, where the node adds half of the range to integers x without sign, which wrap."""
-    dtype = edit.type(node.outputs[0]).dtype
-    found = constant_operand(edit, node)
-    if not isinstance(node.op, Add) or found is None or not dtype.is_integer or dtype.is_signed:
-        return None
-    if edit.type(found[0]) != edit.type(node.outputs[0]):
-        return None
-    return found[0] if number(edit, found[1]) == 1 << (dtype.bits - 1) else None
-
-
-def _sign_bit(data: Array) -> int:
-    return 1 << (8 * data.itemsize - 1) if data.dtype.kind == "u" else -(1 << (8 * data.itemsize - 1))
+        w = labelled_constant(edit, node.inputs[1], integers, w_quant)
+        b = labelled_constant(edit, node.inputs[2], wide, None)
+        edit.origin = node.origin
+        op = with_fields(node.op, dtype=None if dtype is edit.type(x).dtype else dtype)
+        return edit.add(op, x, w, b, quant=quant)[0]
 
 
 def _form(type: Type) -> Form | None:
     return None if type.quant is None else (type.dtype, type.quant)
-
-
-def _constant(edit: Edit, hint: str, data: Array, quant: Quant | None) -> str:
-    name = edit.fresh(hint)
-    data = np.ascontiguousarray(data).reshape(data.shape)
-    data.flags.writeable = False
-    edit.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
-    return name

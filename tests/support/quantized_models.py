@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, load
+from onnx import ModelProto, NodeProto, load
 from support.onnx_models import model, node, tensor
 from support.tools import require_module
 
@@ -133,6 +133,45 @@ def perceptron(rng: np.random.Generator) -> ModelProto:
 NETWORKS: tuple[Network, ...] = (convolutions, residual, perceptron)
 
 
+def _layer(
+    *nodes: NodeProto, shape: Sequence[int] = SHAPE, **weights: Sequence[int]
+) -> Callable[[np.random.Generator], ModelProto]:
+    """A network that is one layer from x to y, with random constants of these shapes."""
+
+    def network(rng: np.random.Generator) -> ModelProto:
+        constants: dict[str, Any] = {name: _weights(rng, *size) for name, size in weights.items()}
+        if any("ends" in n.input for n in nodes):
+            constants["ends"] = np.asarray([0, 0, 1, 2, 0, 0, 2, 1], np.int64)
+        return model(nodes, constants, inputs=[tensor("x", shape)])
+
+    return network
+
+
+# onnxruntime quantizes what moves, and means, behind a layer only.
+_BEFORE = node("Sigmoid", "x", "s")
+# Layers one by one. Where two tensors are combined, both come from x.
+LAYERS: dict[str, Network] = {
+    "convolution": _layer(node("Conv", "x w b", "y", pads=[1, 1, 1, 1]), w=(5, 3, 3, 3), b=(5,)),
+    "convolution_of_a_line": _layer(node("Conv", "x w b", "y"), shape=(2, 4, 9), w=(5, 4, 3), b=(5,)),
+    "depthwise": _layer(node("Conv", "x w", "y", group=3, strides=[2, 2]), w=(3, 1, 3, 3)),
+    "grouped": _layer(node("Conv", "x w b", "y", group=2), shape=(1, 4, 6, 6), w=(6, 2, 3, 3), b=(6,)),
+    "matrix": _layer(node("MatMul", "x w", "y"), shape=(4, 9), w=(9, 6)),
+    "gemm": _layer(node("Gemm", "x w b", "y", transB=1), shape=(4, 9), w=(6, 9), b=(6,)),
+    "sum": _layer(node("MaxPool", "x", "m", kernel_shape=[1, 1]), node("Add", "x m", "y")),
+    "product": _layer(_BEFORE, node("Mul", "x s", "y")),
+    "sum_with_a_constant": _layer(node("Add", "x c", "y"), c=(3, 1, 1)),
+    "concatenation": _layer(_BEFORE, node("Concat", "x s", "y", axis=1)),
+    "maximum": _layer(_BEFORE, node("MaxPool", "s", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1])),
+    "mean": _layer(_BEFORE, node("AveragePool", "s", "y", kernel_shape=[3, 3], strides=[3, 3])),
+    "mean_of_all": _layer(_BEFORE, node("GlobalAveragePool", "s", "y")),
+    "sigmoid": _layer(node("Sigmoid", "x", "y")),
+    "leaky": _layer(node("LeakyRelu", "x", "y", alpha=0.2)),
+    "softmax": _layer(node("Softmax", "x", "y", axis=-1), shape=(3, 7)),
+    "padding": _layer(node("Pad", "x ends", "p"), node("Conv", "p w", "y"), w=(5, 3, 3, 3)),
+    "moves": _layer(_BEFORE, node("Transpose", "s", "t", perm=[0, 2, 3, 1]), node("Flatten", "t", "y")),
+}
+
+
 def samples(net: ModelProto, count: int, seed: int = 1) -> list[dict[str, Array]]:
     """Seeded inputs of a float network."""
     rng = np.random.default_rng(seed)
@@ -141,8 +180,8 @@ def samples(net: ModelProto, count: int, seed: int = 1) -> list[dict[str, Array]
     return [{x.name: rng.standard_normal(shape).astype(np.float32)} for _ in range(count)]
 
 
-def quantized(net: ModelProto, scheme: Scheme, **options: Any) -> ModelProto:
-    """By onnxruntime, calibrated with a few random samples."""
+def quantized(net: ModelProto, scheme: Scheme, activations: Any = None, **options: Any) -> ModelProto:
+    """By onnxruntime, calibrated with a few random samples. `activations` is another type for them."""
     require_module("onnxruntime")
     from onnxruntime import quantization as q
 
@@ -161,7 +200,7 @@ def quantized(net: ModelProto, scheme: Scheme, **options: Any) -> ModelProto:
             Reader(),
             quant_format=q.QuantFormat.QOperator if scheme.operators else q.QuantFormat.QDQ,
             per_channel=scheme.per_channel,
-            activation_type=q.QuantType.QUInt8 if scheme.unsigned else q.QuantType.QInt8,
+            activation_type=activations or (q.QuantType.QUInt8 if scheme.unsigned else q.QuantType.QInt8),
             weight_type=q.QuantType.QUInt8 if scheme.unsigned_weights else q.QuantType.QInt8,
             extra_options={"ActivationSymmetric": scheme.symmetric, **options},
         )

@@ -1,0 +1,211 @@
+"""Models that come quantized become layers on integers: onnxruntime's numbers, and the same ones in C."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto
+from support import quantized_models as nets
+from support.onnx_models import model, node, tensor
+from support.quantized_models import LAYERS, NETWORKS, SCHEMES, Network, Scheme, quantized, reference, samples
+from support.tools import require, require_module, require_shared
+
+from edgekit import simulate, target
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.converters import from_onnx
+from edgekit.ir import Array, DType, Graph
+from edgekit.onnx_backend import compile_programs
+from edgekit.ops.quantize import Dequantize, Quantize
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+# An instance of a layer's kernel with integers: the formats follow its name.
+_INTEGER_LAYER = re.compile(r"(conv2d|depthwise2d|dense)_s(8|16)")
+
+
+def imported(net: ModelProto) -> Graph:
+    graph = simplify(from_onnx.convert(net))
+    verify(graph)
+    return graph
+
+
+def program(graph: Graph) -> Program:
+    return compile_graph(graph, target.load("host"))
+
+
+def float_macs(made: Program) -> int:
+    """Multiplications in kernels that are not for integers."""
+    return sum(line.macs for line in made.lines if not _INTEGER_LAYER.match(line.kernel.name))
+
+
+def float_nodes(graph: Graph) -> list[str]:
+    """Operators that compute on reals, other than those that convert and move them."""
+    return [
+        type(n.op).__name__
+        for n in graph.nodes
+        if graph.type(n.outputs[0]).dtype.is_float and not isinstance(n.op, Dequantize) and not n.op.moves
+    ]
+
+
+def unit(net: ModelProto) -> float:
+    """The scale of the last quantized tensor of a file."""
+    constants = {t.name: onnx.numpy_helper.to_array(t) for t in net.graph.initializer}
+    (last,) = [n for n in net.graph.node if n.output[0] == net.graph.output[0].name]
+    assert last.op_type == "DequantizeLinear", last.op_type
+    return float(constants[last.input[1]])
+
+
+def distance(net: ModelProto, graph: Graph, inputs: Sequence[dict[str, Array]]) -> float:
+    """How far the simulator is from onnxruntime."""
+    pairs = zip(inputs, reference(net, inputs), strict=True)
+    return max(float(np.abs(simulate.run(graph, x)[graph.outputs[0]] - y[0]).max()) for x, y in pairs)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.__name__)
+def test_networks_compute_on_bytes_alone(network: Network, scheme: Scheme) -> None:
+    net = quantized(network(np.random.default_rng(3)), scheme)
+    graph = imported(net)
+    assert float_macs(program(graph)) == 0
+    assert float_nodes(graph) == []
+    quantizers = [n for n in graph.nodes if isinstance(n.op, Quantize)]
+    assert len(quantizers) == 1, "only the input is quantized"
+    assert all(graph.type(name).dtype is not DType.U8 for name in graph.values)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("layer", sorted(LAYERS))
+def test_each_layer_is_within_one_unit_of_onnxruntime(layer: str, scheme: Scheme) -> None:
+    net = LAYERS[layer](np.random.default_rng(5))
+    came = quantized(net, scheme)
+    graph = imported(came)
+    assert float_nodes(graph) == []
+    inputs = samples(net, 4, seed=11)
+    assert distance(came, graph, inputs) <= unit(came) * (1 + 1e-4)
+
+
+@pytest.mark.slow
+def test_c_computes_the_same_bits() -> None:
+    require("cc")
+    schemes = [s for s in SCHEMES if s.per_channel]
+    cases = [(network(np.random.default_rng(7)), s) for network in NETWORKS for s in schemes]
+    programs = []
+    for i, (net, scheme) in enumerate(cases):
+        programs.append(program(imported(quantized(net, scheme)).with_name(f"net{i}")))
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+        driver, errors = compile_programs(programs, Path(folder), "speed", ("-O1", "-w"))
+        assert not errors
+        for made, (net, _) in zip(programs, cases, strict=True):
+            for x in samples(net, 3, seed=13):
+                found, expected = driver.run(made, x), simulate.run(made.graph, x)
+                for name in made.graph.outputs:
+                    np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_layers_of_sixteen_bits_take_weights_of_eight() -> None:
+    q = require_module("onnxruntime.quantization")
+    for type in (q.QuantType.QInt16, q.QuantType.QUInt16):
+        net = nets.convolutions(np.random.default_rng(3))
+        came = quantized(net, SCHEMES[0], activations=type)
+        graph = imported(came)
+        assert float_macs(program(graph)) == 0
+        assert float_nodes(graph) == []
+        assert distance(came, graph, samples(net, 4, seed=11)) <= 2 * unit(came)
+
+
+def test_weights_without_sign_that_do_not_fit_stay_real() -> None:
+    scheme = Scheme(False, True, False, False, unsigned_weights=True)
+    net = LAYERS["convolution"](np.random.default_rng(5))
+    came = quantized(net, scheme)
+    graph = imported(came)
+    assert float_nodes(graph) == ["Conv2d"]
+    assert distance(came, graph, samples(net, 4, seed=11)) <= unit(came) * (1 + 1e-4)
+
+
+def test_weights_without_sign_around_the_middle_are_bytes_with_one() -> None:
+    scheme = Scheme(False, True, False, False, unsigned_weights=True)
+    net = LAYERS["convolution"](np.random.default_rng(5))
+    came = quantized(net, scheme, WeightSymmetric=True)
+    graph = imported(came)
+    assert float_nodes(graph) == []
+    assert distance(came, graph, samples(net, 4, seed=11)) <= unit(came) * (1 + 1e-4)
+
+
+def bytes_in_and_out(zero: int) -> ModelProto:
+    """A convolution and a maximum over unsigned bytes, without conversions at the ends."""
+    nodes = [
+        node("DequantizeLinear", "x s z", "xr"),
+        node("DequantizeLinear", "w s wz", "wr"),
+        node("Conv", "xr wr", "c"),
+        node("QuantizeLinear", "c s2 z2", "q"),
+        node("MaxPool", "q", "p", kernel_shape=[2, 2]),
+        node("Transpose", "p", "y", perm=[0, 2, 3, 1]),
+    ]
+    rng = np.random.default_rng(0)
+    constants = {
+        "s": np.float32(0.05),
+        "z": np.uint8(zero),
+        "w": rng.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8),
+        "wz": np.int8(0),
+        "s2": np.float32(0.2),
+        "z2": np.uint8(128),
+    }
+    net = model(nodes, constants, inputs=[tensor("x", [1, 3, 6, 6], TensorProto.UINT8)], opset=13)
+    net.graph.output[0].type.tensor_type.elem_type = TensorProto.UINT8
+    return net
+
+
+@pytest.mark.parametrize("zero", (0, 100, 128, 255))
+def test_unsigned_bytes_are_flipped_once_at_each_end(zero: int) -> None:
+    net = bytes_in_and_out(zero)
+    graph = imported(net)
+    added = [n for n in graph.nodes if type(n.op).__name__ == "Add"]
+    assert len(added) == 2, "one for each end"
+    assert "x" in added[0].inputs
+    assert float_nodes(graph) == []
+    rng = np.random.default_rng(1)
+    inputs = [{"x": rng.integers(0, 256, (1, 3, 6, 6)).astype(np.uint8)} for _ in range(3)]
+    for x, (y,) in zip(inputs, reference(net, inputs), strict=True):
+        assert np.abs(simulate.run(graph, x)["y"].astype(int) - y.astype(int)).max() <= 1
+
+
+def test_integers_in_the_hands_of_a_model_are_plain() -> None:
+    """A model may compute with the integers themselves: they stand for nothing then."""
+    nodes = [
+        node("QuantizeLinear", "x s z", "q"),
+        node("Cast", "q", "i", to=TensorProto.INT32),
+        node("Mul", "i i", "y"),
+    ]
+    net = model(nodes, {"s": np.float32(0.1), "z": np.uint8(7)})
+    graph = imported(net)
+    x = {"x": np.linspace(-2, 30, 6, dtype=np.float32).reshape(2, 3)}
+    expected = (np.rint(x["x"] / np.float32(0.1)) + 7).clip(0, 255).astype(np.int32) ** 2
+    np.testing.assert_array_equal(simulate.run(graph, x)["y"], expected)
+
+
+def test_pytorchs_export_is_bit_for_bit_its_own() -> None:
+    folder = require_shared("frontends/samples/torch")
+    graph = imported(onnx.load(folder / "net_pt2e_int8.onnx"))
+    assert float_macs(program(graph)) == 0
+    assert float_nodes(graph) == []
+    data = np.load(folder / "net_pt2e_int8_io.npz")
+    np.testing.assert_array_equal(simulate.run(graph, {"x": data["x"]})[graph.outputs[0]], data["y"])
+
+
+def test_a_tflite_model_by_way_of_onnx_has_no_floats() -> None:
+    path = require_shared("frontends/samples/tf/net_from_tflite_int8.onnx")
+    graph = imported(onnx.load(path))
+    assert float_macs(program(graph)) == 0
+    assert not any(graph.type(name).dtype.is_float for name in graph.values)
+    rng = np.random.default_rng(2)
+    (name,) = graph.inputs
+    inputs = [{name: rng.integers(-128, 128, graph.type(name).shape).astype(np.int8)} for _ in range(20)]
+    for x, (y,) in zip(inputs, reference(onnx.load(path), inputs), strict=True):
+        found = simulate.run(graph, x)[graph.outputs[0]]
+        assert np.abs(found.astype(int) - y.astype(int)).max() <= 2  # two layers
