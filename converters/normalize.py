@@ -6,7 +6,7 @@ the mean stays an operator of its own, and only the division goes into the weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,9 +53,10 @@ def wanted(
     """By input: each argument is by name, or for the only input, which "" stands for, too."""
     found: dict[str, Normalization] = {}
     for field, given in (("mean", mean), ("std", std), ("raw", raw)):
-        for name, value in _by_name(given):
+        by_name = _by_name(given)
+        for name, value in by_name.items():
             known = _known(graph, name)
-            if name != known and known in given:
+            if name != known and known in by_name:
                 raise EdgeKitError("E0103", f"{field} of input {known} is there twice")
             if not isinstance(value, str):
                 value = tuple(map(float, value if isinstance(value, Sequence) else [value]))
@@ -63,10 +64,10 @@ def wanted(
     return found
 
 
-def _by_name(given: Any) -> Iterable[tuple[str, Any]]:
+def _by_name(given: Any) -> Mapping[str, Any]:
     if given is None:
-        return ()
-    return given.items() if isinstance(given, Mapping) else [("", given)]
+        return {}
+    return given if isinstance(given, Mapping) else {"": given}
 
 
 def _known(graph: Graph, name: str) -> str:

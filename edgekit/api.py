@@ -74,7 +74,9 @@ def convert(
     raw: Mapping[str, str] | str | None = None,
 ) -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
-    becomes the prefix of everything in the generated C."""
+    becomes the prefix of everything in the generated C. With `mean` and `std`, a number or one for each
+    channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw` is the type
+    of raw data, uint8 by default. All three are for the only input, or by name."""
     if name and not (name.isascii() and name.isidentifier()):
         raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
     if isinstance(model, Graph):
@@ -89,17 +91,17 @@ def convert(
             f"{graph.name} is converted already, its shapes are fixed",
             hint="convert the model file again",
         )
+    graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))
     return graph.with_name(name) if name else graph
 
-    graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))
 
-def load(path: str | PathLike[str]) -> Graph:
-    """Read an .ek file."""
 def left_over(graph: Graph) -> list[str]:
     """Why the normalization of inputs, or some of it, takes operators of its own, in a sentence each."""
     return [note for name in graph.inputs if (note := normalize.left_over(graph, name))]
 
 
+def load(path: str | PathLike[str]) -> Graph:
+    """Read an .ek file."""
     return file.load(Path(path))
 
 
