@@ -14,6 +14,7 @@ from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.matmul import MatMul
@@ -276,9 +277,11 @@ def _mean_response(node: Node, weights: Array, means: Array) -> Array:
     """The mean of each output of a layer with these weights, from the means of its input channels."""
     if isinstance(node.op, Dense):
         return np.matmul(weights, means)  # type: ignore[no-any-return]  # array times array
-    assert isinstance(node.op, Conv2d)
+    assert isinstance(node.op, Conv2d | ConvTranspose2d)
+    # A result of a transposed convolution adds up one of so many taps.
+    shares = 1 if isinstance(node.op, Conv2d) else math.prod(node.op.strides)
     outputs, _, _, depth = weights.shape
     groups = node.op.groups
     group = np.arange(outputs) // (outputs // groups)
     channels = group[:, None] * depth + np.arange(depth)
-    return (weights.sum(axis=(1, 2)) * means[channels]).sum(axis=1)  # type: ignore[no-any-return]  # array
+    return (weights.sum(axis=(1, 2)) * means[channels]).sum(axis=1) / shares  # type: ignore[no-any-return]  # array

@@ -56,6 +56,10 @@ def is_fused(x: Tensor, w: Tensor) -> bool:
     return x.dtype is DType.S8 and w.dtype is DType.S8 and w.data is not None and symmetric
 
 
+def _has_kernel(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None) -> bool:
+    return is_fused(x, w) and (b is None or b.data is not None) and layer.outs[0].dtype is DType.S8
+
+
 def _ratio(layer: Layer, x: Tensor, w: Tensor) -> Array:
     if w.type.quant is None:
         raise EdgeKitError("E0401", f"the weights {w.type} of a quantized layer have no scale")
@@ -86,7 +90,7 @@ def _layer(
         return x.apply(replace(op, lo=low, hi=high), w, b)
     _channels_first(layer, w)
     ratio = _ratio(layer, x, w)
-    if is_fused(x, w) and (b is None or b.data is not None) and layer.outs[0].dtype is DType.S8:
+    if _has_kernel(layer, x, w, b):
         bounded = replace(op, lo=low, hi=high)
         return layer.apply(bounded, x, w, bias_or_zeros(x, b, w.shape[0]))
     wide = _sum_type(x, b)
@@ -147,6 +151,9 @@ def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | N
         w = dequantized(w)
         return x.apply(replace(op, lo=low, hi=high), w, bias_or_zeros(x, b, w.shape[0]))
     _channels_first(layer, w)
+    if _has_kernel(layer, x, w, b):
+        low, high = layer.clamp(activation)
+        return layer.apply(replace(op, lo=low, hi=high), x, w, bias_or_zeros(x, b, w.shape[0]))
     wide = _sum_type(x, b)
     bias = x.new(np.zeros(w.shape[0], wide.numpy)) if b is None else cast(b, wide)
     sums = centred(x, wide).apply(op, centred(w, wide), bias)

@@ -8,8 +8,11 @@ from math import inf
 
 import numpy as np
 
-from edgekit.ir import Array, Type, Value
+from edgekit import fixed
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
+from edgekit.ops._integer import centred, quant_of, requantization, sum_bits
 from edgekit.ops._linear import Linear
 from edgekit.ops.conv2d import limits, wide_type
 from edgekit.ops.matmul import wrapping
@@ -32,9 +35,6 @@ class ConvTranspose2d(Linear):
 
     linear_axis = 0
 
-    def has_integers(self, ins: Sequence[Value]) -> bool:
-        return False
-
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
         require(
@@ -42,14 +42,18 @@ class ConvTranspose2d(Linear):
             f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}",
         )
         outputs = w.shape[0]
-        require(x.dtype == w.dtype == b.dtype, f"operands differ in type: {x}, {w}, {b}")
+        quantized = x.quant is not None and w.quant is not None
+        require(
+            self.result_dtype(x, w) is x.dtype and (quantized or x.dtype == w.dtype == b.dtype),
+            f"operands differ in type: {x}, {w}, {b}",
+        )
         require(
             self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
             f"input {x} and weights {w} do not match with {self.groups} groups",
         )
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
         require(min(self.size) >= 0, f"a result of {self.size[0]} x {self.size[1]} cells is absurd")
-        require(x.dtype.is_float or (self.lo, self.hi) == (-inf, inf), "limits are for floats")
+        require(x.dtype.is_float or quantized or (self.lo, self.hi) == (-inf, inf), "limits are for floats")
         return (replace(x, shape=(x.shape[0], *self.size, outputs)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -80,6 +84,12 @@ class ConvTranspose2d(Linear):
         y = y if wide is np.int64 else np.clip(y, self.lo, self.hi)
         return (y.astype(x.dtype),)
 
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        x, w, b = args
+        unbounded = replace(self, lo=-inf, hi=inf)
+        (sums,) = unbounded.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
+        return (self.finished(sums, ins, outs[0], sum_bits(_around_zero(ins[0]), w, b)),)
+
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
         return x.size * w.size // max(x.shape[3], 1)
@@ -101,6 +111,8 @@ class ConvTranspose2d(Linear):
         params |= {"stride_h": self.strides[0], "stride_w": self.strides[1]}
         params |= {"pad_top": self.pads[0], "pad_left": self.pads[1]}
         params |= {"dilation_h": self.dilations[0], "dilation_w": self.dilations[1], "groups": self.groups}
+        if x.type.quant is not None:
+            return [self._integer_call(ins, outs[0], params)]
         params |= limits(x.type.dtype, self.lo, self.hi)
         return [
             Call(
@@ -112,9 +124,35 @@ class ConvTranspose2d(Linear):
             )
         ]
 
+    def _integer_call(self, ins: Sequence[Arg], y: Arg, params: dict[str, Param]) -> Call:
+        """The kernel call on quantized tensors. Which weights a result adds up depends on its place, so that
+        the zero point of x cannot be part of the bias."""
+        x, w, b = ins
+        weights, bias = w.value.data, b.value.data
+        narrow = x.type.dtype is DType.S8
+        if weights is not None and bias is not None and narrow and fixed.sum_bits(bias, weights, 255) > 31:
+            hint = "are its weights or its bias damaged?"
+            raise EdgeKitError("E0208", "sums of this layer may leave 32 bits", w.name, hint)
+        around_zero = Arg(x.name, Value(_around_zero(x.type)))
+        rule = requantization([around_zero, w, b], y, self.lo, self.hi)
+        return Call(
+            kernel="conv_transpose2d_int",
+            types=rule.types,
+            args=(x, w, *rule.args, y),
+            params=params | rule.params | {"in_zero": quant_of(x.type).zero[0]},
+            name=f"conv_transpose2d_{rule.name}",
+            expr=rule.expr,
+            macs=self.macs(x.type, w.type, b.type),
+        )
+
     @property
     def skips_taps(self) -> bool:
         return True  # results between the windows get less
 
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
         return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self
+
+
+def _around_zero(x: Type) -> Type:
+    """The type of quantized x once its zero point is taken off."""
+    return replace(x, quant=replace(quant_of(x), zero=(0,)))

@@ -1,0 +1,37 @@
+/* y[n][u][v][o] = clamp(zero + requantize(b[o] + sum of (x[n][h][w][c] - in_zero) w[o][i][j][c]), lo, hi) over integers,
+ * the sum over all c and all h, w, i, j with u = h stride_h + i dilation_h - pad_top and
+ * v = w stride_w + j dilation_w - pad_left. Formats, m, e and groups are as in conv2d_int.h; in_zero is not in b, since
+ * which weights a result adds up depends on its place. */
+#ifndef EDGEKIT_CONV_TRANSPOSE2D_INT_H
+#define EDGEKIT_CONV_TRANSPOSE2D_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t groups;
+    int32_t in_zero; /* zero point of x */
+    int32_t zero; /* zero point of y */
+    int32_t lo; /* bounds of y */
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    const struct EK_STRUCT *p);
+
+#endif
