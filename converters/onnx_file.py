@@ -13,6 +13,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, SparseTensorProto, TensorProto, ValueInfoProto, numpy_helper
 
+from edgekit import fixed
 from edgekit.builder import absurd
 from edgekit.converters.onnx_check import messages
 from edgekit.errors import EdgeKitError
@@ -20,6 +21,13 @@ from edgekit.ir import Array, DType, Source, Type
 
 _MAX_FILE = 1 << 31  # as much as protobuf can hold
 _MAX_READS = 4  # of one file of external data
+# Integers that a field of larger ones may hold, one each.
+_WRITTEN_WIDE = {
+    TensorProto.INT8: DType.S8,
+    TensorProto.UINT8: DType.U8,
+    TensorProto.INT16: DType.S16,
+    TensorProto.UINT16: DType.U16,
+}
 
 
 def load(path: Path) -> tuple[ModelProto, Source]:
@@ -118,6 +126,7 @@ def tensor(proto: TensorProto) -> Array:
     if proto.data_location == TensorProto.EXTERNAL:  # to_array would look for them in the current folder
         raise EdgeKitError("E0404", "external data need a model file beside them", where, "convert the file")
     _check_dims(proto.dims, where)
+    _check_range(proto, where)
     try:
         array = numpy_helper.to_array(proto).reshape(tuple(proto.dims))
     except Exception as error:  # onnx raises whatever it stumbles over
@@ -132,6 +141,16 @@ def tensor(proto: TensorProto) -> Array:
             "E0204", f"tensors of {_type_name(proto.data_type)} are not supported", where
         ) from None
     return array
+
+
+def _check_range(proto: TensorProto, where: str) -> None:
+    """Small integers may be written as large ones, of which a reader would drop what is too much."""
+    if proto.data_type not in _WRITTEN_WIDE or not proto.int32_data:
+        return
+    least, most = fixed.int_range(_WRITTEN_WIDE[proto.data_type])
+    for value in (min(proto.int32_data), max(proto.int32_data)):
+        if not least <= value <= most:
+            raise EdgeKitError("E0401", f"{value} is outside of {least} to {most}", where)
 
 
 def sparse(proto: SparseTensorProto) -> Array:

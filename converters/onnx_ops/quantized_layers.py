@@ -41,7 +41,9 @@ def QLinearConv(
 ) -> Tensor:
     check_kernel(w, kernel_shape)
     slide = sliding(x, w, auto_pad, dilations, pads, strides)
-    check(w_scale, None)
+    check(w_scale, w_zero if w_zero.type.size > 1 else None)
+    if b is not None and b.shape != w.shape[:1]:
+        raise EdgeKitError("E0401", f"the bias {b.type} does not fit the weights {w.type}")
     x_quant, y_quant = quant_of(x_scale, x_zero, x.dtype), quant_of(y_scale, y_zero, y_zero.dtype)
     weights = _weights(w, w_scale, w_zero, 0)
     if x_quant and y_quant and weights and x.data is None and (b is None or b.data is not None):

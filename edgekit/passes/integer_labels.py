@@ -1,7 +1,7 @@
 """Integers that lost what they stand for, were moved, and are told again: nothing is computed for that.
 
-ONNX passes integers from operator to operator without a scale, and often without a sign. Behind this, they are
-labelled from the layer that makes them to the layer that takes them.
+ONNX passes integers from operator to operator without a scale, and often without a sign. Behind this, they
+are labelled from the layer that makes them to the layer that takes them.
 """
 
 from __future__ import annotations

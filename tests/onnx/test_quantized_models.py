@@ -161,7 +161,7 @@ def bytes_in_and_out(zero: int) -> ModelProto:
     return net
 
 
-@pytest.mark.parametrize("zero", (0, 100, 128, 255))
+@pytest.mark.parametrize("zero", [0, 100, 128, 255])
 def test_unsigned_bytes_are_flipped_once_at_each_end(zero: int) -> None:
     net = bytes_in_and_out(zero)
     graph = imported(net)
