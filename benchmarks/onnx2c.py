@@ -71,7 +71,7 @@ int main(void)
 def compare(model: onnx.ModelProto, onnx2c: Path, folder: Path) -> tuple[Program, list[tuple[float, float]]]:
     """Microseconds of both, round by round."""
     onnx.save(model, folder / "model.onnx")
-    command = [onnx2c, "model.onnx"]
+    command = [str(onnx2c), "model.onnx"]
     theirs = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     (folder / "theirs.c").write_text(theirs)
     program = compile_graph(simplify(convert(folder / "model.onnx", name="ours")), target.load("host"))

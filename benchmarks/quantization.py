@@ -1,13 +1,21 @@
-"""int8 quality: EdgeKit against onnxruntime's static quantization, on the same models and calibration data.
+"""int8 quality: EdgeKit against the quantizers of onnxruntime and LiteRT, on the same models and data.
 
-Needs onnxruntime, and the float MLPerf Tiny networks as TFLite files (--models). The data of those networks
-are made up: coarse patches for images, slow curves for sound. The examples bring data of their own.
+Needs the extra `bench`, and the float MLPerf Tiny networks as TFLite files (--models). The data of those
+networks are made up: coarse patches for images, slow curves for sound. The examples bring data of their own.
+
+LiteRT's quantizers are the extra `rivals`, two gigabytes with tensorflow, best in an environment of its own:
+
+    python -m venv .rivals && .rivals/bin/pip install -e .[bench,rivals]
+    .rivals/bin/python -m benchmarks.quantization --models ../shared/models/mlperf_tiny
+
+Where they are not installed their columns stay empty, with a message.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.inliner
 import onnxruntime
 from onnxruntime.quantization import (
     CalibrationDataReader,
@@ -25,29 +34,39 @@ from onnxruntime.quantization import (
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from benchmarks import batch_norms, float_tflite, litert
 from benchmarks.onnx2c import NETWORKS
 from benchmarks.results import table, write_section
 from edgekit import api, simulate
 from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array
+from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from tests.support.tflite_to_onnx import translate
+
+_NOTE = """\
+Signal to noise of the outputs, before a softmax, on samples that calibration has not seen. EdgeKit leads by
+{lead:.1f} dB on average over the best of the others. All use 8 bits for weights and activations, and a scale
+for each channel of weights. Quantized models of onnxruntime {onnxruntime} are computed by itself, in floats;
+those of LiteRT's tools by LiteRT's reference kernels, and the column shows the best of the algorithms that a
+tool has. Data of the examples are their own; for the others images, sound and spectra are made up.
+"""
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 _CALIBRATION, _TEST = 64, 48  # samples
 _METHODS = {
-    "minmax": CalibrationMethod.MinMax,
-    "entropy": CalibrationMethod.Entropy,
-    "percentile": CalibrationMethod.Percentile,
+    "onnxruntime minmax": CalibrationMethod.MinMax,
+    "onnxruntime entropy": CalibrationMethod.Entropy,
+    "onnxruntime percentile": CalibrationMethod.Percentile,
 }
 
 
 @dataclass(frozen=True)
 class Network:
-    """A model that ends before its softmax, and data for it, one sample a row."""
+    """A model that ends before its softmax, in both formats, and data for it."""
 
     name: str
     model: onnx.ModelProto
+    tflite: bytes  # where images have their channels last
     calibration: Sequence[Array]
     test: Sequence[Array]
 
@@ -56,21 +75,37 @@ class Network:
         name: str = self.model.graph.input[0].name
         return name
 
+    def for_tflite(self, samples: Sequence[Array]) -> list[Array]:
+        shape = litert.input_shape(self.tflite)
+        return [x if x.shape == shape else np.ascontiguousarray(x.transpose(0, 2, 3, 1)) for x in samples]
+
 
 def networks(models: Path) -> Iterator[Network]:
     """The networks of MLPerf Tiny, and the examples."""
     for title, file in NETWORKS.items():
-        model = before_softmax(translate(models / f"{file}.tflite", "NCHW"))
+        path = models / f"{file}.tflite"
+        model = before_softmax(translate(path, "NCHW"))
         shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
         made = [_made_up(title, shape, seed) for seed in range(_CALIBRATION + _TEST)]
-        yield Network(title, model, made[:_CALIBRATION], made[_CALIBRATION:])
+        tflite = float_tflite.before_softmax(path)
+        yield Network(title, model, tflite, made[:_CALIBRATION], made[_CALIBRATION:])
     for name in ("digits", "keywords", "anomaly"):
         folder = _EXAMPLES / name
         arrays = []
         for file in ("calib.npz", "test.npz"):
             with np.load(folder / file) as data:
                 arrays.append([x[None] for x in data["x"][:128]])
-        yield Network(f"example {name}", before_softmax(onnx.load(folder / f"{name}.onnx")), *arrays)
+        model = before_softmax(_plain(onnx.load(folder / f"{name}.onnx")))
+        x = model.graph.input[0].name
+        tflite = float_tflite.written(_graph(model, {x: arrays[0][0].shape}))
+        yield Network(f"example {name}", model, tflite, *arrays)
+
+
+def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model for one sample, without the CastLike of torch's exports: behind it onnxruntime does not find
+    the constants that it folds."""
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    return onnx.inliner.inline_selected_functions(model, [("", "CastLike")], inline_schema_functions=True)
 
 
 def before_softmax(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -105,9 +140,13 @@ def _made_up(title: str, shape: Sequence[int], seed: int) -> Array:
     return x.astype(np.float32)
 
 
+def _graph(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> Graph:
+    return simplify(convert(model, shapes=shapes, name="network"))
+
+
 def ours(network: Network) -> float:
     """Signal to noise of EdgeKit's integers."""
-    graph = simplify(convert(network.model, shapes={network.input: network.test[0].shape}, name="network"))
+    graph = _graph(network.model, {network.input: network.test[0].shape})
     made, _ = api.quantize_model(graph, {network.input: np.concatenate(network.calibration)})
     exact = answers(network.model, network)
     (x,), (y,) = made.inputs, made.outputs
@@ -122,11 +161,32 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]  # published without
         return next(self.samples, None)
 
 
-def theirs(network: Network, method: CalibrationMethod, folder: Path) -> float:
+def rivals(network: Network) -> dict[str, float | None]:
+    """Signal to noise of each other tool, at its best; None where it is not installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[str, float | None] = {
+            name: onnxruntimes(network, method, Path(folder)) for name, method in _METHODS.items()
+        }
+    for name, ways in litert.quantizers().items():
+        found[name] = max((v for way in ways if (v := literts(network, way)) is not None), default=None)
+    return found
+
+
+def literts(network: Network, quantize: litert.Quantizer) -> float | None:
+    """Signal to noise of one of LiteRT's quantizers; None where it left something in floats."""
+    made = quantize(network.tflite, network.for_tflite(network.calibration))
+    if not litert.is_int8(made):
+        return None
+    exact = answers(network.model, network)
+    return _decibels(exact, litert.answers(made, network.for_tflite(network.test)))
+
+
+def onnxruntimes(network: Network, method: CalibrationMethod, folder: Path) -> float:
     """Signal to noise of onnxruntime's quantization: int8, a scale for each channel of weights."""
     source, ready, made = (folder / f"{step}.onnx" for step in ("source", "ready", "made"))
     onnx.save(network.model, source)
     quant_pre_process(source, ready, skip_symbolic_shape=True)
+    onnx.save(batch_norms.fold(onnx.load(ready)), ready)  # those of dense layers, which cost it 5 dB
     quantize_static(
         ready,
         made,
@@ -157,26 +217,29 @@ def _decibels(truth: Sequence[Array], found: Sequence[Array]) -> float:
     return 10 * math.log10(signal / noise)
 
 
+def _cell(decibels: float | None) -> str:
+    return "-" if decibels is None else f"{decibels:.1f}"
+
+
 def main() -> None:
     """Measure, print, write docs/performance.md."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--models", type=Path, required=True, help="folder of the MLPerf Tiny networks")
     arguments.add_argument("--dry", action="store_true", help="print only")
     options = arguments.parse_args()
+    missing = [name for name, ways in litert.quantizers().items() if not ways]
+    for name in missing:
+        print(f"{name} is left out: it is not installed (extra `rivals`)", file=sys.stderr)
     rows, leads = [], []
+    names: list[str] = []
     for network in networks(options.models):
-        own = ours(network)
-        with tempfile.TemporaryDirectory() as folder:
-            rivals = {name: theirs(network, method, Path(folder)) for name, method in _METHODS.items()}
-        leads.append(own - max(rivals.values()))
-        rows.append([network.name, *(f"{v:.1f}" for v in (own, *rivals.values(), leads[-1]))])
+        own, others = ours(network), rivals(network)
+        names = list(others)
+        leads.append(own - max(v for v in others.values() if v is not None))
+        rows.append([network.name, *(_cell(v) for v in (own, *others.values(), leads[-1]))])
         print(rows[-1], flush=True)
-    head = ["int8 against float32, dB", "EdgeKit", *(f"onnxruntime {name}" for name in _METHODS), "lead"]
-    text = table(head, rows)
-    text += "\n\nSignal to noise of the outputs, before a softmax, on samples that calibration has not seen."
-    text += f" EdgeKit leads by {sum(leads) / len(leads):.1f} dB on average over the best of onnxruntime's"
-    text += f" calibrations ({onnxruntime.__version__}, weights per channel). Data of the examples are their"
-    text += " own; for the others images, sound and spectra are made up."
+    text = table(["int8 against float32, dB", "EdgeKit", *names, "lead"], rows)
+    text += "\n\n" + _NOTE.strip().format(lead=sum(leads) / len(leads), onnxruntime=onnxruntime.__version__)
     print(text)
     if not options.dry:
         write_section("quantization", "The quality of int8", text)
