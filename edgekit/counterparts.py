@@ -84,10 +84,11 @@ def _comparable(a: Type, b: Type) -> bool:
 
 
 def _is_real(type: Type) -> bool:
+    """Does a tensor stand for real numbers?"""
     return type.dtype.is_float or type.quant is not None
 
 
-def ports(a: Graph, names: Sequence[str], b: Graph, others: Sequence[str], what: str) -> dict[str, str]:
+def _ports(a: Graph, names: Sequence[str], b: Graph, others: Sequence[str], what: str) -> dict[str, str]:
     """Which input or output of b each one of a is: by name, or else by position."""
     if len(names) != len(others):
         counts = f"{len(names)} and {len(others)}"
@@ -108,19 +109,20 @@ class Matching:
     b: Graph
     inputs: Mapping[str, str]  # of a, and what they are called in b
     outputs: Mapping[str, str]
-    values: Mapping[str, Counterpart]  # by the name in a: inputs and results
+    values: Mapping[str, Counterpart]  # by the name in a: inputs, states and results
 
     @staticmethod
     def of(a: Graph, b: Graph) -> Matching:
-        inputs = ports(a, a.inputs, b, b.inputs, "inputs")
-        outputs = ports(a, a.outputs, b, b.outputs, "outputs")
-        for mine, other in inputs.items():
+        inputs = _ports(a, a.inputs, b, b.inputs, "inputs")
+        outputs = _ports(a, a.outputs, b, b.outputs, "outputs")
+        states = _ports(a, a.entries[len(inputs) :], b, b.entries[len(inputs) :], "states")
+        for mine, other in (inputs | states).items():
             if not _comparable(a.type(mine), b.type(other)):
                 both = f"{a.type(mine)} in {a.name}, {b.type(other)} in {b.name}"
-                raise EdgeKitError("E0102", f"input {mine} is {both}")
+                raise EdgeKitError("E0102", f"{'state' if mine in states else 'input'} {mine} is {both}")
         values = {
             mine: Counterpart(mine, other, a.type(mine), b.type(other))
-            for mine, called in inputs.items()
+            for mine, called in (inputs | states).items()
             for other in [_quantized_input(b, called)]
         }
         taken = {c.other for c in values.values()}
@@ -130,6 +132,13 @@ class Matching:
                 values[name] = Counterpart(name, found, a.type(name), b.type(found))
                 taken.add(found)
         return Matching(a, b, inputs, outputs, _equalized(a, b, values))
+
+    def given(self, sample: Mapping[str, Array]) -> dict[str, Array]:
+        """The inputs of a as b takes them."""
+        return {
+            other: Counterpart(mine, other, self.a.type(mine), self.b.type(other)).to_b(sample[mine])
+            for mine, other in self.inputs.items()
+        }
 
     @cached_property
     def _theirs(self) -> Mapping[str, Counterpart]:

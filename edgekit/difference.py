@@ -12,6 +12,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.histogram import Counter, Histogram
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.noise import Distance, Noise, Spread, shares
+from edgekit.ops._linear import Linear
 
 Order = Literal["culprit", "graph"]
 ORDERS: tuple[Order, ...] = ("culprit", "graph")
@@ -31,6 +32,7 @@ class Layer(Distance):
     origin: str
     op: str  # in a
     format: str  # in b
+    weight_format: str  # in b; empty where there are no weights
     is_float: bool  # in b
     scale: float | None
     zero: int | None
@@ -74,7 +76,8 @@ def diff(
     tell: Tell = lambda step: None,
 ) -> Difference:
     """Run both graphs in the simulator and compare what their values stand for, so that a quantized graph can
-    be held against its original. Inputs and outputs that are named differently in b are matched by position.
+    be held against its original. Inputs, outputs and states that are named differently in b are matched by
+    position. Where there are states, the samples are the steps of one stream.
 
     Each error is charged to one layer. "Accumulated" is the distance between what both graphs compute.
     "Alone" takes the exact values of a as operands, in the formats in which b holds them, and computes the
@@ -92,9 +95,10 @@ def diff(
     outputs = {mine: Noise() for mine in matching.outputs}
     spread = Spread(a, [meter.counterpart.name for meter in meters])
     followed = spread.affordable(len(samples))
+    first, second = simulate.Session(a), simulate.Session(b)
     for i, sample in enumerate(samples):
         tell(f"comparing, sample {i + 1} of {len(samples)}")
-        left, right = _both(matching, sample)
+        left, right = first.run_all(sample), second.run_all(matching.given(sample))
         for mine, other in matching.outputs.items():
             found = real(right[other], b.type(other))
             outputs[mine].add(real(left[mine], a.type(mine)), found)
@@ -121,6 +125,12 @@ def diff(
     )
 
 
+def other_weights(layer: Layer) -> str:
+    """The format of the weights in words, where it is not that of the result."""
+    is_usual = layer.weight_format in ("", layer.format)
+    return "" if is_usual else f"{layer.weight_format} weights"
+
+
 def float_warnings(layers: Sequence[Layer]) -> list[str]:
     """Layers that stay float in a graph that is quantized otherwise."""
     results = [layer for layer in layers if layer.op != INPUT]
@@ -139,17 +149,6 @@ def range_warnings(layers: Sequence[Layer]) -> list[str]:
     if len(outside) > _MOST_NAMED:
         named.append(f"{len(outside) - _MOST_NAMED} more")
     return [f"values outside of the range are clipped: {', '.join(named)}"] if outside else []
-
-
-def _both(matching: Matching, sample: Sample) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Every value of both graphs."""
-    a, b = matching.a, matching.b
-    left = simulate.run_all(a, sample)
-    given = {
-        other: Counterpart(mine, other, a.type(mine), b.type(other)).to_b(sample[mine])
-        for mine, other in matching.inputs.items()
-    }
-    return left, simulate.run_all(b, given)
 
 
 def _is_shown(a: Graph, counterpart: Counterpart) -> bool:
@@ -219,6 +218,7 @@ class _Meter:
             origin=node.origin if node else "",
             op=type(node.op).__name__ if node else INPUT,
             format=_format(c.held.dtype),
+            weight_format=_weight_format(b, self.theirs),
             is_float=c.held.dtype.is_float,
             scale=quant.scale[0] if quant else None,
             zero=quant.zero[0] if quant else None,
@@ -237,6 +237,12 @@ def _format(dtype: DType) -> str:
     kinds = {"s": "int", "u": "uint", "f": "float"}
     name = dtype.value
     return kinds[name[0]] + name[1:] if name[0] in kinds and name[1:].isdigit() else name
+
+
+def _weight_format(graph: Graph, steps: Steps) -> str:
+    """That of the weights of a convolution or dense layer."""
+    weights = [node.inputs[1] for node in steps.nodes if isinstance(node.op, Linear)]
+    return _format(graph.type(weights[-1]).dtype) if weights else ""
 
 
 def _range(type: Type) -> tuple[float, float] | None:

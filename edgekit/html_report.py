@@ -10,7 +10,7 @@ from pathlib import Path
 import jinja2
 
 from edgekit import atomic
-from edgekit.difference import Difference, Layer, range_warnings
+from edgekit.difference import Difference, Layer, other_weights, range_warnings
 from edgekit.errors import EdgeKitError
 from edgekit.histogram import Histogram
 
@@ -20,6 +20,7 @@ _STEP = 20  # dB between the lines of the chart
 _WIDTH, _HEIGHT = 180.0, 34.0  # of a histogram
 _CHART_WIDTH, _CHART_HEIGHT, _CHART_TOP = 1100.0, 170.0, 8.0
 _NUMBER_WIDTH = 24.0
+_TIP = 80  # letters of a name
 _LEAST_SLOT, _MOST_SLOT = 7.0, 48.0  # of a layer in the chart
 
 
@@ -63,7 +64,7 @@ def _facts(found: Difference) -> list[tuple[str, str]]:
     facts = [(f"output {d.name}", _decibels(d.sqnr_db)) for d in found.outputs]
     worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
     if worst and worst.noise_share:
-        facts.append(("culprit", f"{worst.name}: {worst.noise_share:.0%} of the noise"))
+        facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {worst.name}"))
     before, after = found.weight_bytes
     facts.append(("weights", f"{before:,} B to {after:,} B" + f", {after / before:.0%}" * bool(before)))
     facts.append(("compared", f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"))
@@ -151,6 +152,8 @@ class _Chart:
 
 def _row(layer: Layer, top: float, drawn: bool) -> _Row:
     details = [] if layer.scale is None else [f"scale {layer.scale:.4g}", f"zero {layer.zero}"]
+    if weights := other_weights(layer):
+        details.append(weights)
     share, clipped = layer.noise_share, layer.clipped
     return _Row(
         layer=layer,
@@ -217,8 +220,9 @@ def _plot(layer: Layer, found: Histogram) -> _Plot:
             continue
         left = found.start + i * found.width
         x, end = _WIDTH * (left - low) / span, _WIDTH * (left + found.width - low) / span
-        centre = left + found.width / 2
-        is_out = layer.range and not layer.range[0] - step <= centre <= layer.range[1] + step
+        is_out = layer.range and (
+            left >= layer.range[1] + step or left + found.width <= layer.range[0] - step
+        )
         y = _HEIGHT * (1 - math.log1p(count) / tallest)
         base, wide = _number(_HEIGHT), _number(max(end - x, 0.8))
         (outside if is_out else inside).append(f"M{_number(x)} {base}V{_number(y)}h{wide}V{base}")
@@ -256,8 +260,7 @@ def _chart(layers: Sequence[Layer], top: float) -> _Chart:
                     _bar("all", left + 0.5 * wide, wide, layer.sqnr_db / top),
                 ),
                 middle=_number(left + 0.5 * wide),
-                tip=f"{layer.place + 1}. {layer.name} ({layer.op}): alone {_decibels(layer.alone_db)}, "
-                f"accumulated {_decibels(layer.sqnr_db)}",
+                tip=f"{layer.place + 1}. {layer.name:.{_TIP}} ({layer.op}): {_both(layer)}",
                 label=str(layer.place + 1) if i % every == 0 else "",
             )
         )
@@ -270,6 +273,10 @@ def _chart(layers: Sequence[Layer], top: float) -> _Chart:
         top=int(top),
         slots=tuple(slots),
     )
+
+
+def _both(layer: Layer) -> str:
+    return f"alone {_decibels(layer.alone_db)}, accumulated {_decibels(layer.sqnr_db)}"
 
 
 def _bar(kind: str, x: float, slot: float, share: float) -> _Bar:

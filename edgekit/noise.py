@@ -12,8 +12,8 @@ from edgekit import simulate
 from edgekit.ir import Array, Graph, Node, Type
 from edgekit.ops.softmax import Softmax
 
-_WORK = 2e10  # multiplications that following the noise of all values to the outputs may take, about
-_MOST_WORK = 1e12  # of a single sample: above that nobody would wait for it
+_WORK = 4e9  # multiplications that following the noise of all values to the outputs may take, about
+_MOST_WORK = 3e11  # of a single sample: above that nobody would wait for it
 _MOVE = 10  # multiplications that computing one element costs, whatever the operator
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from edgekit.api import Checkup, Difference, Graph, Inspection, Quantization, Report, Target, Verification
 from edgekit.checkup import TargetStatus
+from edgekit.difference import other_weights
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 from edgekit.noise import Distance
@@ -237,7 +238,7 @@ def difference(found: Difference) -> list[str]:
         (
             _shortened(x.name),
             x.op,
-            x.format,
+            ", ".join(filter(None, (x.format, other_weights(x)))),
             _decibels(x.alone_db),
             _decibels(x.sqnr_db),
             "" if x.noise_share is None else f"{x.noise_share:.1%}",
