@@ -18,7 +18,7 @@ from edgekit.errors import EdgeKitError, Exit
 
 # As the shell reports programs that a signal ended.
 _INTERRUPTED, _CLOSED_PIPE, _TERMINATED = (128 + number for number in (2, 13, 15))
-_REPORTED = 32  # calibration samples that the report of quantize is made on
+_REPORTED = 16  # calibration samples that the report of quantize is made on
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help: importing rich would double the time of every start
