@@ -205,7 +205,9 @@ class Importer:
         results = self._indices(op, 2)
         while inputs and inputs[-1] is None:
             inputs.pop()
-        layer = Layer(name, op.table(4) or Table(_EMPTY, 4), tuple(self._type(i) for i in results))
+        options = op.table(4) or Table(_EMPTY, 4)
+        inner = tuple(self._type(i) for i in self._indices(op, 8) if i >= 0)
+        layer = Layer(name, options, tuple(self._type(i) for i in results), inner)
         handler = handlers()[kind]
         _check_operands(handler, kind, name, inputs, results)
         try:

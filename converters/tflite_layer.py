@@ -33,6 +33,7 @@ class Layer:
     name: str
     options: Table
     outs: tuple[Type, ...]
+    inner: tuple[Type, ...] = ()  # the types that it gives what is between steps
     # What is in the states that this operator changes, by the names of what was there before.
     written: dict[str, Tensor] = field(default_factory=dict)
 
@@ -48,12 +49,13 @@ class Layer:
     @property
     def out_quant(self) -> Quant:
         """What the integers of the first result stand for, which a quantized layer must say."""
-        return self._known(self.outs[0], "the result")
+        return self.known(self.outs[0], "the result")
 
     def quant_of(self, x: Tensor, what: str = "an operand") -> Quant:
-        return self._known(x.type, what)
+        return self.known(x.type, what)
 
-    def _known(self, type: Type, what: str) -> Quant:
+    def known(self, type: Type, what: str) -> Quant:
+        """What the integers of this type stand for, which must be one scale."""
         if type.quant is None:
             raise EdgeKitError("E0401", f"{what} {type} of a quantized layer has no scale")
         if len(type.quant.scale) != 1:

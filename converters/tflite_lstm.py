@@ -1,21 +1,25 @@
-"""LSTMs as TFLite has them: their operands, and the layers on floats."""
+"""LSTMs as TFLite has them: their operands, and the layers on floats and on integers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from edgekit import fixed
 from edgekit.converters import recurrent
 from edgekit.converters.movement import part
 from edgekit.converters.recurrent import Activation, linear
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite_file import Table
-from edgekit.converters.tflite_layer import dequantized
+from edgekit.converters.tflite_layer import Layer, dequantized, raw
 from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType
 from edgekit.ops.activations import Sigmoid, Tanh
 from edgekit.ops.layer_norm import LayerNorm
+from edgekit.ops.lstm_s8 import Factor, LstmS8
 
 _TANH = 4  # of the schema's fused activations
 _ACTIVATIONS = (
@@ -24,25 +28,26 @@ _ACTIVATIONS = (
     Activation("tanh", lambda x: x.apply(Tanh())),
 )
 _EPSILON = 1e-8  # of the normalization
-Optional = Tensor | None
+_Q12 = np.float32(2.0**-12)
+Maybe = Tensor | None
 
 
 @dataclass(frozen=True)
 class Operands:
-    """What an LSTM reads. What belongs to gates is in the order i, f, c, o; there is no i where the input gate
-    is 1 - f, and no peephole for c."""
+    """What an LSTM reads. What belongs to gates is in the order i, f, c, o; there is no i where the input
+    gate is 1 - f, and no peephole for c."""
 
     major: bool  # does x have time before batch in the file?
     x: Tensor  # [T, B, I]
-    w: Sequence[Optional]  # [H, I] each
-    r: Sequence[Optional]  # [H, O]
-    peepholes: Sequence[Optional]  # [H]
-    biases: Sequence[Optional]  # [H]
-    projection: Optional  # [O, H]
-    projection_bias: Optional  # [O]
+    w: Sequence[Maybe]  # [H, I] each
+    r: Sequence[Maybe]  # [H, O]
+    peepholes: Sequence[Maybe]  # [H]
+    biases: Sequence[Maybe]  # [H]
+    projection: Maybe  # [O, H]
+    projection_bias: Maybe  # [O]
     h: Tensor  # [B, O]
     c: Tensor  # [B, H]
-    norms: Sequence[Optional]  # [H]
+    norms: Sequence[Maybe]  # [H]
     cell_clip: float
     projection_clip: float
 
@@ -51,7 +56,7 @@ class Operands:
         """Is the input gate 1 - f?"""
         return self.w[0] is None
 
-    def of_gates(self, what: str, tensors: Sequence[Optional]) -> list[Tensor]:
+    def of_gates(self, what: str, tensors: Sequence[Maybe]) -> list[Tensor]:
         """Those of the gates that are computed; all or none of them are there."""
         own = list(tensors[self.coupled :])
         if self.coupled and tensors[0] is not None:
@@ -62,10 +67,10 @@ class Operands:
         return found
 
 
-def operands(options: Table, x: Tensor, others: Sequence[Optional]) -> Operands:
-    """Operands come in fours, for the gates i, f, c, o: weights of the input, of the state, peepholes (three),
-    biases; then a projection, the states, and a normalization."""
-    given: list[Optional] = [x, *others, *(None,) * (23 - len(others))]
+def operands(options: Table, x: Tensor, others: Sequence[Maybe]) -> Operands:
+    """Operands come in fours, for the gates i, f, c, o: weights of the input, of the state, peepholes
+    (three), biases; then a projection, the states, and a normalization."""
+    given: list[Maybe] = [x, *others, *(None,) * (23 - len(others))]
     if options.integer(0, "b") != _TANH:
         raise EdgeKitError("E0205", "UNIDIRECTIONAL_SEQUENCE_LSTM is supported with tanh")
     if options.integer(5, "b") or any(t is not None and t.rank != 2 for t in given[1:9]):
@@ -112,7 +117,7 @@ def floats(o: Operands) -> Result:
 def _plain(o: Operands) -> Result:
     """As ONNX has it: gates in the order i, o, f, c. 1 - sigmoid(f) = sigmoid(-f)."""
 
-    def ordered(tensors: Sequence[Optional]) -> Tensor:
+    def ordered(tensors: Sequence[Maybe]) -> Tensor:
         i, f, c, out = (None if t is None else dequantized(t) for t in tensors)
         assert f is not None, "checked where operands are read"
         return concat([-f if i is None else i, *(t for t in (out, f, c) if t is not None)], 0)
@@ -172,3 +177,93 @@ def _unrolled(o: Operands) -> Result:
             h = h.clip(-o.projection_clip, o.projection_clip) if o.projection_clip else h
         results.append(h.reshape(1, *h.shape))
     return concat(results, 0), h, c
+
+
+def integers(layer: Layer, o: Operands) -> Result:
+    """The layer on bytes with cells of 16 bits, whose every rounding is that of TFLite's reference kernel."""
+    if o.of_gates("normalization", o.norms):
+        raise EdgeKitError(
+            "E0205", "UNIDIRECTIONAL_SEQUENCE_LSTM of integers with normalization is not supported"
+        )
+    if len(layer.inner) != 5:
+        raise EdgeKitError("E0401", f"UNIDIRECTIONAL_SEQUENCE_LSTM has 5 inner types, not {len(layer.inner)}")
+    hidden = layer.known(layer.inner[4], "the hidden state")
+    s_x, s_h, s_c, s_hidden = (
+        np.float32(q.scale[0]) for q in (*(layer.quant_of(t) for t in (o.x, o.h, o.c)), hidden)
+    )
+    exponent = round(float(np.log2(s_c)))
+    if abs(np.log2(s_c) - exponent) > 1e-3 or not -15 <= exponent <= -9:
+        raise EdgeKitError("E0209", f"the scale of cells is {s_c}, not a power of two from 2^-15 to 2^-9")
+    w, r, biases = (o.of_gates("weights", t) for t in (o.w, o.r, o.biases))
+    peepholes = [t for t in (o.peepholes[k] for k in (0, 1, 3)) if t is not None]
+    if peepholes and o.coupled:
+        peepholes.insert(0, peepholes[0])  # of a gate that is not there
+
+    def factors(tensors: Sequence[Tensor], scale: Any) -> tuple[Factor, ...]:
+        """Of sums of products in Q3.12."""
+        return tuple(_factor(np.float32(layer.quant_of(t).scale[0]) * scale / _Q12) for t in tensors)
+
+    def constants(tensors: Sequence[Tensor], dtype: DType) -> Array:
+        found = [t.constant("the weights of an LSTM") for t in tensors]
+        if any(t.dtype is not dtype for t in tensors):
+            raise EdgeKitError(
+                "E0204", f"an LSTM of {o.x.dtype.value} has {tensors[0].type}, not {dtype.value}"
+            )
+        return np.concatenate(found)
+
+    def folded(weights: Array, zero: int, bias: Array | int = 0) -> Array:
+        """A bias with what the zero point of the other factor adds to each sum."""
+        sums: Array = bias + zero * weights.astype(np.int64).sum(axis=1)
+        return sums.astype(np.int32)
+
+    size = o.c.shape[1]
+    if peepholes and o.h.shape[1] != size:
+        raise EdgeKitError(
+            "E0205",
+            "UNIDIRECTIONAL_SEQUENCE_LSTM of integers with peepholes and a projection to another size is not"
+            " supported: TFLite's kernel reads the wrong cells there",
+        )
+    all_w, all_r = constants(w, DType.S8), constants(r, DType.S8)
+    zero_x, zero_h = (layer.quant_of(t).zero[0] for t in (o.x, o.h))
+    projection, p_bias, p_factor = np.zeros((0, size), np.int8), np.zeros(0, np.int32), (0, 0)
+    zero = hidden.zero[0]
+    if o.projection is not None:
+        projection = constants([o.projection], DType.S8)
+        own = constants([o.projection_bias], DType.S32) if o.projection_bias is not None else 0
+        zero = -zero  # LiteRT moves what is projected by its zero point the other way
+        p_bias = folded(projection, -zero, own)
+        p_factor = _factor(np.float32(layer.quant_of(o.projection).scale[0]) * s_hidden / s_h)
+    peeps = [t.constant("peepholes").reshape(1, -1) for t in peepholes] or [np.zeros((0, size), np.int16)]
+    op = LstmS8(
+        factors(w, s_x),
+        factors(r, s_h),
+        factors(peepholes, 2.0**exponent),
+        _factor(2.0**-15 / float(s_hidden) * 2.0**-15),
+        zero,
+        p_factor,
+        layer.out_quant.zero[0],
+        15 + exponent,
+        _clip(o.cell_clip, s_c, 2**15 - 1),
+        _clip(o.projection_clip, np.float32(layer.out_quant.scale[0]), 127)
+        if o.projection is not None
+        else 0,
+    )
+    arrays = (
+        *(all_w, folded(all_w, -zero_x, constants(biases, DType.S32))),
+        *(all_r, folded(all_r, -zero_h)),
+        *(np.concatenate(peeps), projection, p_bias),
+    )
+    weights = (o.x.new(a, "lstm") for a in arrays)
+    y, h, c = raw(o.x).apply_all(op, *weights, raw(o.h), raw(o.c))
+    return y, h, c
+
+
+def _factor(ratio: Any) -> Factor:
+    """TFLite computes its ratios in float32."""
+    multiplier, exponent = fixed.quantize_multiplier(np.float64(np.float32(ratio)))
+    return int(multiplier), int(exponent)
+
+
+def _clip(bound: float, scale: Any, most: int) -> int:
+    """A bound in units of a scale, cut off."""
+    return int(min(np.float32(bound) / scale, most))

@@ -17,13 +17,13 @@ from edgekit.ops.matmul import MatMul
 def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: Layer, x: Tensor, *others: Tensor | None) -> Tensor:
     """A sequence, in order; the states last from run to run."""
     found = tflite_lstm.operands(layer.options, x, others)
-    if not x.dtype.is_float:
+    if not x.dtype.is_float and x.dtype is not DType.S8:
         raise EdgeKitError("E0204", f"UNIDIRECTIONAL_SEQUENCE_LSTM of {x.type} is not supported")
-    y, h, c = tflite_lstm.floats(found)
+    y, h, c = tflite_lstm.floats(found) if x.dtype.is_float else tflite_lstm.integers(layer, found)
     for state, content in zip(others[17:19], (h, c), strict=True):
         assert state is not None, "checked where operands are read"
         layer.write(state, content)
-    return y if found.major else y.transpose(1, 0, 2)
+    return layer.labelled(y if found.major else y.transpose(1, 0, 2))
 
 
 def SVDF(

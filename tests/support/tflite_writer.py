@@ -52,6 +52,7 @@ class Operator:
     outputs: Sequence[Tensor]
     options: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
+    intermediates: Sequence[Tensor] = ()  # whose types say what is between the steps of an operator
 
 
 def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None = None) -> bytes:
@@ -98,6 +99,8 @@ def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None 
     node.opcodeIndex = 0
     node.inputs = np.array([place(t, f"x{i}") for i, t in enumerate(op.inputs)], np.int32)
     node.outputs = np.array([place(t, f"y{i}") for i, t in enumerate(op.outputs)], np.int32)
+    if op.intermediates:
+        node.intermediates = np.array([place(t, f"z{i}") for i, t in enumerate(op.intermediates)], np.int32)
     if op.options:
         node.builtinOptionsType = getattr(s.BuiltinOptions, op.options)
         node.builtinOptions = getattr(s, f"{op.options}T")()

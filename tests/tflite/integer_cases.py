@@ -423,8 +423,59 @@ def svdf(rng: Rng) -> Operator:
     )
 
 
+def lstm(rng: Rng) -> Operator:
+    """With or without an input gate, peepholes, projection and bounds."""
+    steps, batch, inputs, units, outputs = sizes(rng, 5)
+    major, whole, peeps, projects, clips = (bool(v) for v in rng.integers(0, 2, 5))
+    outputs = outputs if projects and not peeps else units  # TFLite cannot do both
+    x = s8(rng, (steps, batch, inputs) if major else (batch, steps, inputs), scale=scale(rng, 0.01, 0.05))
+    state, hidden = (s8(rng, (batch, n), scale=scale(rng, 0.004, 0.02)) for n in (outputs, units))
+    state = Tensor(state.shape, "int8", scale=state.scale, zero=state.zero, variable=True)
+    cells = (2.0 ** int(rng.integers(-15, -8)),)
+
+    def gates(*shape: int) -> list[Tensor | None]:
+        made: list[Tensor | None] = [weights(rng, shape, None) for _ in range(4)]
+        return made if whole else [None, *made[1:]]
+
+    def biases() -> list[Tensor | None]:
+        found = [
+            constant(rng.integers(-3000, 3000, units), "int32", scale=(1e-4,), zero=(0,)) for _ in "ifco"
+        ]
+        return [*found] if whole else [None, *found[1:]]
+
+    def peephole() -> Tensor:
+        return constant(
+            rng.integers(-(2**15), 2**15, units), "int16", scale=scale(rng, 1e-5, 1e-4), zero=(0,)
+        )
+
+    operands = [
+        x,
+        *gates(units, inputs),
+        *gates(units, outputs),
+        *(peephole() if peeps and (i > 0 or whole) else None for i in range(3)),
+        *biases(),
+        weights(rng, (outputs, units), None) if projects else None,
+        constant(rng.integers(-3000, 3000, outputs), "int32") if projects and rng.random() < 0.5 else None,
+        state,
+        Tensor((batch, units), "int16", scale=cells, zero=(0,), variable=True),
+        *[None] * 4,
+    ]
+    values: dict[str, Any] = {"fusedActivationFunction": 4, "timeMajor": major}
+    if clips:
+        values |= {"cellClip": 0.7, "projClip": 0.4}
+    return Operator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        operands,
+        [like(state, (*x.shape[:2], outputs))],
+        "UnidirectionalSequenceLSTMOptions",
+        values,
+        [*(Tensor((1,), "int16", scale=(2.0**-12,), zero=(0,)) for _ in "ifco"), hidden],
+    )
+
+
 CASES: Mapping[str, Make] = {
     "SVDF": svdf,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
     "CONV_2D": conv_2d,
     "CONV_2D 16x8": lambda rng: conv_2d(rng, wide=True),
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,

@@ -4,6 +4,7 @@ import numpy as np
 from support.op_cases import case, normal
 
 from edgekit.ir import DType
+from edgekit.ops.lstm_s8 import LstmS8
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
 
 
@@ -21,7 +22,43 @@ def _gru(size, reverse=False, reset_after=True, dtype=DType.F32, **shape):
     return _layer(Gru(reverse, reset_after), 3, size, normal(dtype, size), dtype=dtype, **shape)
 
 
+def _lstm_s8(gates=4, peeps=False, outputs=0, bits=4, clips=False, steps=3, batch=2, inputs=5, size=4, **how):
+    """Gates that are open, shut and between, cells that reach their bounds."""
+    rng = np.random.default_rng([gates, peeps, outputs, bits, clips, steps, batch, inputs, size])
+
+    def some(dtype, *shape, most=None):
+        most = np.iinfo(dtype).max if most is None else most
+        return rng.integers(-most - 1, most + 1, shape).astype(dtype)
+
+    def factors(count, exponent):
+        return tuple((int(rng.integers(1 << 30, 1 << 31)), exponent) for _ in range(count))
+
+    n = outputs or size
+    op = LstmS8(
+        *(factors(gates, -1), factors(gates, -2), factors(3 * peeps, -13)),
+        *(factors(1, -22)[0], 3, factors(1, -2)[0] if outputs else (0, 0), -5, bits),
+        *(20000 if clips else 0, 100 if clips else 0),
+    )
+    operands = (
+        *(some(np.int8, steps, batch, inputs), some(np.int8, gates * size, inputs)),
+        *(some(np.int32, gates * size, most=9000), some(np.int8, gates * size, n)),
+        *(some(np.int32, gates * size, most=9000), some(np.int16, 3 * peeps, size)),
+        *(some(np.int8, outputs, size), some(np.int32, outputs, most=900)),
+        *(some(np.int8, batch, n), some(np.int16, batch, size)),
+    )
+    return case(op, *operands, **{"constant": range(1, 8), **how})
+
+
 CASES = (
+    _lstm_s8(),
+    _lstm_s8(constant=()),
+    _lstm_s8(gates=3),
+    _lstm_s8(peeps=True),
+    _lstm_s8(outputs=3),
+    _lstm_s8(gates=3, peeps=True, outputs=6, clips=True, bits=0),
+    *(_lstm_s8(bits=bits, steps=2, size=40) for bits in range(7)),
+    _lstm_s8(clips=True, steps=1, batch=1, inputs=1, size=1),
+    _lstm_s8(steps=0),
     # Less than a block of outputs, whole blocks, a rest; weights that are known, and that are computed.
     *(_layer(Rnn(activation=a), 1, n) for a in ("tanh", "relu") for n in (3, 16, 21)),
     *(_gru(n, reset_after=after) for after in (True, False) for n in (3, 16, 21)),

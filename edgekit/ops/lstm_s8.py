@@ -1,0 +1,154 @@
+"""TFLite's LSTM on integers: bytes, with cells of 16 bits, every rounding as its reference kernel has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit import fixed, fixed_tfl16
+from edgekit.fixed import Int
+from edgekit.ir import Array, DType, Type
+from edgekit.ops import Arg, Call, Op, Param, Step, require
+
+Factor = tuple[int, int]  # m, e of m / 2^31 2^e: 0 <= m < 2^31, -31 <= e <= 30
+_TYPES = (
+    DType.S8,
+    *(DType.S8, DType.S32) * 2,
+    DType.S16,
+    *(DType.S8, DType.S32),
+    *(DType.S8, DType.S16),
+)
+
+
+@dataclass(frozen=True)
+class LstmS8(Op):
+    """Operands: x [T, B, I]; weights w [gates H, I] and biases [gates H]; weights r [gates H, O] of the state
+    and biases; peepholes [3, H] for i, f, o, or [0, H]; a projection [O, H] and biases [O], or [0, H] and
+    [0]; the state h [B, O] and cells c [B, H]. Zero points are in the biases. Results: y [T, B, O], and h and
+    c after the last step. Gates are i, f, n, o, or f, n, o where i is 1 - f; their sums are Q3.12."""
+
+    input_factors: tuple[Factor, ...]  # of each gate
+    state_factors: tuple[Factor, ...]
+    peephole_factors: tuple[Factor, ...]  # of i, f, o, or none
+    hidden_factor: Factor  # of Q0.30 to what is projected, else to h
+    hidden_zero: int
+    projection_factor: Factor  # of projected sums to h
+    zero: int  # of h with a projection
+    cell_bits: int  # integer bits of c
+    cell_clip: int = 0  # bound of |c|, 0 for none
+    projection_clip: int = 0  # bound of |h| with a projection, 0 for none
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        require(len(ins) == len(_TYPES), f"takes {len(_TYPES)} operands, got {len(ins)}")
+        for t, dtype in zip(ins, _TYPES, strict=True):
+            require(t.dtype is dtype and t.quant is None, f"takes plain {dtype.value}, got {t}")
+        x, w, _, _, _, _, _, _, h, c = ins
+        gates = len(self.input_factors)
+        require(x.rank == 3 and w.rank == h.rank == c.rank == 2, f"takes x[T,B,I], got {x}, {w}, {h}, {c}")
+        (steps, batch, inputs), outputs, size = x.shape, h.shape[1], c.shape[1]
+        require(gates in (3, 4) and len(self.state_factors) == gates, f"has 3 or 4 gates, not {gates}")
+        peepholes, projected = len(self.peephole_factors), ins[6].shape[:1] != (0,)
+        require(peepholes in (0, 3), f"has 3 peepholes or none, not {peepholes}")
+        require(projected or outputs == size, f"state {h} and cells {c} differ in size")
+        all_gates = gates * size
+        shapes = [x.shape, (all_gates, inputs), (all_gates,), (all_gates, outputs), (all_gates,)]
+        shapes += [(peepholes, size), (outputs * projected, size), (outputs * projected,)]
+        shapes += [(batch, outputs), (batch, size)]
+        for t, shape in zip(ins, shapes, strict=True):
+            require(t.shape == shape, f"takes an operand of {list(shape)} in the place of {t}")
+        factors = (*self.input_factors, *self.state_factors, *self.peephole_factors)
+        for m, e in (*factors, self.hidden_factor, self.projection_factor):
+            require(0 <= m < 2**31 and -31 <= e <= 30, f"has no factor {m} / 2^31 2^{e}")
+        require(0 <= self.cell_bits <= 6, f"takes cells with 0 to 6 integer bits, not {self.cell_bits}")
+        require(0 <= self.cell_clip < 2**15, f"clips no cells at {self.cell_clip}")
+        require(0 <= self.projection_clip < 2**7, f"clips no projection at {self.projection_clip}")
+        require(-128 <= self.zero < 128 and -128 <= self.hidden_zero <= 128, "has zero points of int8")
+        return Type(DType.S8, (steps, batch, outputs)), h, c
+
+    def eval(self, *ins: Array) -> tuple[Array, ...]:
+        x, w, w_bias, r, r_bias, peepholes, projection, p_bias, h, c = (a.astype(np.int64) for a in ins)
+        gates, size = len(self.input_factors), c.shape[1]
+        bound = self.cell_clip or 2**15
+        y = np.empty((*x.shape[:2], h.shape[1]), np.int8)
+
+        def peeped(sums: Int, k: int, cells: Int) -> Int:
+            if not self.peephole_factors:
+                return sums
+            return _saturated(_times(peepholes[k] * cells, self.peephole_factors[k]) + sums)
+
+        for t in range(len(x)):
+            sums = []
+            for k, (own, state) in enumerate(zip(self.input_factors, self.state_factors, strict=True)):
+                rows = slice(k * size, (k + 1) * size)
+                a = _saturated(_times(x[t] @ w[rows].T + w_bias[rows], own))
+                sums.append(_saturated(_times(h @ r[rows].T + r_bias[rows], state) + a))
+            f, n, o = sums[gates - 3 :]
+            f = fixed_tfl16.logistic(peeped(f, 1, c))
+            i = 2**15 - 1 - f if gates == 3 else fixed_tfl16.logistic(peeped(sums[0], 0, c))
+            new = fixed.rdbpot(i * fixed_tfl16.tanh(n, 3), 15 + self.cell_bits)
+            c = _saturated(fixed.rdbpot(f * c, 15) + new).clip(-bound, bound)
+            o = fixed_tfl16.logistic(peeped(o, 2, c))
+            product = o * fixed_tfl16.tanh(c, self.cell_bits)
+            h = (_times(product, self.hidden_factor) + self.hidden_zero).clip(-128, 127)
+            if len(projection):
+                limit = self.projection_clip or 128
+                h = (_times(h @ projection.T + p_bias, self.projection_factor) + self.zero).clip(-128, 127)
+                h = h.clip(-limit, limit)
+            y[t] = h
+        return y, h.astype(np.int8), c.astype(np.int16)
+
+    def macs(self, *ins: Type) -> int:
+        x, w, _, r, _, _, projection, *_ = ins
+        return x.shape[0] * x.shape[1] * (w.size + r.size + projection.size)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        x, h, c = (ins[i].type for i in (0, 8, 9))
+        gates, size = len(self.input_factors), c.shape[1]
+        first = 4 - gates
+        params: dict[str, Param] = {
+            "steps": x.shape[0],
+            "batch": x.shape[1],
+            "inputs": x.shape[2],
+            "size": size,
+            "outputs": h.shape[1],
+            "first": first,
+            "peepholes": int(bool(self.peephole_factors)),
+            "projects": int(ins[6].type.size > 0),
+            "cell_bits": self.cell_bits,
+            "cell_lo": -self.cell_clip or -(2**15),
+            "cell_hi": self.cell_clip or 2**15 - 1,
+            "hidden_zero": self.hidden_zero,
+            "zero": self.zero,
+            "lo": -self.projection_clip or -128,
+            "hi": self.projection_clip or 127,
+        }
+        absent = ((0, 0),)
+        for name, factors in (
+            ("x", absent * first + self.input_factors),
+            ("h", absent * first + self.state_factors),
+            ("c", self.peephole_factors or absent * 3),
+        ):
+            params |= {f"{name}_m": [m for m, _ in factors], f"{name}_e": [e for _, e in factors]}
+        params["hidden_m"], params["hidden_e"] = self.hidden_factor
+        params["p_m"], params["p_e"] = self.projection_factor
+        return [
+            Call(
+                kernel="lstm_s8",
+                types={},
+                args=(*ins, *outs),
+                params=params,
+                results=3,
+                scratch=2 * gates * size,
+                macs=self.macs(*(a.type for a in ins)),
+            )
+        ]
+
+
+def _times(x: Int, factor: Factor) -> Int:
+    return fixed.mbqm(x, *factor)
+
+
+def _saturated(x: Int) -> Int:
+    return x.clip(-(2**15), 2**15 - 1)
