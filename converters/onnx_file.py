@@ -22,7 +22,7 @@ from edgekit.ir import Array, DType, Source, Type
 _MAX_FILE = 1 << 31  # as much as protobuf can hold
 _MAX_READS = 4  # of one file of external data
 # Integers that a field of larger ones may hold, one each.
-_WRITTEN_WIDE = {
+_WRITTEN_WIDE: dict[int, DType] = {
     TensorProto.INT8: DType.S8,
     TensorProto.UINT8: DType.U8,
     TensorProto.INT16: DType.S16,

@@ -14,8 +14,8 @@ from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Quant
-from edgekit.ops.arithmetic import Add
 from edgekit.ops.cast import BitCast
+from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.quantize import Dequantize, Quantize
 
 # The types that have quantized tensors, and the type that stores them.
@@ -53,28 +53,21 @@ def quant_of(scale: Tensor, zero: Tensor | None, dtype: DType) -> Quant | None:
         return None
     s = float(scale.constant("the scale").reshape(()))
     (z,) = (0,) if zero is None else zero.ints("the zero point")
-    return Quant((s,), (z - _shift(dtype),))
+    least = fixed.int_range(_STORED[dtype])[0]
+    return Quant((s,), (z if dtype.is_signed else z + least,))
 
 
 def quantized(x: Tensor, quant: Quant, dtype: DType) -> Tensor:
     """Reals as plain integers of `dtype`."""
-    stored = _STORED[dtype]
-    (name,) = x.builder.add(Quantize(stored), x.name, quant=quant)
-    plain = Tensor(x.builder, name).apply(BitCast(dtype))
-    return plain if stored is dtype else plain.apply(Add(), _shift(dtype))
+    (name,) = x.builder.add(Quantize(_STORED[dtype]), x.name, quant=quant)
+    return Tensor(x.builder, name).apply(BitCast(dtype) if dtype.is_signed else FlipSign())
 
 
 def real(x: Tensor, quant: Quant) -> Tensor:
     """Plain integers as reals."""
-    stored = _STORED[x.dtype]
-    plain = x if stored is x.dtype else x.apply(Add(), _shift(x.dtype))
-    (name,) = x.builder.add(BitCast(stored), plain.name, quant=quant)
+    label = BitCast(x.dtype) if x.dtype.is_signed else FlipSign()
+    (name,) = x.builder.add(label, x.name, quant=quant)
     return Tensor(x.builder, name).apply(Dequantize())
-
-
-def _shift(dtype: DType) -> int:
-    """What takes integers without sign to those with one, and, as they wrap, back."""
-    return 0 if dtype.is_signed else -fixed.int_range(_STORED[dtype])[0]
 
 
 def centred(x: Tensor, zero: Tensor | None) -> Tensor:

@@ -1,4 +1,7 @@
-"""y = x - 128 as int8 of uint8, or x + 128 the other way: the highest bit is flipped, nothing is lost."""
+"""y = x - 128 as int8 of uint8, or x + 128 the other way: the highest bit is flipped, nothing is lost.
+
+So it is with 32768 and integers of 16 bits.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._known import Pairs, channels, together
 from edgekit.ops._layout import Layout, Moved, stored
 
-_OTHER = {DType.U8: DType.S8, DType.S8: DType.U8}
+_OTHER = {DType.U8: DType.S8, DType.S8: DType.U8, DType.U16: DType.S16, DType.S16: DType.U16}
 
 
 @dataclass(frozen=True)
@@ -21,12 +24,13 @@ class FlipSign(Op):
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
-        require(x.dtype in _OTHER, f"takes uint8 or int8, got {x}")
+        require(x.dtype in _OTHER, f"takes integers of 8 or 16 bits, got {x}")
         return (Type(_OTHER[x.dtype], x.shape),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
-        flipped = np.bitwise_xor(x.view(np.uint8), np.uint8(128))
+        unsigned = np.dtype(f"u{x.itemsize}")
+        flipped = np.bitwise_xor(x.view(unsigned), unsigned.type(_half(DType.of(x.dtype))))
         return (np.asarray(flipped).view(_OTHER[DType.of(x.dtype)].numpy),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
@@ -34,7 +38,8 @@ class FlipSign(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
-        expr = "(int32_t)a - 128" if x.type.dtype is DType.U8 else "a + 128"
+        half = _half(x.type.dtype)
+        expr = f"a + {half}" if x.type.dtype.is_signed else f"(int32_t)a - {half}"
         return [
             Call(
                 kernel="map1",
@@ -52,3 +57,8 @@ class FlipSign(Op):
 
     def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
         return [together(channels(out))]
+
+
+def _half(dtype: DType) -> int:
+    """Half of the numbers that a type holds."""
+    return 1 << (dtype.bits - 1)
