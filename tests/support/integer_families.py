@@ -1,0 +1,347 @@
+"""Quantized operators with any shapes, numbers and scales: families of nodes, whoever makes the choices."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from math import prod
+from random import Random
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from hypothesis import strategies as st
+
+from edgekit import fixed
+from edgekit.builder import Builder
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.ops import Op
+from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.expand import Expand
+from edgekit.ops.pad import Pad
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+
+T = TypeVar("T")
+# Most channels are few; kernels advance by blocks of 16, and primes fit nothing.
+WIDTHS = (1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 13, 15, 16, 17, 31, 33)
+
+
+class Choices(Protocol):
+    """Who decides: a generator of random numbers, or hypothesis, which looks for the least that fails."""
+
+    def integer(self, low: int, high: int) -> int:
+        """Both ends included."""
+
+    def real(self, low: float, high: float) -> float: ...
+
+    def pick(self, options: Sequence[T]) -> T: ...
+
+    def generator(self) -> np.random.Generator:
+        """For the many numbers of tensors."""
+
+
+class Seeded:
+    """Everything from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.numbers = np.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return self.random.randint(low, high)
+
+    def real(self, low: float, high: float) -> float:
+        return self.random.uniform(low, high)
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self.random.choice(options)
+
+    def generator(self) -> np.random.Generator:
+        return self.numbers
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """As hypothesis draws."""
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+
+    def integer(self, low: int, high: int) -> int:
+        return int(self.draw(st.integers(low, high)))
+
+    def real(self, low: float, high: float) -> float:
+        return float(self.draw(st.floats(low, high)))
+
+    def pick(self, options: Sequence[T]) -> T:
+        chosen: T = self.draw(st.sampled_from(options))
+        return chosen
+
+    def generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.integer(0, 9))
+
+
+@dataclass
+class Bench:
+    """A graph in the making, in which every case is a node with inputs of its own."""
+
+    choices: Choices
+    builder: Builder = field(default_factory=Builder)
+    inputs: dict[str, Array] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+    rounding: str = "E"
+
+    def case(self, family: "Family") -> None:
+        self.rounding = self.pick(("E", "E", "tfl", "tflm"))
+        count = len(self.outputs)
+        family(self)
+        assert len(self.outputs) == count + 1
+
+    def graph(self) -> Graph:
+        return self.builder.graph("integers", list(self.inputs), self.outputs)
+
+    # Choices
+
+    def size(self, most: int = 6) -> int:
+        return self.choices.integer(1, most)
+
+    def width(self) -> int:
+        return self.choices.pick(WIDTHS)
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self.choices.pick(options)
+
+    def is_rare(self, odds: int = 4) -> bool:
+        """Once in so many cases."""
+        return self.choices.integer(1, odds) == odds
+
+    def scale(self, low: float, high: float) -> float:
+        """A power of two as often as not: there, sums lie exactly between two integers of the result."""
+        exponent = self.choices.real(low, high)
+        return float(np.float32(2.0 ** (exponent if self.choices.integer(0, 1) else round(exponent))))
+
+    def quant(self, low: float = -6, high: float = 2, dtype: DType = DType.S8) -> Quant:
+        """Zero points at the ends as often as between; int16 has none."""
+        least, most = fixed.int_range(dtype)
+        zero = self.pick((least, most, 0, self.choices.integer(least, most))) if dtype.bits == 8 else 0
+        down = 8 if dtype.bits == 16 else 0
+        return Quant((self.scale(low - down, high - down),), (zero,), None, self.rounding)
+
+    def limits(self) -> tuple[float, float]:
+        return self.pick(((-np.inf, np.inf), (0.0, np.inf), (0.0, 6.0), (-1.0, 1.0), (-0.5, 0.25)))
+
+    # Tensors
+
+    def integers(self, shape: Sequence[int], dtype: DType, low: int | None = None) -> Array:
+        """Anything between the ends, or the ends alone in one of several orders."""
+        least, high = fixed.int_range(dtype)
+        least = least if low is None else low
+        style = self.pick(("any", "any", "any", "any", "ends", "least", "most", "turns"))
+        if style == "any":
+            data = self.choices.generator().integers(least, high + 1, shape)
+        elif style == "ends":
+            data = self.choices.generator().choice(np.array([least, high]), tuple(shape))
+        elif style == "turns":
+            data = np.array(list(islice(cycle((least, high)), prod(shape)))).reshape(shape)
+        else:
+            data = np.full(shape, least if style == "least" else high)
+        return data.astype(dtype.numpy)
+
+    def input(self, *shape: int, dtype: DType = DType.S8, quant: Quant | None = None) -> str:
+        name = f"x{len(self.inputs)}"
+        self.builder.input(name, Type(dtype, shape, quant or self.quant(dtype=dtype)))
+        self.inputs[name] = self.integers(shape, dtype)
+        return name
+
+    def constant(self, data: Array, quant: Quant | None = None) -> str:
+        """Of its own: equal constants would share a name."""
+        name = self.builder.fresh("c")
+        self.builder.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
+        return name
+
+    def weights(self, dtype: DType, *shape: int) -> tuple[str, str]:
+        """Weights, mostly with a scale for each output, and biases of every magnitude."""
+        count, least = shape[0], -fixed.int_range(dtype)[1]
+        if self.is_rare():
+            quant = Quant((self.scale(-12, -2),), (0,), None, self.rounding)
+        else:
+            exponents = self.choices.generator().uniform(-9, -3, count)
+            scales = np.exp2(exponents).astype(np.float32).tolist()
+            quant = Quant(tuple(scales), (0,) * count, 0, self.rounding)
+        most = 2 ** self.choices.integer(0, 30 if self.is_rare() else 16)
+        bias = self.choices.generator().integers(-most, most + 1, count).astype(np.int32)
+        return self.constant(self.integers(shape, dtype, least), quant), self.constant(bias)
+
+    def formats(self) -> tuple[DType, DType, DType]:
+        """Of operand, weights and result: more than int8 only by EdgeKit's own rule."""
+        if self.rounding != "E" or not self.is_rare(3):
+            return DType.S8, DType.S8, DType.S8
+        return (
+            self.pick((DType.S8, DType.S16)),
+            self.pick((DType.S8, DType.S4)),
+            self.pick((DType.S8, DType.S16)),
+        )
+
+    def result(self, op: Op, *operands: str, quant: Quant | None = None) -> None:
+        self.outputs += self.builder.add(op, *operands, names=(f"y{len(self.outputs)}",), quant=quant)
+
+
+Family = Callable[[Bench], None]
+
+
+def _convolution(b: Bench, groups: int, channels: int, outputs: int, *, first: bool = False) -> None:
+    """Over an image that is a little larger than the window; channels first: read with strides."""
+    of_x, of_w, of_y = b.formats()
+    kernel, dilations = (b.size(3), b.size(3)), (b.size(2), b.size(2))
+    pads = tuple(b.size(3) - 1 for _ in range(4))
+    height, width = ((k - 1) * d + b.size(4) for k, d in zip(kernel, dilations, strict=True))
+    batch = b.pick((1, 1, 2))
+    if first:
+        image = b.input(batch, groups * channels, height, width, dtype=of_x)
+        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), image)
+    else:
+        x = b.input(batch, height, width, groups * channels, dtype=of_x)
+    w, bias = b.weights(of_w, groups * outputs, *kernel, channels)
+    strides = b.size(2), b.size(2)
+    op = Conv2d(strides, pads, dilations, groups, *b.limits(), None if of_y is of_x else of_y)  # type: ignore[arg-type]  # four pads
+    b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
+
+
+def convolutions(b: Bench) -> None:
+    groups = b.pick((1, 1, 1, 2, 3))
+    _convolution(b, groups, b.size(5) if groups > 1 else b.width(), b.size(17) if groups > 1 else b.width())
+
+
+def depthwise_convolutions(b: Bench) -> None:
+    _convolution(b, b.width(), 1, b.pick((1, 1, 2, 3)))
+
+
+def channels_first_convolutions(b: Bench) -> None:
+    _convolution(b, 1, b.size(16), b.width(), first=True)
+
+
+def dense_layers(b: Bench) -> None:
+    of_x, of_w, of_y = b.formats()
+    inputs = b.pick((b.width(), b.size(300)))
+    x = b.input(*(b.size(3) for _ in range(b.size(3) - 1)), inputs, dtype=of_x)
+    w, bias = b.weights(of_w, b.width(), inputs)
+    op = Dense(*b.limits(), None if of_y is of_x else of_y)
+    b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
+
+
+def sums(b: Bench) -> None:
+    shape = tuple(b.size() for _ in range(b.size(4)))
+    other = tuple(1 if b.is_rare() else n for n in shape)
+    operands = [b.input(*shape), b.input(*other)]
+    if b.is_rare():
+        operands.reverse()
+    b.result(b.pick((Add(), Sub())), *operands, quant=b.quant())
+
+
+def products(b: Bench) -> None:
+    shape = tuple(b.size() for _ in range(b.size(4)))
+    other = tuple(1 if b.is_rare() else n for n in shape)
+    b.result(Mul(), b.input(*shape), b.input(*other), quant=b.quant(-8, 4))
+
+
+def means(b: Bench) -> None:
+    """All windows have as many cells: EdgeKit's rule wants that."""
+    b.rounding = "E"
+    kernel = b.size(7), b.size(7)
+    x = b.input(b.size(2), kernel[0] + b.size(4) - 1, kernel[1] + b.size(4) - 1, b.width())
+    pad = b.size(2) - 1
+    pads = (pad, 0, pad, 0)  # that count
+    b.result(Pool2d("mean", kernel, (b.size(3), b.size(3)), pads, counted=pads), x, quant=b.quant())
+
+
+def averages(b: Bench) -> None:
+    """Over what lies inside of the image, in the scale of the operand: TFLite's rule."""
+    b.rounding = b.pick(("tfl", "tflm"))
+    kernel = b.size(5), b.size(5)
+    x = b.input(b.size(2), kernel[0] + b.size(4) - 1, kernel[1] + b.size(4) - 1, b.width())
+    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    op = Pool2d("mean", kernel, (b.size(3), b.size(3)), pads)  # type: ignore[arg-type]  # four pads
+    b.result(op, x, quant=b.builder.type(x).quant)
+
+
+def maxima(b: Bench) -> None:
+    kernel, dilations = (b.size(4), b.size(4)), (b.size(2), b.size(2))
+    height, width = ((k - 1) * d + b.size(4) for k, d in zip(kernel, dilations, strict=True))
+    x = b.input(b.size(2), height, width, b.width(), dtype=b.pick((DType.S8, DType.S16)))
+    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    op = Pool2d("max", kernel, (b.size(2), b.size(2)), pads, dilations)  # type: ignore[arg-type]  # four pads
+    b.result(op, x, quant=b.builder.type(x).quant)
+
+
+def functions(b: Bench) -> None:
+    op = b.pick((Sigmoid(), Tanh(), Gelu(), HardSwish(), PRelu()))
+    slopes = [b.constant(np.array(b.choices.real(-1, 1), np.float32)) for _ in range(op.arity - 1)]
+    b.result(op, b.input(b.size(), b.width()), *slopes, quant=b.quant(-9, 2))
+
+
+def clamps(b: Bench) -> None:
+    low = b.choices.real(-3, 0)
+    ends = [b.constant(np.array(v, np.float32)) for v in (low, b.choices.real(low, 3))]
+    x = b.input(b.size(), b.width())
+    b.result(Clip(), x, *ends, quant=b.pick((b.builder.type(x).quant, b.quant())))
+
+
+def softmaxes(b: Bench) -> None:
+    rows = [b.size(3) for _ in range(b.size(2) - 1)]
+    x = b.input(*rows, b.pick((b.width(), b.size(300))))
+    b.result(Softmax(), x, quant=Quant((1 / 256,), (-128,), None, b.rounding))
+
+
+NARROW = (DType.S8, DType.S8, DType.U8, DType.S16)
+
+
+def other_scales(b: Bench) -> None:
+    of_y = b.pick(NARROW)
+    b.result(Requantize(of_y), b.input(b.size(), b.width(), dtype=b.pick(NARROW)), quant=b.quant(dtype=of_y))
+
+
+def reals(b: Bench) -> None:
+    """From integers to floats and back."""
+    dtype = b.pick(NARROW)
+    if b.is_rare(2):
+        b.result(Dequantize(), b.input(b.size(), b.width(), dtype=dtype))
+        return
+    quant = b.quant(dtype=dtype)
+    halves = b.choices.generator().integers(-600, 600, (b.size(), b.width())) / 2 * quant.scale[0]
+    special = np.array([np.inf, -np.inf, 0.0, -0.0, 0.5, 3e38, np.nan])
+    data = b.pick(
+        (halves, b.choices.generator().normal(0, 30, halves.shape), np.resize(special, halves.shape))
+    )
+    name = f"x{len(b.inputs)}"
+    b.builder.input(name, Type(DType.F32, data.shape))
+    b.inputs[name] = data.astype(np.float32)
+    b.result(Quantize(dtype), name, quant=quant)
+
+
+def movements(b: Bench) -> None:
+    shape = b.size(), b.size(), b.width()
+    quant, kind = b.quant(), b.size(5)
+    x = b.input(*shape, quant=quant)
+    if kind == 1:
+        b.result(Transpose(b.pick(((2, 0, 1), (1, 0, 2), (0, 2, 1), (2, 1, 0)))), x)
+    elif kind == 2:
+        b.result(Concat(1), x, b.input(shape[0], b.size(), shape[2], quant=quant))
+    elif kind == 3:
+        value = b.constant(np.array(quant.zero[0], np.int8), quant)
+        b.result(Pad((b.size(2) - 1, 0, 2), (0, b.size(), 1)), x, value)
+    elif kind == 4:
+        first = b.size(shape[2]) - 1
+        b.result(Slice((0, 0, first), (1, 1, b.size(2)), (*shape[:2], (shape[2] - first + 1) // 2)), x)
+    else:
+        b.result(Expand((b.size(3), *shape)), x)
+
+
+FAMILIES: tuple[Family, ...] = (
+    convolutions, depthwise_convolutions, channels_first_convolutions, dense_layers, sums, products, means,
+    averages, maxima, functions, clamps, softmaxes, other_scales, reals, movements,
+)  # fmt: skip
