@@ -15,6 +15,7 @@ from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.quantize import Dequantize, Quantize
 
 _FORMATS = ("int8", "int16", "bf16", "f16", "float")  # quantization may call results <name>_<format>
+_SCALED = 0.1  # of the logarithm of a factor: less is rounding
 _UNDONE = 0.25  # of the squared difference in weights: less is left where channels were equalized
 
 
@@ -200,32 +201,73 @@ def _result(b: Graph, name: str) -> str | None:
 def _equalized(a: Graph, b: Graph, values: Mapping[str, Counterpart]) -> Mapping[str, Counterpart]:
     """The counterparts with their factors. Equalization makes channels between layers larger or smaller, and
     the weights of the next layer make up for it: without the factors such a value would seem all wrong. They
-    are in the weights. A line of layers is taken as equalized if its last one, which nobody rescales, has the
-    weights of a only once the factors of its operand are taken off: what is merely damaged, the next layer
-    does not make up for."""
+    are in the weights, and are believed where the weights of the next layer are those of a only once they are
+    taken off, for most channels: what is merely damaged, the next layer does not make up for."""
     factors: dict[str, Array] = {}
+    seen: set[str] = set()
     for node in a.nodes:
-        if node.outputs[0] not in factors:
-            factors |= _line(a, b, values, node)
+        if node.outputs[0] not in seen:
+            line = _line(a, b, values, node)
+            seen.update(node.outputs[0] for node in line)
+            factors |= _factors(a, b, values, line)
     return {name: replace(c, factor=factors.get(name)) for name, c in values.items()}
 
 
-def _line(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> Mapping[str, Array]:
-    """The factors of the results of an equalized line of layers that starts with a node."""
-    found: dict[str, Array] = {}
+def _line(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> list[Node]:
+    """Layers that start with a node, each but the last read by the next one only."""
+    line = []
+    while _weights(a, b, values, node):
+        line.append(node)
+        name = node.outputs[0]
+        if not a.used_once(name) or a.users(name)[0].inputs[0] != name:
+            break
+        (node,) = a.users(name)
+    return line
+
+
+def _factors(
+    a: Graph, b: Graph, values: Mapping[str, Counterpart], line: Sequence[Node]
+) -> Mapping[str, Array]:
+    """The factors of the results of a line of layers; nobody rescales those of the last one."""
+    believed: dict[str, Array] = {}
+    doubtful: dict[str, Array] = {}  # so far nothing speaks for or against them
     factor: Array | None = None
-    while weights := _weights(a, b, values, node):
+    for node in line:
+        weights = _weights(a, b, values, node)
+        assert weights is not None
         mine, theirs = weights
         without = theirs if factor is None else theirs * _per_input(node, theirs, factor)
-        if not _feeds_a_layer(a, b, values, node):
-            left, right = (float(np.square(w - mine).sum()) for w in (without, theirs))
-            return found if left < _UNDONE * right else {}
-        rows, other = mine.reshape(len(mine), -1), without.reshape(len(mine), -1)
-        same, square = (rows * other).sum(axis=1), (rows * rows).sum(axis=1)
-        factor = np.divide(same, square, out=np.ones_like(same), where=(same > 0) & (square > 0))
-        found[node.outputs[0]] = factor
-        (node,) = a.users(node.outputs[0])
-    return {}
+        assert isinstance(node.op, Linear)
+        is_last = node is line[-1]
+        # Whatever comes in larger may go out larger where each output has one input only.
+        if factor is not None and (is_last or not node.op.is_depthwise(a.type(node.inputs[1]))):
+            before, after = (_distances(node.op, mine, w, is_last) for w in (theirs, without))
+            undone = (after < _UNDONE * before)[np.abs(np.log(factor)) > _SCALED]
+            if 2 * np.count_nonzero(undone) > undone.size:
+                believed |= doubtful
+            else:
+                without = theirs
+            doubtful = {}
+        factor = _fitted(mine, without)
+        doubtful[node.outputs[0]] = factor
+    return believed
+
+
+def _fitted(mine: Array, theirs: Array) -> Array:
+    """How much larger the weights of each output are; no more is known of those that are damaged."""
+    own, other = (np.square(w).reshape(len(w), -1).sum(axis=1) for w in (mine, theirs))
+    factor = np.ones_like(own)
+    np.divide(other, own, out=factor, where=(own > 0) & (other > 0))
+    root: Array = np.sqrt(factor)
+    return root
+
+
+def _distances(op: Linear, mine: Array, theirs: Array, is_last: bool) -> Array:
+    """Between weights, for each input; whatever the factors of the outputs are, if they may have any."""
+    factor = np.ones(len(mine)) if is_last else _fitted(mine, theirs)
+    error = theirs - mine * factor.reshape(-1, *[1] * (mine.ndim - 1))
+    squares = np.square(error).reshape(op.groups, -1, mine.shape[-1])
+    return squares.sum(axis=1).reshape(-1)  # type: ignore[no-any-return]  # sum of an array
 
 
 def _weights(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> tuple[Array, Array] | None:
@@ -242,15 +284,6 @@ def _weights(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) 
             return None
         found.append(real(data, graph.type(layer.inputs[1])))
     return (found[0], found[1]) if found[0].shape == found[1].shape else None
-
-
-def _feeds_a_layer(a: Graph, b: Graph, values: Mapping[str, Counterpart], node: Node) -> bool:
-    """Is the result read by one other layer only, so that channels may be rescaled in between?"""
-    name = node.outputs[0]
-    if not a.used_once(name):
-        return False
-    (reader,) = a.users(name)
-    return reader.inputs[0] == name and _weights(a, b, values, reader) is not None
 
 
 def _per_input(node: Node, weights: Array, factor: Array) -> Array:
