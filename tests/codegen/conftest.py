@@ -3,6 +3,7 @@
 import pytest
 from support.every_kernel import graphs
 from support.generated import Libraries, libraries
+from support.stateful import accumulator
 from support.tools import ROOT, require_shared
 
 from edgekit import target
@@ -17,7 +18,7 @@ from edgekit.passes.simplify import simplify
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Libraries:
     """The operators, in models that together call every kernel."""
-    return written([*graphs(), empty()], tmp_path_factory)
+    return written([*graphs(), empty(), accumulator()], tmp_path_factory)
 
 
 @pytest.fixture(scope="session", params=["examples", "mlperf_tiny"])

@@ -15,15 +15,26 @@ from edgekit.ir import Array, Graph
 
 def litert(content: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array]:
     """The results of LiteRT's reference kernels, or of its fast ones."""
+    return litert_steps(content, [inputs], reference)[0]
+
+
+def litert_steps(
+    content: bytes, steps: Sequence[Sequence[Array]], reference: bool = True
+) -> list[list[Array]]:
+    """The results of successive runs, between which variables last."""
     package = require_module("ai_edge_litert.interpreter")
     kinds = package.OpResolverType
     resolver = kinds.BUILTIN_REF if reference else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = package.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
     interpreter.allocate_tensors()
-    for detail, data in zip(interpreter.get_input_details(), inputs, strict=True):
-        interpreter.set_tensor(detail["index"], data)
-    interpreter.invoke()
-    return [interpreter.get_tensor(d["index"]).copy() for d in interpreter.get_output_details()]
+    interpreter.reset_all_variables()
+    results = []
+    for inputs in steps:
+        for detail, data in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(detail["index"], data)
+        interpreter.invoke()
+        results.append([interpreter.get_tensor(d["index"]).copy() for d in interpreter.get_output_details()])
+    return results
 
 
 def inputs_of(op: Operator, rng: np.random.Generator) -> list[Array]:
