@@ -21,6 +21,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters import from_onnx
 from edgekit.ir import Array, DType, Graph
 from edgekit.onnx_backend import compile_programs
+from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.passes import verify
@@ -80,7 +81,7 @@ def test_networks_compute_on_bytes_alone(network: Network, scheme: Scheme) -> No
     assert all(graph.type(name).dtype is not DType.U8 for name in graph.values)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", [s for s in SCHEMES if s.per_channel == s.symmetric], ids=str)
 @pytest.mark.parametrize("layer", sorted(LAYERS))
 def test_each_layer_is_within_one_unit_of_onnxruntime(layer: str, scheme: Scheme) -> None:
     net = LAYERS[layer](np.random.default_rng(5))
@@ -120,12 +121,13 @@ def test_layers_of_sixteen_bits_take_weights_of_eight() -> None:
         assert distance(came, graph, samples(net, 4, seed=11)) <= 2 * unit(came)
 
 
-def test_weights_without_sign_that_do_not_fit_stay_real() -> None:
-    scheme = Scheme(False, True, False, False, unsigned_weights=True)
+@pytest.mark.parametrize("operators", [False, True])
+def test_weights_without_sign_that_do_not_fit_are_right_too(operators: bool) -> None:
+    scheme = Scheme(operators, True, False, False, unsigned_weights=True)
     net = LAYERS["convolution"](np.random.default_rng(5))
     came = quantized(net, scheme)
     graph = imported(came)
-    assert float_nodes(graph) == ["Conv2d"]
+    assert not any(isinstance(n.op, Conv2d) and graph.type(n.inputs[0]).quant for n in graph.nodes)
     assert distance(came, graph, samples(net, 4, seed=11)) <= unit(came) * (1 + 1e-4)
 
 
@@ -188,6 +190,19 @@ def test_integers_in_the_hands_of_a_model_are_plain() -> None:
     x = {"x": np.linspace(-2, 30, 6, dtype=np.float32).reshape(2, 3)}
     expected = (np.rint(x["x"] / np.float32(0.1)) + 7).clip(0, 255).astype(np.int32) ** 2
     np.testing.assert_array_equal(simulate.run(graph, x)["y"], expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ad01_fp32", "kws_ref_model_float32", "pretrainedResnet", "vww_96_float"])
+@pytest.mark.parametrize("scheme", [SCHEMES[2], SCHEMES[-1]], ids=str)
+def test_the_networks_of_mlperf_tiny_compute_on_bytes_alone(name: str, scheme: Scheme) -> None:
+    require_module("ai_edge_litert")
+    from support.tflite_to_onnx import translate
+
+    net = translate(require_shared(f"models/mlperf_tiny/{name}.tflite"), "NCHW")
+    graph = imported(quantized(net, scheme))
+    assert float_macs(program(graph)) == 0
+    assert float_nodes(graph) == []
 
 
 def test_pytorchs_export_is_bit_for_bit_its_own() -> None:
