@@ -1,37 +1,77 @@
-"""Biases from measured means: layer by layer, each output gets the mean that it has in the float graph."""
+"""Layer by layer, weights and biases from what both graphs compute: each output gets the mean that it has in
+the float graph."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Node, Value
+from edgekit.ir import Array, Graph, Node, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.quantize.int8 import Quantized, integer_bias
 from edgekit.quantize.measure import Sample, compute
 
 
-def correct_biases(graph: Graph, quantized: Quantized, samples: Sequence[Sample]) -> Quantized:
-    """The same int8 graph with other biases. Both graphs are computed in step on a few samples; layers see
-    the errors that those before them have left."""
+def correct_biases(
+    graph: Graph,
+    quantized: Quantized,
+    samples: Sequence[Sample],
+    weights: Callable[[Pair, Value], Value] | None = None,
+) -> Quantized:
+    """The same graph of integers with other biases. Both graphs are computed in step on a few samples; layers
+    see the errors that those before them have left. `weights` makes better weights, if given: it takes the
+    layer in both graphs, and the integers that it has."""
     made = quantized.graph
-    values = dict(made.values)
-    twins = _twins(graph, quantized)
+    pairs = _twins(graph, quantized)
     truth = _Walk(graph, samples, graph.inputs)
     found = _Walk(made, samples, graph.inputs)
     for node in made.nodes:
-        twin = twins.get(node.outputs[0])
+        twin = pairs.get(node.outputs[0])
         if twin is not None and isinstance(node.op, Linear):
             truth.reach(twin)
-            bias = _corrected(graph, twin, made, node, truth, found)
-            values[node.inputs[2]] = Value(made.type(node.inputs[2]), bias)
-            found.known[node.inputs[2]] = bias
+            pair = Pair.of(twin, node, truth, found)
+            if weights is not None:
+                found.put(node.inputs[1], weights(pair, found.graph.values[node.inputs[1]]))
+            bias = _corrected(pair, found.graph.values[node.inputs[1]])
+            found.put(node.inputs[2], Value(made.type(node.inputs[2]), bias))
         found.step(node)
-    return replace(quantized, graph=replace(made, values=values))
+    return replace(quantized, graph=found.graph)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A layer of the float graph, and what arrives at its twin."""
+
+    op: Linear
+    weights: Array
+    bias: Array
+    x: Type  # of what arrives at the twin
+    samples: int
+    arrays: Callable[[], Iterator[tuple[Array, Array]]]
+
+    @staticmethod
+    def of(twin: Node, node: Node, truth: _Walk, found: _Walk) -> Pair:
+        weights, bias = (truth.graph.data(name) for name in twin.inputs[1:3])
+        assert isinstance(twin.op, Linear)
+        assert weights is not None
+        assert bias is not None
+
+        def arrays() -> Iterator[tuple[Array, Array]]:
+            for exact, seen in zip(truth.values, found.values, strict=True):
+                yield exact[twin.inputs[0]], seen[node.inputs[0]]
+
+        return Pair(twin.op, weights, bias, found.graph.type(node.inputs[0]), len(truth.values), arrays)
+
+    def inputs(self) -> Iterator[tuple[Array, Array]]:
+        """Of each sample what arrives in the float graph, and the numbers that the integers stand for."""
+        quant = self.x.quant
+        assert quant is not None
+        for exact, seen in self.arrays():
+            yield exact, (seen.astype(np.float32) - quant.zero[0]) * np.float32(quant.scale[0])
 
 
 def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
@@ -45,29 +85,31 @@ def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
     return found
 
 
-def _corrected(graph: Graph, twin: Node, made: Graph, node: Node, truth: _Walk, found: _Walk) -> Array:
+def _corrected(pair: Pair, weights: Value) -> Array:
     """The bias with which the sums of a layer have the means of the float layer's, before the clamp."""
-    x, w = (made.type(name) for name in node.inputs[:2])
-    assert isinstance(twin.op, Linear)
-    assert x.quant is not None
-    assert w.quant is not None
-    weights, bias = found.known[node.inputs[1]], graph.data(twin.inputs[2])
-    assert bias is not None
-    open_op = replace(twin.op, lo=-inf, hi=inf)  # type: ignore[type-var]  # all operators are dataclasses
-    scale = np.asarray(w.quant.scale, np.float32).reshape(-1, *[1] * (weights.ndim - 1))
-    real_weights = weights.astype(np.float32) * scale
-    wanted, had = np.zeros(len(bias)), np.zeros(len(bias))
-    for a, q in zip(truth.values, found.values, strict=True):
-        exact = a[twin.inputs[0]]
-        seen = ((q[node.inputs[0]].astype(np.float32)) - x.quant.zero[0]) * np.float32(x.quant.scale[0])
-        wanted += _means(open_op, exact, graph.data(twin.inputs[1]), bias)
-        had += _means(open_op, seen, real_weights, bias)
-    better = bias.astype(np.float64) + (wanted - had) / len(truth.values)
-    return integer_bias(better, x, w.quant, weights)
+    assert weights.data is not None
+    assert weights.type.quant is not None
+    open_op = replace(pair.op, lo=-inf, hi=inf)  # type: ignore[type-var]  # all operators are dataclasses
+    scale = np.asarray(weights.type.quant.scale, np.float32).reshape(-1, *[1] * (weights.type.rank - 1))
+    real_weights = weights.data.astype(np.float32) * scale
+    missing = []
+    for exact, seen in pair.inputs():
+        wanted = _means(open_op, exact, pair.weights, pair.bias)
+        missing.append(wanted - _means(open_op, seen, real_weights, pair.bias))
+    better = pair.bias.astype(np.float64) + _likely_mean(np.stack(missing))
+    return integer_bias(better, pair.x, weights.type.quant, weights.data)
 
 
-def _means(op: Linear, x: Array, w: Array | None, b: Array) -> Array:
-    assert w is not None
+def _likely_mean(samples: Array) -> Array:
+    """The mean of each column, without the part of it that may be chance (James and Stein)."""
+    mean = samples.mean(axis=0)
+    if len(samples) < 2:
+        return mean  # type: ignore[no-any-return]  # array
+    chance = samples.var(axis=0, ddof=1) / len(samples)
+    return mean * (1 - np.minimum(chance / np.maximum(np.square(mean), 1e-300), 1))  # type: ignore[no-any-return]
+
+
+def _means(op: Linear, x: Array, w: Array, b: Array) -> Array:
     (y,) = op.eval(x, w, b)
     return y.reshape(-1, y.shape[-1]).mean(axis=0, dtype=np.float64)  # type: ignore[no-any-return]  # array
 
@@ -83,6 +125,12 @@ class _Walk:
         ]
         self.left = Counter(name for node in graph.nodes for name in node.inputs)
         self.position = 0
+
+    def put(self, name: str, value: Value) -> None:
+        """Another constant of this name."""
+        assert value.data is not None
+        self.graph = replace(self.graph, values={**self.graph.values, name: value})
+        self.known[name] = value.data
 
     def step(self, node: Node) -> None:
         for values in self.values:

@@ -20,6 +20,7 @@ NAMES = {
     DType.BF16: "bf16",
     DType.F32: "float32",
 }
+_FULL = 10  # one of so many weights stays int8 where others become int4
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Formats:
 
     wide: frozenset[str] = frozenset()  # tensors in int16: tied ones are wide together
     real: frozenset[str] = frozenset()  # layers that stay floats
-    weights: Mapping[str, DType] = field(default_factory=dict)  # of layers: 16-bit floats beside floats
+    # Of layers: 16-bit floats beside floats, int4 beside integers.
+    weights: Mapping[str, DType] = field(default_factory=dict)
 
     def stored(self, name: str) -> DType:
         """The integers that a quantized tensor is stored in."""
@@ -56,6 +58,19 @@ def layers(graph: Graph) -> list[Node]:
         if is_layer and graph.data(node.inputs[1]) is not None and graph.type(node.outputs[0]).quant is None:
             found.append(node)
     return found
+
+
+def int4_layers(graph: Graph) -> dict[str, DType]:
+    """The layers for weights in int4, by their results: all but the smallest, which hold a tenth of the
+    weights, and are often those that lose most: the first, the last, depthwise ones."""
+    found = sorted(layers(graph), key=lambda node: graph.type(node.inputs[1]).size)
+    left = sum(graph.type(node.inputs[1]).size for node in found) // _FULL
+    narrow = {}
+    for node in found:
+        left -= graph.type(node.inputs[1]).size
+        if left < 0:
+            narrow[node.outputs[0]] = DType.S4
+    return narrow
 
 
 def as_narrow(weights: Array, dtype: DType) -> Array:

@@ -23,12 +23,11 @@ from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reduce import Reduce
 from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
 from edgekit.quantize.scales import activation_quant, quantized_operands, reads_numbers, runs_in_int8
-from edgekit.quantize.weights import weight_quant
+from edgekit.quantize.weights import least_scale, weight_quant
 
 _MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
 _MOST_FACTOR = 2.0**20  # of products
-_MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
-Weights = dict[str, tuple[Array, Quant]]  # integers and scales, by the name of the float weights
+Weights = dict[tuple[str, int], tuple[Array, Quant]]  # integers and scales, by float weights and bits
 
 
 @dataclass(frozen=True)
@@ -227,6 +226,11 @@ class _Rewriter:
             operands = [self._int(name, dtype) for name in node.inputs]
         (self.integers[out, dtype],) = self.builder.add(op, *operands, names=(hint,), quant=quant)
         self.runs_in[out] = NAMES[dtype]
+        if isinstance(op, Linear) and self._weight_bits(node) == 4:
+            self.runs_in[out] += ", int4 weights"
+
+    def _weight_bits(self, node: Node) -> int:
+        return 4 if self.formats.weights.get(node.outputs[0]) is DType.S4 else 8
 
     def _moved(self, name: str, quant: Quant, dtype: DType) -> str:
         """An operand of what moves elements: constants take the scale of the result, indices stay."""
@@ -246,17 +250,18 @@ class _Rewriter:
         weights, bias = self.graph.data(w), self.graph.data(b)
         assert weights is not None, w
         assert bias is not None, b
-        if w not in self.weights:
-            self.weights[w] = weight_quant(weights)
-        integers, quant = self.weights[w]
+        bits = self._weight_bits(node)
+        if (w, bits) not in self.weights:
+            self.weights[w, bits] = weight_quant(weights, bits=bits)
+        integers, quant = self.weights[w, bits]
         image = self._int(x) if takes_wide(node) else self._int(x, DType.S8)
         from_type = self.builder.type(image)
         assert from_type.quant is not None
-        least = np.abs(bias).astype(np.float64) / (from_type.quant.scale[0] * _MOST_BIAS)
+        least = least_scale(bias, from_type)
         if (least > quant.scale).any():  # the bias outweighs all else, and must fit into 32 bits
-            integers, quant = weight_quant(weights, least)
+            integers, quant = weight_quant(weights, least, bits=bits)
         scale = np.asarray(quant.scale, np.float32).astype(np.float64)
-        error = integers * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
+        error = integers.astype(np.float64) * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
         corrected = bias.astype(np.float64) - _mean_response(node, error, self.means[x])
         wide = integer_bias(corrected, from_type, quant, integers)
         return [image, self._constant(w, integers, quant), self._constant(b, wide, None)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from edgekit.ir import Array, Graph
+from edgekit.ir import Array, DType, Graph
 from edgekit.quantize.formats import Formats
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
@@ -39,18 +39,22 @@ class Tensors:
     ranges: Mapping[str, Mapping[str, Range]]  # by method, then by name
     means: Mapping[str, Array]
     weights: Weights
+    narrow: Mapping[str, DType]  # the formats of weights that are not int8, by layer
 
     @staticmethod
-    def of(graph: Graph, statistics: Mapping[str, Statistics]) -> Tensors:
+    def of(
+        graph: Graph, statistics: Mapping[str, Statistics], narrow: Mapping[str, DType] | None = None
+    ) -> Tensors:
         ranges = {
             method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in PICKS.items()
         }
-        return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {})
+        return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {}, narrow or {})
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
         # What has 16 bits needs no clipping.
         methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
         quants = scales(self.graph, {name: self.ranges[m][name] for name, m in methods.items()})
+        formats = replace(formats, weights={**self.narrow, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 
 

@@ -1,0 +1,252 @@
+"""Weights rounded together: never worse than the nearest, and better where inputs depend on each other."""
+
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgekit.ir import Array, DType, Quant, Type, Value
+from edgekit.ops._linear import Linear
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.quantize import rounding
+from edgekit.quantize.correct import Pair
+from edgekit.quantize.lattice import Aim, Moments, Problem, best_scale, round_to
+from edgekit.quantize.rounding import rounded, window_count, windows
+from edgekit.quantize.weights import LIMITS, weight_quant
+
+
+def correlated(random: np.random.Generator, rows: int, inputs: int, spread: float = 1.0) -> Array:
+    """Inputs that share a few causes, like the channels of an image."""
+    causes = random.normal(size=(rows, max(inputs // 6, 1))) @ random.normal(
+        size=(max(inputs // 6, 1), inputs)
+    )
+    result: Array = (causes + spread * random.normal(size=(rows, inputs))).astype(np.float32)
+    return result
+
+
+def moments(x: Array, weights: Array) -> Moments:
+    found = Moments(*weights.shape)
+    found.add(x, x @ weights)
+    return found
+
+
+def nearest(weights: Array, scale: Array, limit: int) -> Array:
+    return np.rint(weights / scale[:, None]).clip(-limit, limit)
+
+
+@given(
+    groups=st.integers(1, 3),
+    inputs=st.integers(1, 90),
+    outputs=st.integers(1, 5),
+    rows=st.integers(1, 200),
+    limit=st.sampled_from(sorted(LIMITS.values())),
+    share=st.sampled_from([0.0, 0.5, 1.0]),
+    damping=st.sampled_from([0.0, 0.01, 1.0]),
+    clipped=st.sampled_from([1.0, 0.5]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_output_is_worse_than_with_the_nearest_integers(
+    groups: int,
+    inputs: int,
+    outputs: int,
+    rows: int,
+    limit: int,
+    share: float,
+    damping: float,
+    clipped: float,
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    weights = random.normal(size=(groups, inputs, outputs))
+    x = np.stack([correlated(random, rows, inputs) for _ in range(groups)])
+    problem = Problem(moments(x, weights), weights, Aim(share, damping))
+    scale = np.abs(weights).max(axis=1) / limit * clipped
+    found = round_to(problem, scale, limit)
+    assert np.abs(found).max() <= limit
+    np.testing.assert_array_equal(found, np.rint(found))
+    known = problem.error(problem.sorted(nearest(weights, scale, limit)), scale)
+    assert (problem.error(problem.sorted(found), scale) <= known * (1 + 1e-9) + 1e-12).all()
+
+
+def test_what_few_integers_can_do_is_found() -> None:
+    random = np.random.default_rng(1)
+    weights = random.normal(size=(1, 3, 20))
+    problem = Problem(moments(correlated(random, 50, 3)[None], weights), weights, Aim(0, 0))
+    scale = np.abs(weights).max(axis=1) / 2
+    grid = np.stack(np.meshgrid(*[np.arange(-2, 3)] * 3), axis=-1).reshape(-1, 1, 3, 1)
+    every = np.stack([problem.error(problem.sorted(np.tile(q, (1, 1, 20))), scale) for q in grid])
+    found = problem.error(problem.sorted(round_to(problem, scale, 2)), scale)
+    assert np.isclose(found, every.min(axis=0)).mean() >= 0.9
+
+
+@pytest.mark.parametrize("limit", sorted(LIMITS.values()))
+def test_correlated_inputs_leave_much_less_error(limit: int) -> None:
+    random = np.random.default_rng(2)
+    weights = random.normal(size=(1, 48, 16))
+    known, unseen = np.split(correlated(random, 2000, 48, 0.1), 2)
+    problem = Problem(moments(known[None], weights), weights, Aim(0, 0.01))
+    scale = np.abs(weights).max(axis=1) / limit
+    errors = [
+        np.square(unseen @ (q * scale[:, None] - weights)[0]).mean()
+        for q in (round_to(problem, scale, limit), nearest(weights, scale, limit))
+    ]
+    assert errors[0] < errors[1] / 8
+
+
+def test_scales_that_clip_are_chosen_where_they_pay() -> None:
+    random = np.random.default_rng(3)
+    weights = random.normal(size=(1, 64, 8))
+    weights[0, 0] = 6  # an outlier that no sample multiplies with anything
+    x = correlated(random, 400, 64)
+    x[:, 0] = 0
+    problem = Problem(moments(x[None], weights), weights, Aim(0, 0.01))
+    full = np.abs(weights).max(axis=1) / 7
+    chosen = best_scale(problem, np.stack([full, full / 2]), 7)
+    np.testing.assert_array_equal(chosen, full / 2)
+
+
+def test_moments_of_parts_add_up_and_take_the_same_memory() -> None:
+    random = np.random.default_rng(4)
+    weights = random.normal(size=(2, 5, 3))
+    x = random.normal(size=(2, 300, 5))
+    one, two, both = moments(x[:, :100], weights), moments(x[:, 100:], weights), moments(x, weights)
+    for total, whole in zip((one + two).centred(), both.centred(), strict=True):
+        np.testing.assert_allclose(total, whole, rtol=1e-9, atol=1e-12)
+    assert one.squares.nbytes == both.squares.nbytes
+    assert one.products.nbytes == both.products.nbytes
+
+
+LAYERS = {
+    "dense": (Dense(), (4, 6), (5, 6)),
+    "convolution": (Conv2d(strides=(2, 1), pads=(1, 0, 1, 1)), (1, 7, 6, 4), (5, 3, 2, 4)),
+    "dilated": (Conv2d(dilations=(2, 2)), (2, 7, 6, 3), (4, 2, 2, 3)),
+    "groups": (Conv2d(groups=2, pads=(1, 1, 1, 1)), (1, 5, 5, 4), (6, 3, 3, 2)),
+    "depthwise": (Conv2d(groups=4, pads=(1, 1, 1, 1)), (1, 5, 5, 4), (4, 3, 3, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_windows_times_weights_are_the_layer(name: str) -> None:
+    op, shape, w_shape = LAYERS[name]
+    random = np.random.default_rng(5)
+    x, w = (random.normal(size=s).astype(np.float32) for s in (shape, w_shape))
+    (y,) = op.eval(x, w, np.zeros(len(w), np.float32))
+    count = window_count(op, shape, w_shape)
+    chosen = random.permutation(count)[: count // 2]
+    grouped = w.reshape(op.groups, len(w) // op.groups, -1).transpose(0, 2, 1)
+    found = (windows(op, x, w_shape, chosen) @ grouped).transpose(1, 0, 2).reshape(len(chosen), -1)
+    np.testing.assert_allclose(found, y.reshape(count, -1)[chosen], rtol=1e-4, atol=1e-5)
+
+
+STEP = 0.02  # of the inputs
+
+
+def pair(op: Linear, shape: tuple[int, ...], w_shape: tuple[int, ...], samples: int = 24) -> Pair:
+    """A layer whose inputs are rounded, and lie side by side in an image, or share causes."""
+    random = np.random.default_rng(6)
+    weights = random.normal(size=w_shape).astype(np.float32)
+    bias = random.normal(size=w_shape[0]).astype(np.float32)
+    mix = correlated(random, shape[-1], shape[-1], 0.1)
+
+    def arrays() -> Iterator[tuple[Array, Array]]:
+        for seed in range(samples):
+            x: Array = np.random.default_rng(seed).normal(size=shape)
+            for axis in range(-3, -1) if len(shape) == 4 else ():
+                x = x.cumsum(axis=axis)
+            x = x.astype(np.float32) @ mix
+            yield x, np.rint(x / STEP).astype(np.int16)
+
+    return Pair(op, weights, bias, Type(DType.S16, shape, Quant((STEP,), (0,))), samples, arrays)
+
+
+def constant(weights: Array, bits: int) -> Value:
+    integers, quant = weight_quant(weights, bits=bits)
+    return Value(Type(DType.of(integers.dtype), weights.shape, quant), integers)
+
+
+def error(pair: Pair, weights: Value) -> float:
+    """What the layer's outputs are off, apart from their means."""
+    assert weights.data is not None
+    assert weights.type.quant is not None
+    real = weights.data.astype(np.float32) * np.asarray(weights.type.quant.scale, np.float32).reshape(
+        -1, *[1] * (weights.type.rank - 1)
+    )
+    found = []
+    for exact, seen in pair.inputs():
+        off = pair.op.eval(exact, pair.weights, pair.bias)[0] - pair.op.eval(seen, real, pair.bias)[0]
+        found.append(off.reshape(-1, off.shape[-1]))
+    rows = np.concatenate(found)
+    return float(np.square(rows - rows.mean(axis=0)).sum())
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_of_every_kind_gain(name: str, bits: int) -> None:
+    layer = pair(*LAYERS[name])
+    before = constant(layer.weights, bits)
+    after = rounded(layer, before)
+    assert after.type.dtype is before.type.dtype
+    assert after.data is not None
+    assert np.abs(after.data.astype(int)).max() <= LIMITS[after.type.dtype]
+    assert error(layer, after) < 0.9 * error(layer, before)
+
+
+def test_the_same_samples_give_the_same_integers() -> None:
+    layer = pair(*LAYERS["convolution"])
+    before = constant(layer.weights, 4)
+    assert rounded(layer, before) == rounded(layer, before)
+
+
+def test_chance_in_few_rows_is_not_learned_by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    rows = [random.normal(size=(1, 40)).astype(np.float32) for _ in range(300)]
+
+    def layer(some: list[Array]) -> Pair:
+        def arrays() -> Iterator[tuple[Array, Array]]:
+            for x in some:
+                yield x, np.rint(x / 0.5).astype(np.int16)
+
+        x = Type(DType.S16, (1, 40), Quant((0.5,), (0,)))
+        return Pair(Dense(), weights, np.zeros(8, np.float32), x, len(some), arrays)
+
+    weights = random.normal(size=(8, 40)).astype(np.float32)
+    before = constant(weights, 4)
+    after = rounded(layer(rows[:10]), before)
+    unseen = layer(rows[10:])
+    assert error(unseen, after) < 1.25 * error(unseen, before)
+    monkeypatch.setattr(rounding, "_AIMS", (Aim(1, 0.03),))
+    assert rounded(layer(rows[:10]), before) is before
+
+
+def test_one_sample_is_no_ground_to_round_on() -> None:
+    layer = pair(*LAYERS["dense"], samples=1)
+    before = constant(layer.weights, 4)
+    assert rounded(layer, before) is before
+
+
+def test_weights_that_are_zero_stay_so() -> None:
+    layer = pair(*LAYERS["dense"])
+    weights = layer.weights.copy()
+    weights[2] = 0
+    layer = replace(layer, weights=weights)
+    after = rounded(layer, constant(weights, 4))
+    assert after.data is not None
+    assert not after.data[2].astype(int).any()
+
+
+def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounding, "_MOST_CELLS", 2**18)
+    peaks = []
+    for samples, side in ((32, 20), (256, 20), (32, 40)):
+        layer = pair(Conv2d(), (1, side, side, 4), (8, 3, 3, 4), samples)
+        before = constant(layer.weights, 4)
+        tracemalloc.start()
+        rounded(layer, before)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert max(peaks[1:]) < 1.25 * peaks[0]
