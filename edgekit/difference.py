@@ -18,6 +18,7 @@ Order = Literal["culprit", "graph"]
 ORDERS: tuple[Order, ...] = ("culprit", "graph")
 INPUT = "input"  # the operator of what is no result
 _WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range
+_LONG_NAME = 40  # letters
 _MOST_NAMED = 3  # layers in one warning
 Tell = Callable[[str], None]
 Sample = Mapping[str, Array]
@@ -125,6 +126,11 @@ def diff(
     )
 
 
+def short_name(layer: Layer) -> str:
+    """The name, or that of the source's layer where it is much too long, as in TFLite models."""
+    return layer.name if len(layer.name) <= _LONG_NAME or not layer.origin else layer.origin
+
+
 def other_weights(layer: Layer) -> str:
     """The format of the weights in words, where it is not that of the result."""
     is_usual = layer.weight_format in ("", layer.format)
@@ -145,7 +151,7 @@ def range_warnings(layers: Sequence[Layer]) -> list[str]:
     """Layers whose values leave the range of their format."""
     outside = [layer for layer in layers if (layer.clipped or 0.0) > _WORTH_A_WARNING]
     outside.sort(key=lambda layer: -(layer.clipped or 0.0))
-    named = [f"{layer.name} ({layer.clipped:.1%})" for layer in outside[:_MOST_NAMED]]
+    named = [f"{short_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MOST_NAMED]]
     if len(outside) > _MOST_NAMED:
         named.append(f"{len(outside) - _MOST_NAMED} more")
     return [f"values outside of the range are clipped: {', '.join(named)}"] if outside else []

@@ -11,7 +11,7 @@ from typing import Any
 
 from edgekit.api import Checkup, Difference, Graph, Inspection, Quantization, Report, Target, Verification
 from edgekit.checkup import TargetStatus
-from edgekit.difference import other_weights
+from edgekit.difference import other_weights, short_name
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 from edgekit.noise import Distance
@@ -236,7 +236,7 @@ def _verified(found: Verification) -> str:
 def difference(found: Difference) -> list[str]:
     layers = [
         (
-            _shortened(x.name),
+            _shortened(short_name(x)),
             x.op,
             ", ".join(filter(None, (x.format, other_weights(x)))),
             _decibels(x.alone_db),
