@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +25,24 @@ from edgekit.errors import EdgeKitError
 from edgekit.inspection import Inspection
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
-from edgekit.quantize import post_training
-from edgekit.quantize.io import KINDS, Io
-from edgekit.quantize.post_training import Quantization
+from edgekit.quantize import narrow, post_training
+from edgekit.quantize.gate import Gate, labels
+from edgekit.quantize.outcome import Quantization
 from edgekit.quantize.prepare import prepare
+from edgekit.quantize.settings import DEFAULT, Settings
+from edgekit.sample_files import Samples
 from edgekit.target import Target
 
 __all__ = [
     "Checkup",
     "Difference",
     "EdgeKitError",
+    "Gate",
     "Graph",
     "Inspection",
     "Quantization",
     "Report",
+    "Settings",
     "Target",
     "Verification",
     "build",
@@ -48,6 +53,7 @@ __all__ = [
     "list_targets",
     "load",
     "quantize_model",
+    "read_labels",
     "run",
     "save",
     "verify",
@@ -158,16 +164,18 @@ _RANDOM_SAMPLES = 32
 def quantize_model(
     model: Model,
     samples: Inputs | None,
+    settings: Settings = DEFAULT,
     *,
-    calibrate: str = post_training.AUTO,
-    io: Io = "float",
     tell: Tell = _quiet,
+    **options: Any,
 ) -> tuple[Graph, Quantization]:
-    """The model in int8, and what became of its quality. `samples` are typical inputs: arrays, a file, a
-    folder of files, or "random" where there are none yet. `calibrate` says how ranges are chosen: auto,
-    minmax, percentile, mse or entropy. `io`: inputs and outputs stay what they are, or are int8 or uint8."""
+    """The model in narrower numbers, and what became of its quality. `samples` are typical inputs: arrays, a
+    file, a folder of files, or "random" where there are none yet; 16-bit floats need none. `options` are
+    the fields of `Settings`: quantize_model(model, x, io="int8"). Where no formats pass the gate, the best
+    that were found are returned: see `Quantization.verdict`."""
     tell("reading the model")
     graph = convert(model)
+    chosen = replace(settings, **options)
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
         raise EdgeKitError(
@@ -175,7 +183,7 @@ def quantize_model(
             f"{graph.name} has states ({names}), which cannot be quantized yet",
             hint="quantize it in the framework it comes from: EdgeKit keeps the integers of such a model",
         )
-    if samples is None:
+    if samples is None and chosen.dtype == "int8":
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
         raise EdgeKitError(
             "E0101",
@@ -183,13 +191,10 @@ def quantize_model(
             hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
             "--calib random is for a first try",
         )
-    if io not in KINDS:
-        raise EdgeKitError(
-            "E0103", f"no such kind of inputs and outputs: {io}", hint=f"one of {', '.join(KINDS)}"
-        )
     is_random = isinstance(samples, str) and samples == RANDOM
-    given = _random(graph) if is_random else _calibration(graph, samples)
-    made, found = post_training.quantize(graph, given, calibrate=calibrate, io=io, tell=tell)
+    given = () if samples is None else _random(graph) if is_random else _calibration(graph, samples)
+    quantize = post_training.quantize if chosen.dtype == "int8" else narrow.quantize
+    made, found = quantize(graph, given, chosen, tell)
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
@@ -198,15 +203,19 @@ def quantize_model(
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
-def _random(graph: Graph) -> Iterator[Mapping[str, Array]]:
-    for seed in range(_RANDOM_SAMPLES):
-        yield simulate.random_inputs(graph, seed)
+def read_labels(path: str | PathLike[str]) -> Array:
+    """The classes of samples, from an .npy file, or an .npz with one array."""
+    return labels(arrays.single(Path(path)), Path(path).name)
+
+
+def _random(graph: Graph) -> Sequence[Mapping[str, Array]]:
+    return [simulate.random_inputs(graph, seed) for seed in range(_RANDOM_SAMPLES)]
 
 
 def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
-    """Samples; those of a folder are read when their turn comes."""
-    if isinstance(inputs, str | PathLike) and Path(inputs).is_dir():
-        return arrays.folder(Path(inputs), graph)
+    """Samples; those of files are read when their turn comes."""
+    if isinstance(inputs, str | PathLike):
+        return Samples(Path(inputs), graph)
     return arrays.samples(graph, _inputs(graph, inputs))
 
 
@@ -219,8 +228,8 @@ def run(
     tell: Tell = _quiet,
 ) -> dict[str, Array]:
     """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
-    dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the model
-    has states, the samples are the steps of one stream."""
+    dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the
+    model has states, the samples are the steps of one stream."""
     wanted = None if target is None else _target(target)
     graph = convert(model)
     given = _inputs(graph, inputs)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Type
 
 Arrays = Mapping[str, Array]
+T = TypeVar("T")
 _SIGNATURES = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # .npy, .npz, empty .npz
 # Zip files store a date; the oldest that they know makes equal arrays equal files.
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -21,7 +23,11 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def load(path: Path, graph: Graph) -> dict[str, Array]:
     """The inputs of a graph from a file."""
-    content = _read(path)
+    return by_input(_read(path), path, graph)
+
+
+def by_input(content: Array | dict[str, Array], path: Path, graph: Graph) -> dict[str, Array]:
+    """What a file holds, by the input that it is for: a single array is for the only one."""
     if isinstance(content, dict):
         return content
     if len(graph.inputs) != 1:
@@ -35,7 +41,27 @@ def load(path: Path, graph: Graph) -> dict[str, Array]:
 
 
 def _read(path: Path) -> Array | dict[str, Array]:
-    """An array, or arrays by name. Pickled objects are refused: they are programs."""
+    """An array, or arrays by name."""
+    return guarded(path, lambda: _load(path))
+
+
+def _load(path: Path) -> Array | dict[str, Array]:
+    content = np.load(path, allow_pickle=False)
+    if isinstance(content, np.ndarray):
+        return content
+    with content:
+        return {name: content[name] for name in content.files}
+
+
+def is_archive(path: Path) -> bool:
+    """Is this an .npz, by its first bytes?"""
+    with path.open("rb") as file:
+        return not file.read(len(_SIGNATURES[0])).startswith(_SIGNATURES[0])
+
+
+def guarded(path: Path, read: Callable[[], T]) -> T:
+    """What `read` makes of a file, or an error that says what is wrong with the file. Pickled objects are
+    refused: they are programs."""
     if not path.is_file():
         reason = "it is no plain file" if path.exists() else "No such file or directory"
         raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
@@ -44,11 +70,7 @@ def _read(path: Path) -> Array | dict[str, Array]:
             start = file.read(max(map(len, _SIGNATURES)))
         if not start.startswith(_SIGNATURES):
             raise _no_arrays(path)
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return content
-        with content:
-            return {name: content[name] for name in content.files}
+        return read()
     except (EdgeKitError, MemoryError):
         raise
     except (
@@ -102,13 +124,26 @@ def _npy(array: Array) -> bytes:
 def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
     """The inputs of each run. Arrays have the shape of their input, or a dimension in front that counts
     samples; where that of the model is a batch of 1, it counts them itself."""
+    arrays = {name: np.asarray(array) for name, array in given.items()}
+    counts = sample_counts(graph, arrays)
+    total = next((count for count in counts.values() if count is not None), 1)
+    return [
+        {
+            name: as_input(name, graph.type(name), arrays[name] if count is None else arrays[name][i])
+            for name, count in counts.items()
+        }
+        for i in range(total)
+    ]
+
+
+def sample_counts(graph: Graph, given: Arrays) -> dict[str, int | None]:
+    """How many samples each array holds, by its type and shape; None where it is one for all."""
     raise_all(list(_name_faults(graph, given)))
     counts: dict[str, int | None] = {}
-    typed: dict[str, Array] = {}
     faults: list[EdgeKitError] = []
     for name in graph.inputs:
         try:
-            typed[name], counts[name] = _as_samples(name, graph.type(name), np.asarray(given[name]))
+            counts[name] = _count(name, graph.type(name), given[name])
         except EdgeKitError as error:
             faults.append(error)
     raise_all(faults)
@@ -116,17 +151,18 @@ def samples(graph: Graph, given: Arrays) -> list[dict[str, Array]]:
     if len(set(several.values())) > 1:
         listed = ", ".join(f"{name}: {count}" for name, count in several.items())
         raise EdgeKitError("E0108", f"inputs differ in the number of samples ({listed})")
-    total = next(iter(several.values()), 1)
-    return [{name: x if counts[name] is None else x[i] for name, x in typed.items()} for i in range(total)]
+    return counts
 
 
-def folder(path: Path, graph: Graph) -> Iterator[Arrays]:
-    """The samples of all files in a folder, in the order of their names, one file in memory at a time."""
-    files = sorted(p for p in path.iterdir() if p.suffix.lower() in (".npz", ".npy"))
-    if not files:
-        raise EdgeKitError("E0104", f"{path} holds no .npz or .npy file")
-    for file in files:
-        yield from samples(graph, load(file, graph))
+def single(path: Path) -> Array:
+    """The only array of a file."""
+    content = _read(path)
+    if isinstance(content, dict):
+        if len(content) != 1:
+            names = ", ".join(content)
+            raise EdgeKitError("E0108", f"{path.name} holds {len(content)} arrays, not one", hint=names)
+        (content,) = content.values()
+    return content
 
 
 def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
@@ -139,15 +175,20 @@ def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
             yield EdgeKitError("E0101", f"input {name} is missing", hint=f"{name} is {graph.type(name)}")
 
 
-def _as_samples(name: str, type: Type, array: Array) -> tuple[Array, int | None]:
-    """The array as [samples, *shape] with their number, or as it is with None where it is one sample."""
+def as_input(name: str, type: Type, sample: Array) -> Array:
+    """One sample as an input takes it."""
+    return _typed(name, type, sample).reshape(type.shape)
+
+
+def _count(name: str, type: Type, array: Array) -> int | None:
+    """How many samples are in an array? None: it is a sample itself."""
     array = _typed(name, type, array)
     if array.shape == type.shape:
-        return array, None
+        return None
     if array.shape[1:] == type.shape and array.ndim == type.rank + 1:
-        return array, len(array)
+        return len(array)
     if type.rank and type.shape[0] == 1 and array.shape[1:] == type.shape[1:] and array.ndim == type.rank:
-        return array.reshape(len(array), *type.shape), len(array)
+        return len(array)
     found = ",".join(map(str, array.shape))
     raise EdgeKitError(
         "E0102",
@@ -165,6 +206,10 @@ def _typed(name: str, type: Type, array: Array) -> Array:
     if array.dtype.kind == "V" and array.dtype.itemsize == wanted.itemsize and wanted.kind == "V":
         return array.view(wanted)
     cast = f"save it as x.astype('{wanted}')" if wanted.isbuiltin else f"the model takes {type.dtype.value}"
+    if type.dtype.is_float and array.dtype.kind in "iu":
+        cast += (
+            ", normalized as in training; a model that takes raw data is made with --raw, --mean and --std"
+        )
     try:
         found = DType.of(array.dtype).value
     except (KeyError, TypeError):

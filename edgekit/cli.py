@@ -62,6 +62,14 @@ class Order(StrEnum):
     GRAPH = "graph"
 
 
+class Format(StrEnum):
+    """What numbers become."""
+
+    INT8 = "int8"
+    BF16 = "bf16"
+    F16 = "f16"
+
+
 class Io(StrEnum):
     """What goes in and comes out."""
 
@@ -182,7 +190,13 @@ def convert(
 @app.command()
 def quantize(
     model: Model,
-    output: Annotated[str, _output("NET.EK", "Default: the model's name and _int8.")] = "",
+    output: Annotated[str, _output("NET.EK", "Default: the model's name and the format.")] = "",
+    dtype: Annotated[
+        Format, typer.Option("--dtype", help="Integers, or 16-bit floats for weights: half the flash.")
+    ] = Format.INT8,
+    activations: Annotated[
+        str, typer.Option("--activations", help="int8 or int16; beside 16-bit weights float32, or the same.")
+    ] = "",
     calib: Annotated[
         str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
     ] = "",
@@ -192,6 +206,18 @@ def quantize(
     io: Annotated[
         Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
     ] = Io.FLOAT,
+    min_sqnr: Annotated[
+        str, typer.Option("--min-sqnr", metavar="25dB", help="A gate: signal to noise of the outputs.")
+    ] = "",
+    max_drop: Annotated[
+        str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
+    ] = "",
+    labels: Annotated[
+        str, typer.Option("--labels", metavar="Y.NPY", help="The classes of the calibration samples.")
+    ] = "",
+    formats: Annotated[
+        str, typer.Option("--formats", help="What layers may become to pass a gate, in this order.")
+    ] = "int8,int16,bf16,f32",
     report: Annotated[str, _page("--report")] = "",
     shape: Shapes = None,
     mean: Mean = None,
@@ -200,11 +226,11 @@ def quantize(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make int8 of a model, and tell what it costs in quality."""
+    """Make numbers narrower, and tell what it costs in quality; exit code 1 where a gate is not passed."""
     from edgekit import api, html_report
     from edgekit import report as words
 
-    path = output or f"{name or Path(model).stem}_int8.ek"
+    path = output or f"{name or Path(model).stem}_{dtype.value}.ek"
     if report:
         html_report.check_destination(Path(report))
     with console.progress() as tell:
@@ -212,9 +238,19 @@ def quantize(
         raw_inputs = settings.raw_inputs(mean, std, raw)
         graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
         api.check_graph_path(path)
-        made, found = api.quantize_model(
-            graph, calib or None, calibrate=calibrate.value, io=io.value, tell=tell
+        chosen = api.Settings(
+            dtype=dtype.value,
+            activations=activations,
+            calibrate=calibrate.value,
+            io=io.value,
+            formats=tuple(formats.split(",")),
+            gate=api.Gate(
+                settings.decibels(min_sqnr),
+                settings.share(max_drop),
+                api.read_labels(labels) if labels else None,
+            ),
         )
+        made, found = api.quantize_model(graph, calib or None, chosen, tell=tell)
         distance = api.diff(graph, made, calib or None, most=_REPORTED, tell=tell) if report else None
     api.save(made, path)
     if distance:
@@ -222,6 +258,10 @@ def quantize(
     _emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     for warning in found.warnings:
         console.say(f"warning: {warning}")
+    if not found.verdict.passed:
+        hint = f"{path} is the best that was found; more formats (--formats) or --effort high may help"
+        console.say_error(EdgeKitError("E0603", f"no formats pass the gate: {found.verdict.text}", hint=hint))
+        raise typer.Exit(Exit.GATE)
 
 
 @app.command()

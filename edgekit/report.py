@@ -122,9 +122,16 @@ def quantization(file: str, found: Quantization) -> list[str]:
     share = found.bytes_after / max(found.bytes_before, 1)
     weights = f"{size(found.bytes_after)} of weights and biases, {share:.0%} of {size(found.bytes_before)}"
     rows: list[tuple[object, ...]] = [("file", f"{file}: {found.name}, {weights}")]
-    data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
-    rows.append(("data", data))
+    if found.calibrate:
+        data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
+        rows.append(("data", data))
     rows += [("quality", f"{_shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
+    verdict = found.verdict
+    if verdict.accuracy is not None and verdict.accuracy_before is not None:
+        rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
+    if verdict.text:
+        rows.append(("gate", f"{'passed' if verdict.passed else 'missed'}: {verdict.text}"))
+    asked = any(x.sensitivity_db is not None for x in found.layers)
     layers = [
         (
             _shortened(x.origin or x.name),
@@ -134,11 +141,12 @@ def quantization(file: str, found: Quantization) -> list[str]:
             "" if x.zero is None else x.zero,
             x.range,
             _decibels(x.sqnr_db),
+            *((f"{x.sensitivity_db:+.1f} dB" if x.sensitivity_db is not None else "",) if asked else ()),
         )
         for x in found.layers
     ]
-    head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR")
-    return [*table(rows), "", *table(layers, head, "<<<>><>")]
+    head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR", *(("in floats",) * asked))
+    return [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
 
 
 def _decibels(ratio: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -101,3 +102,33 @@ def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
         if result.setdefault(name, shape) != shape:
             raise EdgeKitError("E0103", f"--shape binds {name} twice")
     return result
+
+
+def decibels(text: str) -> float | None:
+    """25dB, or 25."""
+    return _number(text, ("dB", "db", "DB"), "--min-sqnr", "25dB")
+
+
+def share(text: str) -> float | None:
+    """0.5% as 0.005; a plain number is a share already."""
+    number = _number(text.removesuffix("%"), (), "--max-drop", "0.5%")
+    if number is None:
+        return None
+    number = number / 100 if text.endswith("%") else number
+    if not 0 <= number <= 1:
+        raise EdgeKitError("E0103", f"--max-drop {text} is no drop of accuracy", hint="such as 0.5%")
+    return number
+
+
+def _number(text: str, units: Sequence[str], option: str, example: str) -> float | None:
+    if not text:
+        return None
+    for unit in units:
+        text = text.removesuffix(unit)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise EdgeKitError("E0103", f"{option} {text} is no number", hint=f"such as {example}")
+    return number

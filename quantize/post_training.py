@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.ir import Array, Graph
 from edgekit.quantize.correct import correct_biases
 from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.io import Io, bring_integers_out, raw_bytes
+from edgekit.quantize.formats import Formats, takes_wide
+from edgekit.quantize.gate import Gate, Judge
+from edgekit.quantize.io import bring_integers_out
 from edgekit.quantize.measure import Measure, Sample, Trial
+from edgekit.quantize.mixed import Search
 from edgekit.quantize.observe import RANGES, Observer, Statistics
+from edgekit.quantize.outcome import Layer, Quantization, describe
 from edgekit.quantize.prepare import prepare
-from edgekit.quantize.scales import given
+from edgekit.quantize.scales import given, runs_in_int8, tied
 from edgekit.quantize.search import Tensors, best_single, choose
+from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 
-AUTO = "auto"
-METHODS = (AUTO, *RANGES)
 _HELD_EVERY = 2  # of the samples, one of so many is held out
 _MOST_HELD, _MOST_KEPT = 64, 64  # samples in memory: held out, and others
 _CORRECTING = 32  # samples that biases are corrected with
@@ -28,80 +30,90 @@ _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One layer, and how well it does on held-out samples."""
-
-    name: str
-    origin: str
-    op: str
-    runs_in: str  # int8 or int16, bf16 or f16 weights, or float32
-    scale: float | None
-    zero: int | None
-    range: str  # how it was chosen; empty without a choice
-    sqnr_db: float
-
-
-@dataclass(frozen=True)
-class Quantization:
-    """What quantization made of a model."""
-
-    name: str
-    calibrate: str
-    samples: int
-    held_out: int
-    layers: tuple[Layer, ...]
-    outputs: Mapping[str, float]  # signal to noise in dB, of what goes into a softmax that ends the model
-    bytes_before: int
-    bytes_after: int
-    warnings: tuple[str, ...]
-
-    @property
-    def sqnr_db(self) -> float:
-        return sum(self.outputs.values()) / len(self.outputs) if self.outputs else math.inf
-
-
 def quantize(
-    graph: Graph,
-    samples: Iterable[Sample],
-    *,
-    calibrate: str = AUTO,
-    io: Io = "float",
-    tell: Tell = lambda step: None,
+    graph: Graph, samples: Iterable[Sample], settings: Settings = DEFAULT, tell: Tell = lambda step: None
 ) -> tuple[Graph, Quantization]:
-    """The int8 graph, and the report. Every other sample is held out: the others give ranges, and those are
-    chosen by what they do to the samples held out. In the end the ranges are those of all samples. `io` says
-    what inputs and outputs are."""
-    if calibrate not in METHODS:
-        raise EdgeKitError("E0103", f"no such calibration: {calibrate}", hint=f"one of {', '.join(METHODS)}")
+    """The graph of integers, and the report. Every other sample is held out: the others give ranges, and
+    those are chosen by what they do to the samples held out. In the end the ranges are those of all samples.
+    With labels, `samples` are gone through again."""
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
     seen = _Seen.of(graph, samples, tell)
+    _check_labels(settings.gate, seen.count)
     held = seen.held[: _affordable(graph, len(seen.held))]
-    measure = Measure(graph, held)
-    methods: Mapping[str, str] = dict.fromkeys(seen.statistics, calibrate)
-    if calibrate == AUTO:
-        tensors = Tensors.of(graph, seen.statistics)
-        start = best_single(tensors, measure, tell)
-        if pairs(graph):
-            tell("equalizing channels")
-            reach = {name: s.reaches for name, s in seen.statistics.items() if s.reaches is not None}
-            level = equalize(graph, reach, _SHARES)
-            level_seen = seen.again(level)
-            level_tensors, level_measure = Tensors.of(level, level_seen.statistics), Measure(level, held)
-            better = best_single(level_tensors, level_measure, tell)
-            if better.quality > start.quality:
-                graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
-        methods = choose(tensors, measure, start, tell)
-    tell("correcting biases")
+    graph, seen, measure, methods = _chosen(graph, seen, Measure(graph, held), settings.calibrate, tell)
     # What was held out has made the choice; the ranges are those of all samples.
     tensors = Tensors.of(graph, seen.together())
-    plain = measure.trial(tensors.quantized(methods))
-    corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept[:_CORRECTING]))
-    best = corrected if measure.quality(corrected) >= measure.quality(plain) else plain
-    made = bring_integers_out(best.quantized.graph, io)
-    return made, _report(graph, calibrate, seen, methods, measure, best, made)
+    everywhere = frozenset(_could_be_wide(graph, methods) if settings.activations == "int16" else ())
+
+    def finish(formats: Formats) -> Trial:
+        tell("correcting biases")
+        formats = replace(formats, wide=formats.wide | everywhere)
+        plain = measure.trial(tensors.quantized(methods, formats))
+        corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept[:_CORRECTING]))
+        return corrected if measure.quality(corrected) >= measure.quality(plain) else plain
+
+    judge = Judge(graph, settings.gate, measure, _Labelled(samples, settings.gate.labels), tell)
+    found = Search(tensors, methods, measure, judge, finish, settings.formats, tell).run()
+    made = bring_integers_out(found.trial.quantized.graph, settings.io)
+    report = describe(graph, settings, measure, found, made, methods)
+    warnings = (*report.warnings, *_warnings(graph, seen, report.layers))
+    return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)
+
+
+def _chosen(
+    graph: Graph, seen: _Seen, measure: Measure, calibrate: str, tell: Tell
+) -> tuple[Graph, _Seen, Measure, Mapping[str, str]]:
+    """How the range of each tensor is chosen; and the graph, with equalized channels where that is better."""
+    if calibrate != AUTO:
+        return graph, seen, measure, dict.fromkeys(seen.statistics, calibrate)
+    tensors = Tensors.of(graph, seen.statistics)
+    start = best_single(tensors, measure, tell)
+    if pairs(graph):
+        tell("equalizing channels")
+        reach = {name: s.reaches for name, s in seen.statistics.items() if s.reaches is not None}
+        level = equalize(graph, reach, _SHARES)
+        level_seen = seen.again(level)
+        level_tensors = Tensors.of(level, level_seen.statistics)
+        level_measure = Measure(level, measure.samples)
+        better = best_single(level_tensors, level_measure, tell)
+        if better.quality > start.quality:
+            graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
+    return graph, seen, measure, choose(tensors, measure, start, tell)
+
+
+def _could_be_wide(graph: Graph, names: Iterable[str]) -> Iterator[str]:
+    """The tensors that int16 can store: all that are tied to each other, or none."""
+    group = tied(graph)
+    narrow = {group[name] for name in given(graph)}
+    narrow |= {
+        group[node.outputs[0]] for node in graph.nodes if runs_in_int8(graph, node) and not takes_wide(node)
+    }
+    yield from (name for name in names if group[name] not in narrow)
+
+
+def _check_labels(gate: Gate, count: int) -> None:
+    if gate.labels is not None and len(gate.labels) != count:
+        raise EdgeKitError(
+            "E0102",
+            f"there are {len(gate.labels)} labels for {count} calibration samples",
+            hint="a label for each sample, in the same order",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """The held-out samples with their labels."""
+
+    samples: Iterable[Sample]
+    labels: Array | None
+
+    def __iter__(self) -> Iterator[tuple[Sample, int]]:
+        assert self.labels is not None
+        for i, sample in enumerate(self.samples):
+            if i % _HELD_EVERY == _HELD_EVERY - 1 or len(self.labels) == 1:
+                yield sample, int(self.labels[i])
 
 
 @dataclass(frozen=True)
@@ -171,62 +183,13 @@ def _affordable(graph: Graph, held: int) -> int:
     return max(4, min(held, int(_WORK / max(macs * trials / 2, 1))))
 
 
-def _report(
-    graph: Graph,
-    calibrate: str,
-    seen: _Seen,
-    methods: Mapping[str, str],
-    measure: Measure,
-    best: Trial,
-    made: Graph,
-) -> Quantization:
-    layers = tuple(_layers(graph, methods, measure, best))
-    warnings = []
-    floats = [layer for layer in layers if not layer.runs_in.startswith("int")]
-    if floats:
-        names = ", ".join(sorted({layer.op for layer in floats}))
-        warnings.append(
-            f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
-        )
+def _warnings(graph: Graph, seen: _Seen, layers: Sequence[Layer]) -> Iterator[str]:
+    """What users should know of the data."""
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])
         count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
-        warnings.append(
-            f"on held-out samples {count} the calibrated range, {name:.40} by {share:.0%}: more samples help"
-        )
+        how = f"{name:.40} by {share:.0%}: more samples help"
+        yield f"on held-out samples {count} the calibrated range, {how}"
     if not seen.held_count:
-        warnings.append(f"with {seen.count} samples nothing was held out: the quality is that on known data")
-    outputs = {name: measure.of(best, name) for name in measure.scores}
-    before, after = (sum(data.nbytes for _, data in g.constants()) for g in (graph, made))
-    return Quantization(
-        name=graph.name,
-        calibrate=calibrate,
-        samples=seen.count,
-        held_out=seen.held_count,
-        layers=layers,
-        outputs=outputs,
-        bytes_before=before,
-        bytes_after=after,
-        warnings=tuple(warnings),
-    )
-
-
-def _layers(graph: Graph, methods: Mapping[str, str], measure: Measure, best: Trial) -> Iterable[Layer]:
-    made = best.quantized
-    settled, arriving = given(graph), raw_bytes(graph)
-    for node in graph.nodes:
-        name = node.outputs[0]
-        runs_in = "int8" if name in arriving else made.formats[name]
-        quant = made.graph.type(made.names[name]).quant if name in made.names else None
-        quant = quant if runs_in.startswith("int") else None
-        yield Layer(
-            name=name,
-            origin=node.origin,
-            op=type(node.op).__name__,
-            runs_in=runs_in,
-            scale=quant.scale[0] if quant else None,
-            zero=quant.zero[0] if quant else None,
-            range=methods.get(name, "") if quant and name not in settled else "",
-            sqnr_db=measure.of(best, name) if name in made.names else math.nan,
-        )
+        yield f"with {seen.count} samples nothing was held out: the quality is that on known data"

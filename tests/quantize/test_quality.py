@@ -26,6 +26,7 @@ from edgekit.quantize.measure import Measure
 from edgekit.quantize.observe import RANGES, Observer
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.search import Tensors
+from edgekit.quantize.settings import Settings
 
 EXAMPLES = ROOT / "examples"
 
@@ -125,7 +126,9 @@ def test_equalization_changes_no_result_and_lets_channels_fill_the_range() -> No
 
 def test_equalization_is_used_where_channels_differ() -> None:
     samples = images(32)
-    plain, level = (quantize(network(), samples, calibrate=how)[1].sqnr_db for how in ("minmax", "auto"))
+    plain, level = (
+        quantize(network(), samples, Settings(calibrate=how))[1].sqnr_db for how in ("minmax", "auto")
+    )
     assert level > plain + 5
 
 
@@ -138,7 +141,7 @@ def test_operators_between_layers_have_integers_too() -> None:
     y = b.one(Pad((0, 1, 1, 0), (0, 1, 1, 0)), y, b.const(np.float32(0)))
     y = b.one(Reduce("mean", (1, 2), keepdims=False), y)
     graph = b.graph("net", ["x"], [b.one(Dense(), y, *(b.const(c) for c in layer(12, 4)))])
-    made, found = quantize(graph, images(16), calibrate="minmax")
+    made, found = quantize(graph, images(16), Settings(calibrate="minmax"))
     verify(made)
     assert {x.runs_in for x in found.layers} == {"int8"}
     assert found.sqnr_db > 25
@@ -205,7 +208,7 @@ def test_sums_that_cancel_stay_float() -> None:
     large = b.one(Mul(), x, b.const(np.float32(1e6)))
     rest = b.one(Sub(), b.one(Add(), large, b.const(np.float32(1))), large)
     samples = [{"x": v} for v in np.random.default_rng(12).normal(size=(16, 1, 12)).astype(np.float32)]
-    made, found = quantize(b.graph("net", ["x"], [rest]), samples, calibrate="minmax")
+    made, found = quantize(b.graph("net", ["x"], [rest]), samples, Settings(calibrate="minmax"))
     verify(made)
     assert [layer.runs_in for layer in found.layers] == ["int8", "int8", "float32"]
 

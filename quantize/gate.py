@@ -1,0 +1,124 @@
+"""Gates: what a quantized model must keep, in signal to noise or in accuracy on labelled samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph
+from edgekit.quantize.measure import Measure, Sample, Trial
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """Without limits everything passes. `labels` are the classes of all calibration samples, in order."""
+
+    min_sqnr: float | None = None  # dB
+    max_drop: float | None = None  # of accuracy, as a share of the samples
+    labels: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_drop is not None and self.labels is None:
+            raise EdgeKitError(
+                "E0101",
+                "a limit to the drop of accuracy needs labels",
+                hint="--labels takes an .npy with the class of each calibration sample",
+            )
+
+    @property
+    def is_open(self) -> bool:
+        return self.min_sqnr is None and self.max_drop is None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured, and whether it is enough."""
+
+    passed: bool
+    text: str  # in words; empty without a gate
+    sqnr_db: float
+    accuracy: float | None = None  # of the quantized model, on held-out samples
+    accuracy_before: float | None = None  # of the float model
+
+
+@dataclass
+class Judge:
+    """Judges trials. `labelled` gives the samples that accuracy is measured on, as often as it is asked."""
+
+    graph: Graph
+    gate: Gate
+    measure: Measure
+    labelled: Iterable[tuple[Sample, int]]
+    tell: Tell
+    _before: list[bool] = field(default_factory=list)  # was the float graph right, sample by sample
+
+    def __call__(self, trial: Trial) -> Verdict:
+        quality = self.measure.quality(trial) if self.measure.samples else math.nan
+        parts, passed = [], True
+        wanted = self.gate.min_sqnr
+        if wanted is not None:
+            if not self.measure.samples:
+                raise EdgeKitError(
+                    "E0101", "a limit to the noise needs data to measure it on", hint="see --calib"
+                )
+            passed = quality >= wanted
+            parts.append(f"outputs have {quality:.1f} dB, at least {wanted:g} dB are wanted")
+        if self.gate.labels is None:
+            return Verdict(passed, "; ".join(parts), quality)
+        before, after = self._accuracies(trial)
+        if self.gate.max_drop is not None:
+            # A count of samples, not a difference of rounded shares.
+            passed &= before - after <= self.gate.max_drop + 1e-9
+            limit = f"{self.gate.max_drop:.2%} is allowed"
+            parts.append(f"accuracy {after:.2%}, float {before:.2%}: a drop of {before - after:.2%}, {limit}")
+        return Verdict(passed, "; ".join(parts), quality, after, before)
+
+    def _accuracies(self, trial: Trial) -> tuple[float, float]:
+        """The shares of samples that the float graph and the trial's have right."""
+        made = trial.quantized.graph
+        known, right, total = bool(self._before), 0, 0
+        for sample, label in self.labelled:
+            total += 1
+            if not known:
+                self.tell(f"accuracy before, sample {total}")
+                self._before.append(answer(self.graph, sample) == label)
+            self.tell(f"accuracy, sample {total}")
+            given = dict(zip(made.inputs, (sample[name] for name in self.graph.inputs), strict=True))
+            right += answer(made, given) == label
+        if not total:
+            raise EdgeKitError("E0110", "there is no labelled sample to measure accuracy on")
+        return sum(self._before) / total, right / total
+
+
+def answer(graph: Graph, sample: Sample) -> int:
+    """The class that a model names: where its output is largest, or of two the second above a half."""
+    if len(graph.outputs) != 1:
+        raise EdgeKitError(
+            "E0103",
+            f"accuracy is that of a single output, {graph.name} has {len(graph.outputs)}",
+            hint="--min-sqnr takes any model",
+        )
+    (result,) = simulate.run(graph, sample).values()
+    return int(result.argmax()) if result.size > 1 else int(result.item() > 0.5)
+
+
+def labels(array: Array, name: str) -> Array:
+    """Class numbers, from numbers or from rows with a one."""
+    if array.ndim == 2 and array.shape[1] > 1:
+        array = array.argmax(axis=1)
+    whole = np.asarray(array).reshape(-1)
+    if array.size != len(array) or not (np.issubdtype(whole.dtype, np.number) and (whole % 1 == 0).all()):
+        shape = ",".join(map(str, array.shape))
+        raise EdgeKitError(
+            "E0102",
+            f"{name} holds {array.dtype}[{shape}], which are no labels",
+            hint="a class number a sample",
+        )
+    return whole.astype(np.int64)

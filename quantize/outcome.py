@@ -1,0 +1,118 @@
+"""What quantization tells of its result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from edgekit.ir import DType, Graph, Value
+from edgekit.quantize.gate import Verdict
+from edgekit.quantize.io import raw_bytes
+from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed import Mixed
+from edgekit.quantize.scales import given
+from edgekit.quantize.settings import Settings
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer, and how well it does on held-out samples."""
+
+    name: str
+    origin: str
+    op: str
+    runs_in: str  # int8 or int16, bf16 or f16 weights, or float32
+    scale: float | None
+    zero: int | None
+    range: str  # how it was chosen; empty without a choice
+    sqnr_db: float
+    sensitivity_db: float | None  # what the outputs gain when it alone is computed in floats; None: not asked
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """What quantization made of a model."""
+
+    name: str
+    dtype: str
+    calibrate: str
+    samples: int
+    held_out: int
+    layers: tuple[Layer, ...]
+    outputs: Mapping[str, float]  # signal to noise in dB, of what goes into a softmax that ends the model
+    verdict: Verdict
+    bytes_before: int
+    bytes_after: int
+    warnings: tuple[str, ...]
+
+    @property
+    def sqnr_db(self) -> float:
+        return sum(self.outputs.values()) / len(self.outputs) if self.outputs else math.inf
+
+
+def describe(
+    graph: Graph,
+    settings: Settings,
+    measure: Measure,
+    found: Mixed,
+    made: Graph,
+    ranges: Mapping[str, str],
+) -> Quantization:
+    """The report on a graph made of another. `ranges` says how the range of each tensor was chosen."""
+    layers = tuple(_layers(graph, ranges, measure, found))
+    warnings = []
+    # In a model of floats floats are no surprise, and neither are they where a gate asked for them.
+    floats = [x for x in layers if not x.runs_in.startswith("int") and x.name not in found.levels]
+    if floats and settings.dtype == "int8":
+        names = ", ".join(sorted({layer.op for layer in floats}))
+        warnings.append(
+            f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"
+        )
+    before, after = (sum(_bytes(value) for value in g.values.values()) for g in (graph, made))
+    return Quantization(
+        name=graph.name,
+        dtype=settings.dtype,
+        calibrate=settings.calibrate if ranges else "",
+        samples=len(measure.samples),
+        held_out=len(measure.samples),
+        layers=layers,
+        outputs={name: measure.of(found.trial, name) for name in measure.scores if measure.samples},
+        verdict=found.verdict,
+        bytes_before=before,
+        bytes_after=after,
+        warnings=tuple(warnings),
+    )
+
+
+def _bytes(value: Value) -> int:
+    """What a constant takes in flash."""
+    if value.data is None:
+        return 0
+    return -(-value.data.size // 2) if value.type.dtype is DType.S4 else value.data.nbytes
+
+
+def _layers(graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mixed) -> Iterable[Layer]:
+    best, made = found.trial, found.trial.quantized
+    settled, arriving = given(graph), raw_bytes(graph)
+    for node in graph.nodes:
+        name = node.outputs[0]
+        runs_in = "int8" if name in arriving else made.formats[name]
+        quant = made.graph.type(made.names[name]).quant if name in made.names else None
+        quant = quant if runs_in.startswith("int") else None
+        yield Layer(
+            name=name,
+            origin=node.origin,
+            op=type(node.op).__name__,
+            runs_in=runs_in,
+            scale=quant.scale[0] if quant else None,
+            zero=quant.zero[0] if quant else None,
+            range=_range(runs_in, ranges.get(name, "")) if quant and name not in settled else "",
+            sqnr_db=measure.of(best, name) if name in made.names and measure.samples else math.nan,
+            sensitivity_db=found.sensitivity.get(name),
+        )
+
+
+def _range(runs_in: str, method: str) -> str:
+    """What has 16 bits has room for all that was seen."""
+    return "minmax" if runs_in == "int16" else method

@@ -1,0 +1,44 @@
+"""How a model is quantized: what users may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from edgekit.errors import EdgeKitError
+from edgekit.quantize.gate import Gate
+from edgekit.quantize.io import KINDS, Io
+from edgekit.quantize.mixed import LADDER
+from edgekit.quantize.observe import RANGES
+
+AUTO = "auto"
+METHODS = (AUTO, *RANGES)
+ACTIVATIONS = {"int8": ("int8", "int16"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is quantized."""
+
+    dtype: str = "int8"  # integers, or 16-bit floats: bf16, f16
+    activations: str = ""  # int8 or int16; with 16-bit floats float32, or the same; empty: the first of these
+    calibrate: str = AUTO  # how ranges are chosen
+    io: Io = "float"  # what inputs and outputs are
+    gate: Gate = field(default_factory=Gate)
+    formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate
+
+    def __post_init__(self) -> None:
+        for value, known, what in (
+            (self.calibrate, METHODS, "calibration"),
+            (self.io, KINDS, "kind of inputs and outputs"),
+            (self.dtype, tuple(ACTIVATIONS), "format"),
+            (self.activations, ("", *ACTIVATIONS.get(self.dtype, ())), f"activations with {self.dtype}"),
+            *((name, LADDER, "format of layers") for name in self.formats),
+        ):
+            if value not in known:
+                raise EdgeKitError(
+                    "E0103", f"no such {what}: {value}", hint=f"one of {', '.join(filter(None, known))}"
+                )
+
+
+DEFAULT = Settings()
