@@ -22,6 +22,7 @@ from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
 from edgekit.passes import Edit, rewrite
 from edgekit.passes.clamps import limits_of_clip
 from edgekit.passes.grid import on_grid, rows_on_grid
@@ -41,7 +42,7 @@ _NEAR = 2.0**-12  # what rounding to float32 did to a number of steps
 
 def integer_layers(graph: Graph) -> Graph:
     """The pass."""
-    return rewrite(graph, quantize_of_layer, label_of_plain, clip_into_layer)
+    return rewrite(graph, quantize_of_layer, label_of_plain, clip_into_layer, transpose_of_bytes)
 
 
 def quantize_of_layer(edit: Edit, node: Node) -> Sequence[str] | None:
@@ -71,6 +72,14 @@ def clip_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     edit.origin = layer.origin
     return edit.add(with_fields(layer.op, lo=lo, hi=hi), *layer.inputs, quant=out.quant)
+
+
+def transpose_of_bytes(edit: Edit, node: Node) -> Sequence[str] | None:
+    """transpose(dequantize(x)) -> dequantize(transpose(x)): that moves fewer bytes"""
+    before = edit.producer(node.inputs[0]) if isinstance(node.op, Transpose) else None
+    if before is None or not isinstance(before.op, Dequantize) or not edit.used_once(node.inputs[0]):
+        return None
+    return edit.add(before.op, edit.one(node.op, before.inputs[0]))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def _fewer(graph: Graph) -> Graph:
     walk = _Walk(graph, frozenset())
     best = min((graph, walk.run()), key=cost)
     # Some may cost more elsewhere than where they were: those are tried at their old place.
-    dear = [name for name in moving if walk.spent[name] > graph.type(name).size]
+    dear = [name for name in moving if walk.spent[name] > graph.type(name).bytes]
     pinned: frozenset[str] = frozenset()
     for name in dear[:_MAX_TRIALS]:
         after = _Walk(graph, pinned | {name}).run()
@@ -49,7 +49,7 @@ def _fewer(graph: Graph) -> Graph:
 
 
 def cost(graph: Graph) -> tuple[int, int, int]:
-    """What transposes cost, to be compared: elements moved, transposes, and how much of the graph comes after
+    """What transposes cost, to be compared: bytes moved, transposes, and how much of the graph comes after
     them (the later the better: layers before them stay together)."""
     height: dict[str, int] = {}
     total = 0
@@ -62,7 +62,7 @@ def cost(graph: Graph) -> tuple[int, int, int]:
         after += not isinstance(node.op, Transpose | Reshape)
         for name in node.inputs:
             height[name] = max(height.get(name, 0), after)
-    return sum(graph.type(name).size for name in names), len(names), total
+    return sum(graph.type(name).bytes for name in names), len(names), total
 
 
 def moves(graph: Graph, node: Node) -> bool:
@@ -90,7 +90,7 @@ class _Walk:
     forms: dict[str, _Form] = field(default_factory=dict)
     # What was moved already, by name and `_Hop.move`.
     moved: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)
-    # Elements moved in the end because a transpose was put off.
+    # Bytes moved in the end because a transpose was put off.
     spent: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> Graph:
@@ -149,7 +149,7 @@ class _Walk:
             key = (name, hop.move)
             if key not in self.moved:
                 self.moved[key] = self.builder.one(Transpose(hop.perm), self.reshaped(name, hop.shape))
-                self.spent.update(dict.fromkeys(form.put_off, self.builder.type(name).size))
+                self.spent.update(dict.fromkeys(form.put_off, self.builder.type(name).bytes))
             name = self.moved[key]
         return self.reshaped(name, want.shape)
 

@@ -305,6 +305,15 @@ def test_clips_of_integers_are_limits_of_the_layer() -> None:
     assert units_off(graph, after) <= 1
 
 
+def test_bytes_are_moved_rather_than_reals() -> None:
+    net = Quantized()
+    graph = net.done(net(Transpose((0, 3, 1, 2)), net.bytes(X, 1, 4, 4, 3)))
+    after = settled(graph)
+    assert kinds(after) == ["BitCast", "Transpose", "Dequantize"]
+    assert kinds(simplify(graph)) == kinds(after)
+    assert units_off(graph, after) == 0
+
+
 def test_nothing_is_left_to_do_in_the_end() -> None:
     net = Quantized()
     x = net(Transpose((0, 2, 3, 1)), net.bytes(X, 1, 3, 6, 6))
