@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from edgekit.builder import absurd
-from edgekit.ir import Graph, Type, Value, type_of
+from edgekit.fixed import int_range
+from edgekit.ir import DType, Graph, Node, Type, Value, type_of
 from edgekit.ops import Op
+from edgekit.ops._linear import Linear
+from edgekit.ops.cast import BitCast
+from edgekit.ops.flip_sign import FlipSign
+
+ROUNDINGS = ("E", "tfl", "tflm")
+_NARROW = (DType.S8, DType.U8, DType.S16)
 
 
 def faults(graph: Graph) -> Iterator[str]:
@@ -37,6 +46,8 @@ def faults(graph: Graph) -> Iterator[str]:
             return
         if len(results) != len(node.outputs):
             yield f"{node.op} has {len(results)} results, not {len(node.outputs)}"
+        else:
+            yield from (f"{node.op}: {fault}" for fault in _integer_faults(graph, node))
         for name, result in zip(node.outputs, results, strict=False):
             if name in known:
                 yield f"{name} is computed twice"
@@ -77,6 +88,54 @@ def _value_faults(value: Value) -> Iterator[str]:
         count = t.shape[quant.axis]
     if not len(quant.scale) == len(quant.zero) == count:
         yield f"has {len(quant.scale)} scales and {len(quant.zero)} zero points, not {count}"
+        return
+    yield from _number_faults(value)
+
+
+def _number_faults(value: Value) -> Iterator[str]:
+    """Of scales and zero points, one for each of what they are for."""
+    dtype, quant = value.type.dtype, value.type.quant
+    assert quant is not None
+    if not dtype.is_integer:
+        yield f"is quantized, but {dtype.value} holds no integers"
+        return
+    with np.errstate(over="ignore", under="ignore"):
+        scales = np.asarray(quant.scale, np.float32)  # as everybody computes with them
+    bad = ~(np.isfinite(scales) & (scales > 0))
+    if bad.any():
+        yield f"has the scale {quant.scale[int(bad.argmax())]}: scales are above 0 and finite"
+    low, high = int_range(dtype)
+    outside = [zero for zero in quant.zero if not low <= zero <= high]
+    if outside:
+        yield f"has the zero point {outside[0]}, which {dtype.value} cannot hold"
+    if quant.rounding not in ROUNDINGS:
+        yield f"is rounded by the unknown rule {quant.rounding!r:.40}"
+    if quant.axis is not None and value.data is None:
+        yield "has a scale for each channel, which only weights have"
+
+
+def _integer_faults(graph: Graph, node: Node) -> Iterator[str]:
+    """What operators cannot compute with integers that stand for reals."""
+    ins, outs = ([graph.type(name) for name in names] for names in (node.inputs, node.outputs))
+    if not any(t.quant for t in (*ins, *outs)) or node.op.moves:
+        return
+    if isinstance(node.op, BitCast | FlipSign):  # they say what integers stand for, or that it is nothing
+        return
+    if isinstance(node.op, Linear) and ins[0].quant:
+        w, b = ins[1:]
+        if w.quant is None:
+            yield f"its weights {node.inputs[1]} have no scale"
+        elif w.quant.axis not in (None, 0) or any(w.quant.zero):
+            yield f"its weights {node.inputs[1]} need scales along axis 0, and zero points of 0"
+        if b.quant is not None or b.dtype not in (DType.S32, DType.S64):
+            yield f"its bias {node.inputs[2]} should hold integers of 32 or 64 bits, without a scale"
+    for name, t in zip(node.outputs, outs, strict=True):
+        if t.quant is None and t.dtype in _NARROW:
+            yield f"its result {name} has no scale"
+    if any(t.quant for t in outs):
+        for name, t in zip(node.inputs, ins, strict=True):
+            if t.quant is None and t.dtype in _NARROW and graph.data(name) is None:  # or it may be a table
+                yield f"its operand {name} has no scale"
 
 
 def _inferred(op: Op, types: Sequence[Type]) -> tuple[Type, ...] | str:

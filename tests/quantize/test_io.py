@@ -5,15 +5,15 @@ import pytest
 from support.nets import Net, kinds
 
 from edgekit import simulate
+from edgekit.api import quantize_model
 from edgekit.ir import Array, DType, Graph, Quant, Type
 from edgekit.ops.cast import Cast
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.layer_norm import LayerNorm
+from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.transpose import Transpose
 from edgekit.passes import verify
 from edgekit.quantize.io import KINDS, Io
-from edgekit.quantize.post_training import quantize
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 1, 6, 6, 3)).astype(np.uint8)
 
@@ -26,8 +26,8 @@ def bytes_network(dtype: DType = DType.U8) -> Graph:
     return net.done(net(Conv2d(pads=(1, 1, 1, 1)), x, net.random(4, 3, 3, 3) / 255, net.random(4), name="y"))
 
 
-def samples(data: Array) -> list[dict[str, Array]]:
-    return [{"x": x} for x in data]
+def normal(*shape: int) -> Array:
+    return np.random.default_rng(2).normal(size=shape).astype(np.float32)
 
 
 def signed(pixels: Array) -> Array:
@@ -43,8 +43,8 @@ def test_a_float_model_gets_integer_doors() -> None:
     net = Net()
     net.done(net(Conv2d(), net.x(1, 6, 6, 3), net.random(4, 3, 3, 3), net.random(4), name="y"))
     graph = net.graph("net", ["x"], ["y"])
-    data = samples(np.random.default_rng(2).normal(size=(16, 1, 6, 6, 3)).astype(np.float32))
-    made = {io: quantize(graph, data, calibrate="minmax", io=io)[0] for io in KINDS}
+    data = normal(16, 1, 6, 6, 3)
+    made = {io: quantize_model(graph, data, calibrate="minmax", io=io)[0] for io in KINDS}
     for found in made.values():
         verify(found)
         assert (found.inputs, found.outputs) == (("x",), ("y",))
@@ -54,9 +54,9 @@ def test_a_float_model_gets_integer_doors() -> None:
     x, y = (made["int8"].type(name).quant for name in "xy")
     assert x is not None
     assert y is not None
-    q = np.rint(data[0]["x"] / np.float32(x.scale[0]) + x.zero[0]).clip(-128, 127).astype(np.int8)
+    q = np.rint(data[0] / np.float32(x.scale[0]) + x.zero[0]).clip(-128, 127).astype(np.int8)
     integers = simulate.run(made["int8"], {"x": q})["y"]
-    real = simulate.run(made["float"], data[0])["y"]
+    real = simulate.run(made["float"], {"x": data[0]})["y"]
     np.testing.assert_array_equal(real, reals(integers, y))
     unsigned = simulate.run(made["uint8"], {"x": (q.astype(np.int16) + 128).astype(np.uint8)})["y"]
     np.testing.assert_array_equal(signed(unsigned), integers)
@@ -73,7 +73,7 @@ def test_a_float_model_gets_integer_doors() -> None:
 )
 def test_pixels_go_in_without_a_multiplication(io: Io, dtype: DType, quant: Quant, first: str) -> None:
     graph = bytes_network()
-    made, found = quantize(graph, samples(PIXELS), io=io)
+    made, found = quantize_model(graph, PIXELS, io=io)
     verify(made)
     assert made.type("x") == Type(dtype, (1, 6, 6, 3), quant)
     assert kinds(made)[0] == first
@@ -84,7 +84,7 @@ def test_pixels_go_in_without_a_multiplication(io: Io, dtype: DType, quant: Quan
 
 
 def test_all_doors_lead_to_the_same_numbers() -> None:
-    made: dict[Io, Graph] = {io: quantize(bytes_network(), samples(PIXELS), io=io)[0] for io in KINDS}
+    made: dict[Io, Graph] = {io: quantize_model(bytes_network(), PIXELS, io=io)[0] for io in KINDS}
     pixels = PIXELS[0]
     y = made["int8"].type("y").quant
     assert y is not None
@@ -96,7 +96,7 @@ def test_all_doors_lead_to_the_same_numbers() -> None:
 
 @pytest.mark.parametrize("io", KINDS)
 def test_signed_bytes_go_in_as_they_are(io: Io) -> None:
-    made, _ = quantize(bytes_network(DType.S8), samples(signed(PIXELS)), io=io)
+    made, _ = quantize_model(bytes_network(DType.S8), signed(PIXELS), io=io)
     verify(made)
     wanted = DType.U8 if io == "uint8" else DType.S8
     assert made.type("x") == Type(wanted, (1, 6, 6, 3), Quant((1.0,), (128 if io == "uint8" else 0,)))
@@ -104,7 +104,7 @@ def test_signed_bytes_go_in_as_they_are(io: Io) -> None:
 
 def test_pixels_that_never_reach_both_ends_keep_the_scale() -> None:
     dark = (PIXELS // 4).astype(np.uint8)
-    made, _ = quantize(bytes_network(), samples(dark), io="int8")
+    made, _ = quantize_model(bytes_network(), dark, io="int8")
     assert made.type("x").quant == Quant((1.0,), (-128,))
 
 
@@ -113,7 +113,7 @@ def test_pixels_may_be_moved_first() -> None:
     net.inputs.append(net.input("x", Type(DType.U8, (1, 3, 6, 6))))
     x = net(Transpose((0, 2, 3, 1)), net(Cast(DType.F32), "x"))
     graph = net.done(net(Conv2d(), x, net.random(4, 3, 3, 3) / 255, net.random(4), name="y"))
-    made, _ = quantize(graph, samples(PIXELS.transpose(0, 1, 4, 2, 3)), io="int8")
+    made, _ = quantize_model(graph, PIXELS.transpose(0, 1, 4, 2, 3), io="int8")
     verify(made)
     assert kinds(made) == ["Transpose", "Conv2d"]
 
@@ -122,10 +122,10 @@ def test_a_float_layer_beside_integer_ones_reads_the_same_input() -> None:
     net = Net()
     x = net.x(1, 6, 6, 3)
     conv = net(Conv2d(), x, net.random(3, 1, 1, 3), net.random(3))
-    norm = net(LayerNorm(1e-5), x, np.ones(3), np.zeros(3))
-    graph = net.done(net(Concat(3), conv, norm, name="y"))
-    data = samples(np.random.default_rng(2).normal(size=(16, 1, 6, 6, 3)).astype(np.float32))
-    made, found = quantize(graph, data, io="int8")
+    sums = net(Cumulative("sum", 3), x)
+    graph = net.done(net(Concat(3), conv, sums, name="y"))
+    data = normal(16, 1, 6, 6, 3)
+    made, found = quantize_model(graph, data, io="int8")
     verify(made)
     assert made.type("x").dtype is made.type("y").dtype is DType.S8
     assert kinds(made)[:1] == ["Dequantize"]
@@ -134,18 +134,11 @@ def test_a_float_layer_beside_integer_ones_reads_the_same_input() -> None:
 
 def test_what_no_integer_layer_touches_stays_float() -> None:
     net = Net()
-    norm = net(LayerNorm(1e-5), net.x(1, 6), np.ones(6), np.zeros(6))
+    sums = net(Cumulative("sum", 1), net.x(1, 6))
     kept = net(Conv2d(), net.x(1, 4, 4, 3, name="image"), net.random(2, 1, 1, 3), net.random(2))
-    graph = net.done(norm, kept)
-    random = np.random.default_rng(3)
-    data = [
-        {
-            "x": random.normal(size=(1, 6)).astype(np.float32),
-            "image": random.normal(size=(1, 4, 4, 3)).astype(np.float32),
-        }
-        for _ in range(8)
-    ]
-    made, _ = quantize(graph, data, io="int8")
+    graph = net.done(sums, kept)
+    data = {"x": normal(8, 1, 6), "image": normal(8, 1, 4, 4, 3)}
+    made, _ = quantize_model(graph, data, io="int8")
     verify(made)
     assert [made.type(name).dtype for name in (*made.inputs, *made.outputs)] == [
         DType.F32,
@@ -159,8 +152,8 @@ def test_an_input_that_is_an_output_stays_float() -> None:
     net = Net()
     x = net.x(1, 4, 4, 3)
     y = net(Conv2d(), x, net.random(2, 1, 1, 3), net.random(2))
-    data = samples(np.random.default_rng(3).normal(size=(8, 1, 4, 4, 3)).astype(np.float32))
-    made, _ = quantize(net.done(x, y), data, io="int8")
+    data = normal(8, 1, 4, 4, 3)
+    made, _ = quantize_model(net.done(x, y), data, io="int8")
     verify(made)
     assert made.type(x).dtype is DType.F32
     assert made.type(y).dtype is DType.S8
