@@ -22,7 +22,13 @@ from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reduce import Reduce
 from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
-from edgekit.quantize.scales import activation_quant, quantized_operands, reads_numbers, runs_in_int8
+from edgekit.quantize.scales import (
+    activation_quant,
+    keeps_scale,
+    quantized_operands,
+    reads_numbers,
+    runs_in_int8,
+)
 from edgekit.quantize.weights import least_scale, weight_quant
 
 _MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
@@ -73,6 +79,8 @@ def is_quantized(
 def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
     """What integers are multiplied with on the way to the result. It is large where results are next to
     nothing beside what they come from, because all cancels or is cut off."""
+    if keeps_scale(node.op):
+        return 0.0
     if isinstance(node.op, LayerNorm | RmsNorm):
         return _norm_factor(graph, node.op, node, quants)
     scales = []
@@ -220,7 +228,7 @@ class _Rewriter:
                 op = replace(op, dtype=dtype)  # type: ignore[type-var]  # all operators are dataclasses
         elif reads_numbers(node.op):
             operands = [self._int(node.inputs[0], DType.S8), *(self._plain(name) for name in node.inputs[1:])]
-        elif node.op.moves:
+        elif keeps_scale(node.op):
             operands = [self._moved(name, quant, dtype) for name in node.inputs]
         else:
             operands = [self._int(name, dtype) for name in node.inputs]

@@ -9,7 +9,9 @@ import numpy as np
 from edgekit.ir import DType, Graph, Node, Quant
 from edgekit.ops import Op
 from edgekit.ops._map import Map
+from edgekit.ops.arithmetic import Max, Min
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.logic import Where
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
@@ -42,12 +44,14 @@ def runs_in_int8(graph: Graph, node: Node) -> bool:
 def quantized_operands(graph: Graph, node: Node) -> list[str]:
     """The operands of a node that scales are needed for: what is computed, without indices."""
     computed = [name for name in node.inputs if graph.data(name) is None]
-    return [name for name in computed if not node.op.moves or graph.type(name).dtype.is_float]
+    return [name for name in computed if not keeps_scale(node.op) or graph.type(name).dtype.is_float]
 
 
 def reads_numbers(op: Op) -> bool:
     """Are all operands but the first reals, which stay so beside quantized tensors?"""
-    return isinstance(op, LayerNorm | RmsNorm | Resample) or (isinstance(op, Map) and op.tabled)
+    return isinstance(op, LayerNorm | RmsNorm | Resample) or (
+        isinstance(op, Map) and op.tabled and not isinstance(op, Max | Min | Where)
+    )
 
 
 def given(graph: Graph) -> dict[str, Quant]:
@@ -58,7 +62,8 @@ def given(graph: Graph) -> dict[str, Quant]:
 
 def keeps_scale(op: Op) -> bool:
     """Has the result the scale of the operands?"""
-    return op.moves or (isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min"))
+    extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
+    return op.moves or extreme or isinstance(op, Max | Min | Where)
 
 
 def tied(graph: Graph) -> dict[str, str]:

@@ -44,6 +44,8 @@ def sum_rule(ins: Sequence[Type], out: Type, sign: int) -> Tfl | Affine:
         multipliers, exponents = fixed.quantize_multiplier(ratios)
         return Tfl(tuple(multipliers.tolist()), tuple(exponents.tolist()))
     shift = int(np.clip(14 - np.floor(np.log2(max(a, b) / s)), 1, 22))
+    if shift > 1 and np.floor(max(a, b) / s * 2.0**shift + 0.5) >= 1 << 15:  # just below a power of two
+        shift -= 1
     factor = [int(np.floor(ratio / s * 2.0**shift + 0.5)) for ratio in (a, b)]
     if max(factor) >= 1 << 15:
         raise EdgeKitError("E0209", f"an operand's scale {max(a, b)} is too far above the result's {s}")
@@ -116,12 +118,56 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     return _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
 
 
+@dataclass(frozen=True)
+class _Slopes:
+    """PRelu by rule E: y = (u g + constant) >> shift, g of 16 bits: one for u >= 0, slopes for u < 0."""
+
+    positive: int
+    negative: Array
+    constant: int
+    shift: int
+
+
+def _slopes(slope: Array, x: Type, out: Type) -> _Slopes:
+    y = quant_of(out)
+    ratio = float(np.float32(quant_of(x).scale[0])) / float(np.float32(y.scale[0]))
+    factors = np.append(slope.astype(np.float64).reshape(-1), 1.0) * ratio
+    largest = float(np.abs(factors).max())
+    shift = int(np.clip(14 - np.floor(np.log2(largest)), 1, 22))
+    if shift > 1 and np.floor(largest * 2.0**shift + 0.5) >= 1 << 15:
+        shift -= 1
+    integers = np.floor(factors * 2.0**shift + 0.5).astype(np.int64)
+    if np.abs(integers).max() >= 1 << 15:
+        raise EdgeKitError("E0209", f"a slope's factor {largest:g} is too large for int8 results")
+    constant = (1 << (shift - 1)) + (y.zero[0] << shift)
+    return _Slopes(int(integers[-1]), integers[:-1].reshape(slope.shape), constant, shift)
+
+
+def prelu_integers(x: Array, slope: Array, types: Sequence[Type], out: Type) -> Array:
+    """x for x >= 0, else its product with a slope, which is a real number for each channel or element."""
+    rule = _slopes(slope, types[0], out)
+    u = centred(x, types[0]).astype(np.int64)
+    y = (u * np.where(u < 0, rule.negative, rule.positive) + rule.constant) >> rule.shift
+    return y.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy)
+
+
+def prelu_calls(x: Arg, slope: Arg, y: Arg) -> list[Call]:
+    """The kernel calls of x for x >= 0, else its product with a constant slope."""
+    assert slope.value.data is not None, "has_integers lets no other slopes pass"
+    rule = _slopes(slope.value.data, x.type, y.type)
+    low, high = fixed.int_range(y.type.dtype)
+    params: dict[str, Param] = {"a_zero": quant_of(x.type).zero[0], "positive": rule.positive}
+    params |= {"constant": rule.constant, "shift": rule.shift, "lo": low, "hi": high}
+    slopes = constant(f"{slope.name}#slopes", rule.negative.astype(np.int16))
+    return _strided_calls("prelu_s8", "prelu_s8", [x, slopes], y, params)
+
+
 def table(compute: Callable[..., Array], numbers: Sequence[Array], x: Type, out: Type) -> Array:
     """What an int8 function of one tensor gives for -128 to 127, rounded half up, computed in float64."""
     real = (np.arange(-128, 128) - quant_of(x).zero[0]) * float(np.float32(quant_of(x).scale[0]))
     y = quant_of(out)
     with np.errstate(all="ignore"):
-        values = np.asarray(compute(real, *(n.astype(np.float64) for n in numbers)), np.float64)
+        values = np.asarray(compute(real, *(np.float64(n.item()) for n in numbers)), np.float64)
     scaled = np.nan_to_num(values / float(np.float32(y.scale[0])), nan=0.0, posinf=1e9, neginf=-1e9)
     integers = np.floor(scaled + 0.5) + y.zero[0]
     return integers.clip(*fixed.int_range(out.dtype)).astype(out.dtype.numpy)

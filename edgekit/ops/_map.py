@@ -106,9 +106,13 @@ class Map(Op):
             numbers = [x.value.data for x in ins[1:] if x.value.data is not None]
             assert len(numbers) == self.arity - 1, f"{self.label}: only functions of one tensor have tables"
             return [table_call(table(self.compute, numbers, ins[0].type, y.type), ins[0], y)]
+        return self.strided(ins, y)
+
+    def strided(self, ins: Sequence[Arg], y: Arg) -> Sequence[Step]:
+        """The kernel calls of the formula on what is stored."""
         shape = y.type.shape
         strides = [broadcast(x.type.shape, shape) for x in ins] + [broadcast(shape, shape)]
-        calls = []
+        calls: list[Step] = []
         letters = "abc"[: len(ins)]
         types = dict(zip(letters.upper(), (x.type.dtype for x in ins), strict=True)) | {"Y": y.type.dtype}
         inplace = tuple(

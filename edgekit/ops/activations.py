@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import erf
 
 import numpy as np
 
-from edgekit.ir import Array
+from edgekit.ir import Array, DType, Type, Value
+from edgekit.ops import Arg, Step, require
+from edgekit.ops._integer_maps import prelu_calls, prelu_integers
 from edgekit.ops._map import Map, Unary
 
 _ERF = np.vectorize(erf, otypes=[np.float64])
@@ -166,6 +169,34 @@ class PRelu(Map):
     def compute(self, *ins: Array) -> Array:
         x, slope = ins
         return np.where(x < 0, x * slope, x)
+
+    def infer(self, *ins: Type) -> tuple[Type, ...]:
+        if len(ins) != 2 or ins[0].quant is None or ins[1].dtype is not DType.F32:
+            return super().infer(*ins)
+        x, slope = ins
+        require(_spreads(slope, x), f"slopes {slope} do not broadcast to {x}")
+        return (x.real,)
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if args[1].size == 1:
+            return super().integer(args, ins, outs)
+        return (prelu_integers(args[0], args[1], ins, outs[0]),)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        """Slopes become integers once and for all."""
+        x, slope = ins
+        return x.data is None and slope.data is not None and _spreads(slope.type, x.type)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        if outs[0].type.quant is None or ins[1].type.size == 1:
+            return super().lower(ins, outs)
+        return prelu_calls(ins[0], ins[1], outs[0])
+
+
+def _spreads(small: Type, large: Type) -> bool:
+    """Does the one broadcast to the other?"""
+    pairs = zip(reversed(small.shape), reversed(large.shape), strict=False)
+    return small.rank <= large.rank and all(a in (1, b) for a, b in pairs)
 
 
 def _sigmoid(x: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Step
 from edgekit.ops._integer_maps import product_calls, product_integers, sum_calls, sum_integers
 from edgekit.ops._map import Map, Unary
@@ -98,8 +98,23 @@ class Remainder(Map):
         return np.fmod(*ins)
 
 
+class _Extreme(Map):
+    """Quantized operands have the scale of the result, or are one tensor and numbers."""
+
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        alike = all(t.dtype is outs[0].dtype for t in ins)
+        return self.eval(*args) if alike else super().integer(args, ins, outs)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return any(v.data is None for v in ins)
+
+    def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
+        alike = all(x.type.dtype is outs[0].type.dtype for x in ins)
+        return self.strided(ins, outs[0]) if alike else super().lower(ins, outs)
+
+
 @dataclass(frozen=True)
-class Max(Map):
+class Max(_Extreme):
     """NaN if either is NaN."""
 
     corners = True
@@ -111,7 +126,7 @@ class Max(Map):
 
 
 @dataclass(frozen=True)
-class Min(Map):
+class Min(_Extreme):
     """NaN if either is NaN."""
 
     corners = True

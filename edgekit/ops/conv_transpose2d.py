@@ -32,6 +32,7 @@ class ConvTranspose2d(Linear):
     groups: int = 1
     lo: float = -inf
     hi: float = inf
+    dtype: DType | None = None
 
     linear_axis = 0
 
@@ -43,10 +44,8 @@ class ConvTranspose2d(Linear):
         )
         outputs = w.shape[0]
         quantized = x.quant is not None and w.quant is not None
-        require(
-            self.result_dtype(x, w) is x.dtype and (quantized or x.dtype == w.dtype == b.dtype),
-            f"operands differ in type: {x}, {w}, {b}",
-        )
+        dtype = self.result_dtype(x, w)
+        require(quantized or x.dtype == w.dtype == b.dtype, f"operands differ in type: {x}, {w}, {b}")
         require(
             self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
             f"input {x} and weights {w} do not match with {self.groups} groups",
@@ -54,7 +53,7 @@ class ConvTranspose2d(Linear):
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
         require(min(self.size) >= 0, f"a result of {self.size[0]} x {self.size[1]} cells is absurd")
         require(x.dtype.is_float or quantized or (self.lo, self.hi) == (-inf, inf), "limits are for floats")
-        return (replace(x, shape=(x.shape[0], *self.size, outputs)),)
+        return (replace(x, dtype=dtype, shape=(x.shape[0], *self.size, outputs)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
@@ -86,7 +85,7 @@ class ConvTranspose2d(Linear):
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
-        unbounded = replace(self, lo=-inf, hi=inf)
+        unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
         (sums,) = unbounded.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
         return (self.finished(sums, ins, outs[0], sum_bits(_around_zero(ins[0]), w, b)),)
 

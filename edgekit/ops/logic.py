@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.ir import Array, DType
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Step, require
 from edgekit.ops._copy import stored_as
 from edgekit.ops._map import Compare, Map, Unary
@@ -122,6 +122,13 @@ class Where(Map):
         require(yes is no, f"operands differ in type: {yes.value}, {no.value}")
         return yes
 
+    def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        """Quantized operands have the scale of the result."""
+        return self.eval(*args)
+
+    def has_integers(self, ins: Sequence[Value]) -> bool:
+        return any(v.data is None for v in ins[1:])
+
     def formula(self, *ins: DType) -> str:
         return "a ? b : c"  # of any type: bits are moved, never converted
 
@@ -129,7 +136,8 @@ class Where(Map):
         return (self.compute(*ins),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
-        return [_as_words(step) if isinstance(step, Call) else step for step in super().lower(ins, outs)]
+        steps = self.strided(ins, outs[0])
+        return [_as_words(step) if isinstance(step, Call) else step for step in steps]
 
 
 def _as_words(call: Call) -> Call:

@@ -179,7 +179,7 @@ class _Integers:
                 (rows,) = edit.add(node.op, x, quant=_SOFTMAX)
                 fine = quant.scale[0] >= _SOFTMAX.scale[0] * (1 - _NEAR)  # steps of 1/256 are no coarser
                 return self.rescaled(rows, (dtype, quant)) if fine else None
-            case Map():
+            case Map() if all(edit.data(name) is not None for name in node.inputs[1:]):
                 return edit.add(node.op, x, *node.inputs[1:], quant=quant)[0]
             case _:
                 return None

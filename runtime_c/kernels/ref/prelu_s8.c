@@ -1,0 +1,22 @@
+/* int8 PRelu with a slope of its own for each channel or element: see prelu_s8.h. */
+#include "edgekit/prelu_s8.h"
+
+EK_KERNEL void EK_FN(const int8_t *a, const int16_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    y += p->y0;
+    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
+        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
+            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
+                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
+                    for (int32_t i4 = 0; i4 < p->n[4]; i4++) {
+                        const int8_t *row_a = a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2]
+                                              + i3 * p->sa[3] + i4 * p->sa[4];
+                        const int16_t *row_b = b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2]
+                                               + i3 * p->sb[3] + i4 * p->sb[4];
+                        for (int32_t i = 0; i < p->n[5]; i++) {
+                            const int32_t u = row_a[i * p->sa[5]] - p->a_zero;
+                            const int32_t g = u < 0 ? row_b[i * p->sb[5]] : p->positive;
+                            *y++ = ek_clamp_s8((u * g + p->constant) >> p->shift, p->lo, p->hi);
+                        }
+                    }
+}

@@ -1,0 +1,106 @@
+"""More families of quantized operators: attention, normalization, resizing, reductions, extremes, slopes."""
+
+import numpy as np
+from support.integer_families import Bench, Family
+
+from edgekit.ir import Array, DType
+from edgekit.ops import Op
+from edgekit.ops.activations import PRelu
+from edgekit.ops.arithmetic import Max, Min
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.logic import Where
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
+
+
+def _reals(b: Bench, *shape: int, spread: float = 1.0) -> Array:
+    return b.choices.generator().normal(0, spread, shape).astype(np.float32)
+
+
+def transposed_convolutions(b: Bench) -> None:
+    of_x, of_w, of_y = b.formats()
+    groups = b.pick((1, 1, 2, 3))
+    channels, outputs = (b.size(5), b.size(4)) if groups > 1 else (b.width(), b.width())
+    x = b.input(b.pick((1, 1, 2)), b.size(4), b.size(4), groups * channels, dtype=of_x)
+    w, bias = b.weights(of_w, groups * outputs, b.size(4), b.size(4), channels)
+    size, strides, pads, dilations = ((b.size(n), b.size(n)) for n in (9, 3, 3, 2))
+    before = (pads[0] - 2, pads[1] - 2)  # less than 0: cells in front of all windows
+    op = ConvTranspose2d(
+        size, strides, before, dilations, groups, *b.limits(), None if of_y is of_x else of_y
+    )
+    b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
+
+
+def matrices(b: Bench) -> None:
+    """Products of two computed matrices, in any order of their dimensions."""
+    batch, inner = (b.size(3), b.size(2)), b.pick((b.width(), b.size(200)))
+    other = tuple(1 if b.is_rare() else n for n in batch)
+    operands, perms = [], []
+    for matrix in ((*batch, b.width(), inner), (*other, inner, b.width())):
+        perm = b.pick(((), (0, 1, 3, 2), (0, 2, 1, 3), (2, 0, 3, 1)))
+        shape = [matrix[perm.index(i)] for i in range(4)] if perm else matrix
+        operands.append(b.input(*shape))
+        perms.append(perm)
+    b.result(MatMul(*perms), *operands, quant=b.quant())
+
+
+def norms(b: Bench) -> None:
+    n = b.pick((b.width(), b.size(300), b.size(300), b.size(3000)))
+    x = b.input(b.size(3), n)
+    scale, bias = (b.constant(_reals(b, n, spread=2.0)) for _ in range(2))
+    epsilon = b.pick((0.0, 1e-12, 1e-5, 1.0))
+    if b.is_rare(2):
+        b.result(LayerNorm(epsilon), x, scale, bias, quant=b.quant())
+    else:
+        b.result(RmsNorm(epsilon), x, scale, quant=b.quant())
+
+
+def filters(b: Bench) -> None:
+    """Interpolation, whose weights add up to 1, and filters of any weights."""
+    axis = b.size(3) - 1
+    shape = b.size(3), b.size(4), b.width()
+    taps, results = b.size(4), b.size(9)
+    index = b.choices.generator().integers(0, shape[axis], (results, taps)).astype(np.int32)
+    weights = _reals(b, results, taps, spread=b.pick((0.01, 1.0, 30.0)))
+    if b.is_rare(2):
+        weights = np.abs(weights) + np.float32(0.01)
+        weights /= weights.sum(axis=1, keepdims=True)
+    b.result(Resample(axis), b.input(*shape), b.constant(index), b.constant(weights), quant=b.quant())
+
+
+def reductions(b: Bench) -> None:
+    shape = [b.size(5) for _ in range(b.size(4))] + [b.width()]
+    axes = tuple(i for i in range(len(shape)) if b.is_rare(2))
+    kind = b.pick(("sum", "sum", "mean", "mean", "max", "min"))
+    x = b.input(*shape)
+    quant = b.quant() if kind in ("sum", "mean") else b.builder.type(x).quant
+    b.result(Reduce(kind, axes, b.is_rare(2)), x, quant=quant)
+
+
+def extremes(b: Bench) -> None:
+    """Elements of tensors that share a scale, by size or by a condition; or of one tensor beside a number."""
+    shape = tuple(b.size() for _ in range(b.size(3)))
+    other = tuple(1 if b.is_rare() else n for n in shape)
+    quant = b.quant()
+    x = b.input(*shape, quant=quant)
+    op: Op = b.pick((Max(), Min(), Where()))
+    if isinstance(op, Where):
+        condition = b.constant(b.choices.generator().integers(0, 2, other).astype(np.bool_))
+        b.result(op, condition, x, b.input(*other, quant=quant), quant=quant)
+    elif b.is_rare():
+        b.result(op, x, b.constant(np.array(b.choices.real(-3, 3), np.float32)), quant=b.quant())
+    else:
+        b.result(op, x, b.input(*other, quant=quant), quant=quant)
+
+
+def slopes(b: Bench) -> None:
+    shape = b.size(3), b.size(4), b.width()
+    slope = _reals(b, *(n for n in shape[b.size(3) - 1 :]), spread=b.pick((0.01, 1.0, 9.0)))
+    b.result(PRelu(), b.input(*shape, dtype=DType.S8), b.constant(slope), quant=b.quant())
+
+
+MORE: tuple[Family, ...] = (
+    transposed_convolutions, matrices, norms, filters, reductions, extremes, slopes
+)  # fmt: skip
