@@ -80,8 +80,13 @@ def _stored(numbers: Array, type: Type) -> Array:
 
 
 def _comparable(a: Type, b: Type) -> bool:
-    """Do both stand for numbers of the same kind?"""
-    return a.shape == b.shape and (a.dtype is b.dtype or (_is_real(a) and _is_real(b)))
+    """Do both stand for numbers of the same kind? Bytes such as pixels stand for themselves."""
+    if a.shape != b.shape:
+        return False
+    are_integers = a.dtype.is_integer and b.dtype.is_integer
+    return (
+        a.dtype is b.dtype or (_is_real(a) and _is_real(b)) or (are_integers and (_is_real(a) or _is_real(b)))
+    )
 
 
 def _is_real(type: Type) -> bool:

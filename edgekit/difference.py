@@ -17,7 +17,7 @@ from edgekit.ops._linear import Linear
 Order = Literal["culprit", "graph"]
 ORDERS: tuple[Order, ...] = ("culprit", "graph")
 INPUT = "input"  # the operator of what is no result
-_WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range
+_WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range, and cause so much of the noise
 _LONG_NAME = 40  # letters
 _MOST_NAMED = 3  # layers in one warning
 Tell = Callable[[str], None]
@@ -148,8 +148,14 @@ def float_warnings(layers: Sequence[Layer]) -> list[str]:
 
 
 def range_warnings(layers: Sequence[Layer]) -> list[str]:
-    """Layers whose values leave the range of their format."""
-    outside = [layer for layer in layers if (layer.clipped or 0.0) > _WORTH_A_WARNING]
+    """Layers whose values leave the range of their format, where that matters: what a ReLU cuts off anyway is
+    no loss."""
+    outside = [
+        layer
+        for layer in layers
+        if (layer.clipped or 0.0) > _WORTH_A_WARNING
+        and (layer.noise_share is None or layer.noise_share > _WORTH_A_WARNING)
+    ]
     outside.sort(key=lambda layer: -(layer.clipped or 0.0))
     named = [f"{short_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MOST_NAMED]]
     if len(outside) > _MOST_NAMED:

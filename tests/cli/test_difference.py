@@ -199,6 +199,34 @@ def test_clipping_is_counted_and_charged_to_the_layer_whose_range_it_is() -> Non
     assert "clipped: m (25.0%)" in found.warnings[0]
 
 
+def test_what_is_clipped_and_cut_off_anyway_is_not_warned_about() -> None:
+    def graph(narrow: bool) -> Graph:
+        """y = max(x + 1, 0); in int8 the sum holds no negative numbers."""
+        net = Net()
+        if not narrow:
+            total = net(Add(), net.x(2, 4), np.float32(1), name="total")
+            return net.done(net(Max(), total, np.float32(0), name="y"))
+        wide, positive = Quant((0.5,), (0,)), Quant((0.5,), (-128,))
+        (x,) = net.add(Quantize(), net.x(2, 4), names=("x_int8",), quant=wide)
+        one = net.fresh("one")
+        net.values[one] = Value(Type(DType.S8, (), wide), np.array(2, np.int8))
+        (total,) = net.add(Add(), x, one, names=("total",), quant=positive)
+        (y,) = net.add(Max(), total, net.const(np.float32(0)), names=("y_int8",), quant=positive)
+        return net.done(net(Dequantize(), y, name="y"))
+
+    found = diff(graph(False), graph(True), np.float32([[-9, 1, -8, 4], [-50, 20, 60, -30]]))
+    total = by_name(found)["total"]
+    assert (total.clipped, total.noise_share) == (0.5, 0)
+    assert total.alone_db < 10
+    assert not found.warnings
+
+
+def test_bytes_stand_for_themselves() -> None:
+    quant = Quant((1.0,), (-128,))
+    pixels, integers = copy(Type(DType.U8, (4,))), copy(Type(DType.S8, (4,), quant))
+    assert diff(pixels, integers, np.uint8([0, 1, 128, 255])).exact
+
+
 def test_layers_that_stay_float_are_warned_about() -> None:
     net = Net()
     (whole,) = net.add(Quantize(), net.x(2, 4), names=("x_int8",), quant=Quant((1.0,), (0,)))

@@ -138,7 +138,7 @@ def test_names_are_text_whatever_they_are(cli: CommandLine) -> None:
 
 
 def test_what_is_wrong_stands_on_top(cli: CommandLine, digits: Difference) -> None:
-    worst = replace(digits.layers[2], clipped=0.07, is_float=False)
+    worst = replace(digits.layers[2], clipped=0.07, noise_share=0.5)
     worst = replace(worst, name="a/very/long/name" * 5, origin="layer_7")
     real = replace(digits.layers[3], scale=None, is_float=True, range=None, clipped=None)
     found = replace(digits, layers=(worst, real, *digits.layers[4:]))
