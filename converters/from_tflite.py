@@ -21,11 +21,15 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root
 from edgekit.converters.tflite_layer import Layer, labelled
+from edgekit.converters.tflite_variables import KINDS as VARIABLES
+from edgekit.converters.tflite_variables import Variables
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Quant, Source, Type, Value
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
+# Whose integers a quantized model keeps where the engines differ, and the name of their rules of rounding.
+PROFILES = {"litert": "tfl", "tflm": "tflm"}
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -33,11 +37,17 @@ def sniff(path: Path, head: bytes) -> bool:
     return head[4:8] == b"TFL3"
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str = "",
+    profile: str = "litert",
+) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     data = model.read_bytes()
     source = Source(model.name, hashlib.sha256(data).hexdigest(), "tflite")
-    return Importer(root(data), shapes or {}).run(name or model.stem, source)
+    return Importer(root(data), shapes or {}, PROFILES[profile]).run(name or model.stem, source)
 
 
 Handler = Callable[..., Tensor | Sequence[Tensor]]
@@ -59,22 +69,39 @@ def handlers() -> Mapping[str, Handler]:
 class Importer:
     """One conversion: the graph so far, and what each tensor of the file stands for."""
 
-    def __init__(self, model: Table, shapes: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self, model: Table, shapes: Mapping[str, Sequence[int]], rounding: str, number: int = 0
+    ) -> None:
         self.model = model
         self.shapes = shapes
+        self.rounding = rounding
         self.builder = Builder()
         self.buffers = list(model.tables(4))
         self.codes = [_operator_name(code) for code in model.tables(1)]
         graphs = list(model.tables(2))
-        if not graphs:
-            raise EdgeKitError("E0401", "the TFLite file holds no graph")
-        self.subgraph = graphs[0]
+        if not 0 <= number < len(graphs):
+            raise EdgeKitError("E0401", f"the TFLite file holds no graph {number}")
+        self.number = number
+        self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
-        self.states: dict[
-            int, tuple[str, Value]
-        ] = {}  # what each variable tensor is read from, and starts as
+        # What each variable tensor is read from, and starts as.
+        self.states: dict[int, tuple[str, Value]] = {}
+        self.variables = Variables(self.builder)
 
     def run(self, name: str, source: Source) -> Graph:
+        scope: dict[int, Tensor] = {}
+        inputs = []
+        for i in self._indices(self.subgraph, 1):
+            type = self._type(i, input=True)
+            scope[i] = Tensor(self.builder, self.builder.input(self._name(i), type))
+            inputs.append(scope[i].name)
+        self._import_all(scope)
+        outputs = [self._output(i, scope) for i in self._indices(self.subgraph, 2)]
+        memories = [*self._memories(scope), *self.variables.memories()]
+        layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
+        return named_graph(self.builder, name, inputs, outputs, layers, source, memories)
+
+    def _import_all(self, scope: dict[int, Tensor]) -> None:
         operators = list(self.subgraph.tables(3))
         names = [self._code(op) for op in operators]
         raise_all(
@@ -83,21 +110,41 @@ class Importer:
                     "E0201", f"unsupported op {n}", f"operator {i}", "docs/ops.md lists what is supported"
                 )
                 for i, n in enumerate(names)
-                if n not in handlers()
+                if n not in handlers() and n not in VARIABLES
             ]
         )
-        scope: dict[int, Tensor] = {}
-        inputs = []
-        for i in self._indices(self.subgraph, 1):
-            type = self._type(i, input=True)
-            scope[i] = Tensor(self.builder, self.builder.input(self._name(i), type))
-            inputs.append(scope[i].name)
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
-            self._import(op, kind, f"{kind.lower()}_{number}", scope)
-        outputs = [self._output(i, scope) for i in self._indices(self.subgraph, 2)]
-        memories = list(self._memories(scope))
-        layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
-        return named_graph(self.builder, name, inputs, outputs, layers, source, memories)
+            name = f"{kind.lower()}_{number}"
+            self.builder.origin = name
+            if kind not in VARIABLES:
+                self._import(op, kind, name, scope)
+                continue
+            try:
+                self._import_variable(op, kind, scope)
+            except EdgeKitError as error:
+                error.where = error.where or f"node {name}"
+                raise
+
+    def _import_variable(self, op: Table, kind: str, scope: dict[int, Tensor]) -> None:
+        """An operator that handles variables rather than tensors."""
+        options, operands, results = op.table(4), self._indices(op, 1), self._indices(op, 2)
+        match kind, operands, results:
+            case "VAR_HANDLE", [], [handle]:
+                self.variables.declare(handle, options or Table(_EMPTY, 4))
+            case "READ_VARIABLE", [handle], [result]:
+                scope[result] = self.variables.read(handle, self._type(result))
+            case "ASSIGN_VARIABLE", [handle, operand], [] if x := self._tensor(operand, scope):
+                self.variables.assign(handle, x)
+            case "CALL_ONCE", [], [] if not self.number:
+                number = options.integer(0) if options else 0
+                once = Importer(self.model, self.shapes, self.rounding, number)
+                if not number:
+                    raise EdgeKitError("E0401", "the graph calls itself")
+                once._import_all({})
+                for key, content in once.variables.contents.items():
+                    self.variables.starts[key] = content.constant(f"the start of variable {key}")
+            case _:
+                raise EdgeKitError("E0401", f"{kind} of {len(operands)} operands and {len(results)} results")
 
     def _code(self, op: Table) -> str:
         index = op.integer(0, "I")
@@ -154,7 +201,7 @@ class Importer:
                 "E0401", f"{scales.size} scales do not fit axis {axis} of {list(shape)}", where
             )
         zero = tuple(int(z) for z in zeros) or (0,) * scales.size
-        return Quant(tuple(float(s) for s in scales), zero, axis, "tfl")
+        return Quant(tuple(float(s) for s in scales), zero, axis, self.rounding)
 
     def _tensor(self, i: int, scope: dict[int, Tensor]) -> Tensor | None:
         """What a tensor of the file stands for; None for an operand that is left out."""
@@ -199,7 +246,6 @@ class Importer:
         return np.frombuffer(raw.tobytes(), type.dtype.numpy).reshape(type.shape)
 
     def _import(self, op: Table, kind: str, name: str, scope: dict[int, Tensor]) -> None:
-        self.builder.origin = name
         operands = self._indices(op, 1)
         inputs = [self._tensor(i, scope) for i in operands]
         results = self._indices(op, 2)
