@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from edgekit.errors import EdgeKitError
 
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _CLEAR_LINE = "\r\033[K"
+_COUNT = re.compile(r"\b(\d+) of (\d+)\b")
+_MIN_BAR, _MAX_BAR = 10, 30
 _MAX_EQUAL = 5  # equal faults that are shown one by one; --json has them all
 
 
@@ -68,6 +71,17 @@ def _printable(text: str) -> str:
     return "".join(ch if ch.isprintable() or ch == "\n" else "?" for ch in text)
 
 
+def with_bar(step: str, width: int) -> str:
+    """A step, and where it counts, as in `sample 3 of 12`, a bar that shows how much is done."""
+    count = _COUNT.search(step)
+    done, total = (int(number) for number in count.groups()) if count else (0, 0)
+    room = min(width - len(step) - len("  []  100%"), _MAX_BAR)
+    if not 0 < done <= total or room < _MIN_BAR:
+        return step[:width]
+    full = room * done // total
+    return f"{step}  [{'#' * full}{'-' * (room - full)}]  {100 * done // total:3}%"
+
+
 class Progress:
     """One line on the terminal that says what is going on, gone when it is over."""
 
@@ -77,7 +91,7 @@ class Progress:
     def __call__(self, step: str) -> None:
         if is_terminal(sys.stderr):
             width = shutil.get_terminal_size().columns - 1
-            _write(sys.stderr, f"{_CLEAR_LINE}{_printable(step)[:width]}")
+            _write(sys.stderr, f"{_CLEAR_LINE}{with_bar(_printable(step), width)}")
             self._shown = True
 
     def clear(self) -> None:

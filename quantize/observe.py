@@ -100,10 +100,16 @@ class Observer:
                 raise EdgeKitError(
                     "E0408", f"sample {self.seen} of {name} holds NaN or infinity", hint="clean the data"
                 )
-        for name, value in simulate.run_all(self.graph, sample).items():
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            values = simulate.run_all(self.graph, sample)
+        for name, value in values.items():
             if self.graph.data(name) is None and value.dtype.kind == "f" and value.size:
                 if not np.isfinite(value).all():
-                    raise EdgeKitError("E0408", f"sample {self.seen} makes {name} infinite or NaN")
+                    raise EdgeKitError(
+                        "E0408",
+                        f"sample {self.seen} makes {name} infinite or NaN",
+                        hint="are the data normalized as in training?",
+                    )
                 self.statistics.setdefault(name, Statistics()).add(value)
         self.seen += 1
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.quantize.correct import correct_biases
+from edgekit.quantize.doubts import check_layers, doubts
 from edgekit.quantize.equalize import equalize, pairs
 from edgekit.quantize.formats import Formats, takes_wide
 from edgekit.quantize.gate import Gate, Judge
@@ -39,6 +40,7 @@ def quantize(
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
+    check_layers(graph)
     seen = _Seen.of(graph, samples, tell)
     _check_labels(settings.gate, seen.count)
     held = seen.held[: _affordable(graph, len(seen.held))]
@@ -133,8 +135,9 @@ class _Seen:
         observer, apart = Observer(graph), Observer(graph)
         kept: list[Sample] = []
         held: list[Sample] = []
+        total = f" of {len(samples)}" if isinstance(samples, Sized) else ""
         for i, sample in enumerate(samples):
-            tell(f"calibrating, sample {i + 1}")
+            tell(f"calibrating, sample {i + 1}{total}")
             if i % _HELD_EVERY == _HELD_EVERY - 1:
                 apart.add(sample)
                 if len(held) < _MOST_HELD:
@@ -185,6 +188,7 @@ def _affordable(graph: Graph, held: int) -> int:
 
 def _warnings(graph: Graph, seen: _Seen, layers: Sequence[Layer]) -> Iterator[str]:
     """What users should know of the data."""
+    yield from doubts(graph, seen.together(), seen.count)
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])

@@ -14,6 +14,8 @@ import pytest
 from support.command_line import command, program
 from support.tools import require
 
+from edgekit import console
+
 HEAVY = {"numpy", "onnx", "jinja2", "rich", "ml_dtypes", "google.protobuf", "flatbuffers"}
 LOOK = """
 import json, sys
@@ -116,9 +118,24 @@ def on_a_terminal(*words: str, **environment: str) -> str:
 def test_progress_is_shown_on_a_terminal_and_wiped(folder: Path) -> None:
     require("gcc")
     said = on_a_terminal("verify", "digits.ek", NO_COLOR="")
-    assert "\r\033[Kverifying, sample 3 of 3" in said
+    assert "\r\033[Kverifying, sample 3 of 3  [##############################]  100%" in said
     assert said.rpartition("\r\033[K")[2].startswith("verified")
     assert "\033" not in program("verify", "digits.ek", folder=folder).err
+
+
+def test_calibration_counts_its_samples_on_a_terminal(folder: Path) -> None:
+    words = ("quantize", "digits.ek", "--calib", "calib.npz", "--calibrate", "minmax")
+    said = on_a_terminal(*words, NO_COLOR="", COLUMNS="70")
+    assert "\r\033[Kcalibrating, sample 32 of 128  [#######-----------------------]   25%" in said
+    assert "calibrating" not in program(*words, folder=folder).err
+
+
+def test_bars_fit_the_terminal() -> None:
+    assert console.with_bar("sample 1 of 4", 80) == "sample 1 of 4  [#######-----------------------]   25%"
+    assert console.with_bar("sample 4 of 4", 36) == "sample 4 of 4  [#############]  100%"
+    assert console.with_bar("sample 2 of 4", 25) == "sample 2 of 4"
+    assert console.with_bar("compiling with gcc", 9) == "compiling"
+    assert console.with_bar("0 of 0 and 5 of 4", 80) == "0 of 0 and 5 of 4"
 
 
 def test_colours_are_for_terminals_that_want_them(folder: Path) -> None:
