@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import pytest
 from support.generated import compiled
 from support.nets import kinds
 from support.stateful import Remembering, accumulator, random_graph, samples
-from support.tools import require
+from support.tools import ROOT, require
 
-from edgekit import build, file, run, simulate, target
+from edgekit import build, file, quantize_model, run, simulate, target
 from edgekit.codegen import build as library
 from edgekit.codegen import toolchain
 from edgekit.codegen.driver import Driver
@@ -216,3 +217,18 @@ def test_nodes_that_only_a_state_needs_stay() -> None:
     x = net.x(2)
     graph = net.remembering([net(Neg(), x, name="y")], {s: net(Add(), s, x, name="more")})
     assert kinds(simplify(graph)) == kinds(graph)
+
+
+def test_quantization_refuses_states() -> None:
+    with pytest.raises(EdgeKitError, match=r"accumulator has states \(s\)") as caught:
+        quantize_model(accumulator(), "random")
+    assert caught.value.code == "E0210"
+
+
+def test_the_example_of_the_page_compiles(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "states.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    library.write(render(compile_graph(accumulator().with_name("kws"), HOST), "size"), tmp_path)
+    (tmp_path / "user.c").write_text(text + "void listen(const float *x, float *y, int is_first);\n")
+    for language in (("cc", "-std=c99"), ("c++", "-x", "c++")):
+        compiled(tmp_path, *language, "-Wall", "-Wextra", "-Werror", "-I.", "-c", "user.c")
