@@ -88,7 +88,8 @@ def diff(
     The culprit is not simply the layer with the least SQNR: noise may be averaged out later, or be small
     beside what it is added to. So the noise of each layer alone is added to the exact values of a, and
     followed to the outputs. Layers are sorted by their share of all the noise that arrives there (behind a
-    softmax it would hardly show, so it is taken in front), and by their own SQNR where nothing arrives."""
+    softmax it would hardly show, so it is taken in front), and by their own SQNR where nothing arrives. What
+    cancels, as corrected biases take back what layers before them cost, counts in full on both sides."""
     if order not in ORDERS:
         raise EdgeKitError("E0103", f"no such order: {order}", hint=" or ".join(ORDERS))
     matching = Matching.of(a, b)

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_line import CommandLine
 from support.nets import Net
 
 from edgekit import Difference, EdgeKitError, Graph, diff, quantize_model
@@ -317,3 +319,13 @@ def test_nothing_but_zeros_and_nothing_at_all_have_histograms_too() -> None:
     found = counter.histogram()
     assert found is not None
     assert (found.low, found.high, sum(found.counts)) == (0, 0, 5)
+
+
+def test_the_command_takes_an_order_and_a_folder(cli: CommandLine, folder: Path) -> None:
+    (folder / "data").mkdir()
+    for i in range(2):
+        np.save(folder / "data" / f"{i}.npy", np.full((3, 1, 8, 8), 0.25 * i, np.float32))
+    found = cli.ok("diff", "digits.onnx", "digits.ek", "--data", "data", "--order", "graph", "--json").json
+    assert found["samples"] == 6
+    assert found["order"] == "graph"
+    assert [layer["place"] for layer in found["layers"]] == list(range(9))
