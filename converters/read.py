@@ -1,7 +1,8 @@
 """A model file of any known format -> Graph: content decides, the suffix only says which reader to ask first.
 
 A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)` and
-`convert(path, shapes=, name=)`. Nothing lists the readers: a new front end is a new file.
+`convert(path, shapes=, name=)`; where it has PROFILES, `convert` takes `profile=`, too. Nothing lists the
+readers: a new front end is a new file.
 """
 
 from __future__ import annotations
@@ -31,22 +32,54 @@ class Reader(Protocol):
         ...
 
     def convert(
-        self, model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = ""
+        self,
+        model: Path,
+        *,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+        name: str = "",
+        **options: str,
     ) -> Graph:
         """The graph of the model, not simplified yet."""
         ...
 
 
-def read(path: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
-    """Convert a model file of any format."""
+def read(
+    path: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str = "",
+    profile: str | None = None,
+) -> Graph:
+    """Convert a model file of any format. `profile` is for formats whose engines differ: one of the reader's
+    PROFILES, the first of which holds without being asked for."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
     if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how
         reader = next((r for r in readers(path.suffix) if path.suffix.lower() in r.SUFFIXES), None)
     if reader is not None:
-        return reader.convert(path, shapes=shapes, name=name)
+        options = {} if profile is None else {"profile": _known_profile(path, reader, profile)}
+        return reader.convert(path, shapes=shapes, name=name, **options)
     what = "is a folder" if path.is_dir() else "is of no known format"
     raise EdgeKitError("E0206", f"{path} {what}", hint=f"EdgeKit reads {', '.join(formats())}")
+
+
+def _known_profile(path: Path, reader: Reader, profile: str) -> str:
+    known = _profiles(reader)
+    if known and profile not in known:
+        hint = f"those of {reader.FORMAT} models are {', '.join(known)}"
+        raise EdgeKitError("E0103", f"no such profile: {profile}", hint=hint)
+    if not known:
+        others = ", ".join(r.FORMAT for r in readers() if _profiles(r))
+        raise EdgeKitError(
+            "E0103",
+            f"{path.name} is of the format {reader.FORMAT}, which has no profile {profile}",
+            hint=f"profiles are for formats whose engines differ: {others}",
+        )
+    return profile
+
+
+def _profiles(reader: Reader) -> tuple[str, ...]:
+    return tuple(getattr(reader, "PROFILES", ()))
 
 
 def first_bytes(path: Path) -> bytes:

@@ -51,6 +51,13 @@ class Layer:
         """What the integers of the first result stand for, which a quantized layer must say."""
         return self.known(self.outs[0], "the result")
 
+    def product_ratio(self, a: Quant, b: Quant) -> np.float64:
+        """s_a s_b / s_y, which LiteRT computes in float32 for products, and TFLite Micro in float64."""
+        if self.out_quant.rounding == "tflm":
+            return single(a) * single(b) / single(self.out_quant)
+        s_a, s_b, s_y = (np.float32(q.scale[0]) for q in (a, b, self.out_quant))
+        return np.float64(s_a * s_b / s_y)
+
     def quant_of(self, x: Tensor, what: str = "an operand") -> Quant:
         return self.known(x.type, what)
 
@@ -186,10 +193,6 @@ def bias_or_zeros(x: Tensor, bias: Tensor | None, outputs: int) -> Tensor:
 def single(x: Quant) -> np.float64:
     """The scale of a tensor as float64, which holds the file's float32."""
     return np.float64(np.float32(x.scale[0]))
-
-
-def channel_scales(w: Quant) -> Array:
-    return np.asarray(w.scale, np.float32).astype(np.float64)
 
 
 def is_plain(xs: Sequence[Tensor]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -75,14 +76,16 @@ def convert(
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     name: str = "",
+    profile: str | None = None,
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
 ) -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
-    becomes the prefix of everything in the generated C. With `mean` and `std`, a number or one for each
-    channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw` is the type
-    of raw data, uint8 by default. All three are for the only input, or by name."""
+    becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
+    model keeps: those of litert (the default) or of tflm, TFLite Micro. With `mean` and `std`, a number or
+    one for each channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw`
+    is the type of raw data, uint8 by default. All three are for the only input, or by name."""
     if name and not (name.isascii() and name.isidentifier()):
         raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
     if isinstance(model, Graph):
@@ -90,11 +93,13 @@ def convert(
     else:
         path = Path(model)
         is_new = not file.is_ek(path)
-        graph = simplify(read.read(path, shapes=shapes, name=name)) if is_new else file.load(path)
-    if shapes and not is_new:
+        read_new = partial(read.read, shapes=shapes, name=name, profile=profile)
+        graph = simplify(read_new(path)) if is_new else file.load(path)
+    if (shapes or profile) and not is_new:
+        what = "shapes are" if shapes else "profile is"
         raise EdgeKitError(
             "E0103",
-            f"{graph.name} is converted already, its shapes are fixed",
+            f"{graph.name} is converted already, its {what} fixed",
             hint="convert the model file again",
         )
     graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))

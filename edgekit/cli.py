@@ -45,6 +45,13 @@ class Weights(StrEnum):
     BIN = "bin"
 
 
+class Profile(StrEnum):
+    """Whose integers a quantized TFLite model keeps."""
+
+    LITERT = "litert"
+    TFLM = "tflm"
+
+
 class Calibrate(StrEnum):
     """How ranges are chosen."""
 
@@ -92,6 +99,10 @@ Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="A
 Raw = Annotated[
     list[str] | None,
     typer.Option("--raw", metavar="TYPE", help="Type of raw data; with --mean or --std uint8 by itself."),
+]
+Whose = Annotated[
+    Profile | None,
+    typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
 TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
@@ -168,6 +179,7 @@ def convert(
     model: Model,
     output: Annotated[str, _output("NET.EK", "Default: the model's name.")] = "",
     shape: Shapes = None,
+    profile: Whose = None,
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
@@ -179,7 +191,7 @@ def convert(
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
-    graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
+    graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name, **raw_inputs)
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     _emit("convert", found, report.conversion(found), json)
@@ -281,6 +293,7 @@ def build(
         bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
     ] = False,
     shape: Shapes = None,
+    profile: Whose = None,
     name: Name = "",
     verbose: Verbose = False,
     json: Json = False,
@@ -290,7 +303,7 @@ def build(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name)
         found = api.build(
             graph,
             output or None,
@@ -316,13 +329,14 @@ def run(
     ] = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
+    profile: Whose = None,
     json: Json = False,
 ) -> None:
     """Run a model on inputs from a file."""
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
-        graph = api.convert(model, shapes=settings.shapes(shape))
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(graph, input, target=target or None, optimize=optimize.value, tell=tell)
@@ -340,13 +354,14 @@ def verify(
     input: Annotated[str, _input("--input", "Default: seeded random inputs.")] = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
+    profile: Whose = None,
     json: Json = False,
 ) -> None:
     """Compare compiled code with the simulator; write nothing."""
     from edgekit import api, report
 
     with console.progress() as tell:
-        graph = api.convert(model, shapes=settings.shapes(shape))
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
         found = api.verify(graph, target=target, inputs=input or None, optimize=optimize.value, tell=tell)
     _emit("verify", found, report.verification(found), json)
 

@@ -1,8 +1,8 @@
 """Scales to integers: the requantization rules and the rounding of the integer specification, in numpy.
 
-Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models (they differ
-in fully connected layers only). The C twin is runtime_c/include/edgekit/fixed.h; nothing else turns scales
-into integers.
+Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models as LiteRT and
+as TFLite Micro compute them: docs/cli.md says where these differ. The C twin is
+runtime_c/include/edgekit/fixed.h; nothing else turns scales into integers.
 """
 
 from __future__ import annotations
@@ -158,10 +158,12 @@ def requantize(
     return y.clip(low, high)
 
 
-def ratio(x: Quant, w: Quant, y: Quant) -> Array:
-    """s_x s_w[c] / s_y: scales are float32 in the model, and everybody multiplies them in float64."""
-    s_w = np.asarray(w.scale, np.float32).astype(np.float64)
-    return np.float64(np.float32(x.scale[0])) * s_w / np.float64(np.float32(y.scale[0]))
+def ratio(x: Quant, w: Quant, y: Quant, *, dense: bool = False) -> Array:
+    """s_x s_w[c] / s_y: scales are float32 in the model, and nearly everybody multiplies them in float64."""
+    s_x, s_w, s_y = np.float32(x.scale[0]), np.asarray(w.scale, np.float32), np.float32(y.scale[0])
+    if dense and y.rounding == "tflm" and s_w.size == 1:  # TFLite Micro's fully connected layers
+        return (s_x * s_w).astype(np.float64) / np.float64(s_y)
+    return np.float64(s_x) * s_w.astype(np.float64) / np.float64(s_y)
 
 
 def sum_bits(bias: Int, weights: Array, reach: int) -> int:

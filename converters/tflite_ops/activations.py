@@ -79,12 +79,9 @@ def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
 def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
     if x.type.quant is None:
         return activations.PRelu(x, slope)
-    # LiteRT computes these ratios in float32.
-    s_x, s_slope, s_y = (
-        np.float32(q.scale[0]) for q in (layer.quant_of(x), layer.quant_of(slope), layer.out_quant)
-    )
-    d = centred(x)
-    above, below = times(d, np.float64(s_x / s_y)), times(d * centred(slope), np.float64(s_x * s_slope / s_y))
+    own, one, d = layer.quant_of(x), Quant((1.0,), (0,)), centred(x)
+    above = times(d, layer.product_ratio(own, one))
+    below = times(d * centred(slope), layer.product_ratio(own, layer.quant_of(slope)))
     return layer.stored(where(d.apply(Less(), 0), below, above))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgekit import fixed
 from edgekit.converters.compose import matmul
 from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
@@ -14,7 +15,6 @@ from edgekit.converters.tflite_layer import (
     Layer,
     bias_or_zeros,
     centred,
-    channel_scales,
     dequantized,
     moved_axis,
     single,
@@ -60,10 +60,10 @@ def _has_kernel(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None) -> bool:
     return is_fused(x, w) and (b is None or b.data is not None) and layer.outs[0].dtype is DType.S8
 
 
-def _ratio(layer: Layer, x: Tensor, w: Tensor) -> Array:
+def _ratio(layer: Layer, x: Tensor, w: Tensor, *, dense: bool = False) -> Array:
     if w.type.quant is None:
         raise EdgeKitError("E0401", f"the weights {w.type} of a quantized layer have no scale")
-    ratio: Array = single(layer.quant_of(x)) * channel_scales(w.type.quant) / single(layer.out_quant)
+    ratio = fixed.ratio(layer.quant_of(x), w.type.quant, layer.out_quant, dense=dense)
     return ratio if ratio.size > 1 else ratio.reshape(())
 
 
@@ -89,7 +89,8 @@ def _layer(
         b = dequantized(b) if b is not None else bias_or_zeros(x, None, w.shape[0])
         return x.apply(replace(op, lo=low, hi=high), w, b)
     _channels_first(layer, w)
-    ratio = _ratio(layer, x, w)
+    dense = isinstance(op, Dense)
+    ratio = _ratio(layer, x, w, dense=dense)
     if _has_kernel(layer, x, w, b):
         bounded = replace(op, lo=low, hi=high)
         return layer.apply(bounded, x, w, bias_or_zeros(x, b, w.shape[0]))
@@ -100,7 +101,7 @@ def _layer(
         sums = left.apply(MatMul((), (1, 0)), right) + bias
     else:
         sums = left.apply(op, right, bias)
-    return layer.rescaled(sums, ratio, activation, once=isinstance(op, Dense) and w.type.quant is not None)
+    return layer.rescaled(sums, ratio, activation, once=dense and layer.out_quant.rounding == "tfl")
 
 
 def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:

@@ -35,11 +35,11 @@ def _sum(layer: Layer, a: Tensor, b: Tensor, op: arithmetic.Add | arithmetic.Sub
         return layer.activated(layer.apply(op, a, b), activation)
     # Two bytes: both operands go to twice the larger scale with 15 more bits.
     twice = 2 * max(single(first), single(second))
-    wide = [
-        times(centred(x) * (1 << 15), single(q) / twice) for x, q in zip((a, b), (first, second), strict=True)
-    ]
-    total = wide[0].apply(op, wide[1])
-    return layer.rescaled(total, twice / ((1 << 15) * single(y)), activation)
+    ratios = np.asarray([single(first) / twice, single(second) / twice, twice / ((1 << 15) * single(y))])
+    if isinstance(op, arithmetic.Sub) and y.rounding == "tflm":  # TFLite Micro computes these in float32
+        ratios = ratios.astype(np.float32).astype(np.float64)
+    wide = [times(centred(x) * (1 << 15), ratio) for x, ratio in zip((a, b), ratios[:2], strict=True)]
+    return layer.rescaled(wide[0].apply(op, wide[1]), ratios[2], activation)
 
 
 def MUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
@@ -49,9 +49,8 @@ def MUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
             for x in (a, b):
                 layer.quant_of(x)
         return layer.activated(layer.apply(arithmetic.Mul(), a, b), activation)
-    # LiteRT computes this one ratio in float32.
-    s_a, s_b, s_y = (np.float32(q.scale[0]) for q in (layer.quant_of(a), layer.quant_of(b), layer.out_quant))
-    return layer.rescaled(centred(a) * centred(b), np.float64(s_a * s_b / s_y), activation)
+    ratio = layer.product_ratio(layer.quant_of(a), layer.quant_of(b))
+    return layer.rescaled(centred(a) * centred(b), ratio, activation)
 
 
 def DIV(layer: Layer, a: Tensor, b: Tensor) -> Tensor:

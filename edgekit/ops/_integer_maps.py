@@ -41,6 +41,8 @@ def sum_rule(ins: Sequence[Type], out: Type, sign: int) -> Tfl | Affine:
     if y.rounding != "E":
         twice = 2 * max(a, b)
         ratios = np.asarray([a / twice, b / twice, twice / ((1 << 20) * s)])
+        if sign < 0 and y.rounding == "tflm":  # TFLite Micro computes those of differences in float32
+            ratios = ratios.astype(np.float32).astype(np.float64)
         multipliers, exponents = fixed.quantize_multiplier(ratios)
         return Tfl(tuple(multipliers.tolist()), tuple(exponents.tolist()))
     shift = int(np.clip(14 - np.floor(np.log2(max(a, b) / s)), 1, 22))
