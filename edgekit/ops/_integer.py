@@ -50,7 +50,7 @@ def requantize_sums(
     reals."""
     x, w, y = quant_of(ins[0]), quant_of(ins[1]), quant_of(out)
     low, high = fixed.bounds(lo, hi, out.dtype, y)
-    ratio = fixed.ratio(x, w, y)
+    ratio = fixed.ratio(x, w, y, dense=dense)
     result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, sum_bits=bits)
     return result.astype(out.dtype.numpy)
 
@@ -85,7 +85,8 @@ def requantization(
         raise EdgeKitError(
             "E0208", "sums of this layer may leave 32 bits", w.name, "are its weights or its bias damaged?"
         )
-    ratio = np.broadcast_to(fixed.ratio(quant_of(x.type), quant_of(w.type), y), folded.shape)
+    scales = fixed.ratio(quant_of(x.type), quant_of(w.type), y, dense=dense)
+    ratio = np.broadcast_to(scales, folded.shape)
     if y.rounding == "E":
         multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
         rule = "_long" if is_long else "_wide" if shift < fixed.LEAST_SHIFT else ""
