@@ -1,0 +1,105 @@
+"""What becomes of a float graph before it is quantized: norms of rows, and layers for factors per channel."""
+
+import numpy as np
+import pytest
+
+from edgekit import simulate
+from edgekit.builder import Builder
+from edgekit.ir import Array, DType, Graph, Type
+from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.reduce import Reduce
+from edgekit.passes import verify
+from edgekit.quantize.post_training import quantize
+from edgekit.quantize.prepare import prepare
+
+SHAPE = (2, 5, 6, 7)
+
+
+def norm(
+    axes: tuple[int, ...],
+    *,
+    centre: bool = False,
+    kind: str = "mean",
+    epsilon: float = 1e-5,
+    floor: float | None = None,
+    inverse: bool = False,
+    power: bool = False,
+) -> Graph:
+    """x, maybe less its mean, by the root of its mean square or of the sum of squares."""
+    b = Builder()
+    x = b.input("x", Type(DType.F32, SHAPE))
+    d = b.one(Sub(), x, b.one(Reduce("mean", axes), x)) if centre else x
+    square = b.one(Pow(), d, b.const(np.float32(2))) if power else b.one(Mul(), d, d)
+    root = b.one(Sqrt(), b.one(Add(), b.one(Reduce(kind, axes), square), b.const(np.float32(epsilon))))
+    if floor is not None and inverse:
+        root = b.one(Max(), root, b.const(np.float32(floor)))
+    elif floor is not None:
+        root = b.one(Clip(), root, b.const(np.float32(floor)), b.const(np.float32(np.inf)))
+    y = b.one(Mul(), b.one(Div(), b.const(np.float32(1)), root), d) if inverse else b.one(Div(), d, root)
+    return b.graph("norm", ["x"], [y])
+
+
+def numbers(seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(0.5, 2, SHAPE).astype(np.float32)
+
+
+@pytest.mark.parametrize("axes", [(3,), (1, 2), (2, 3), (1, 3), (0, 1, 2, 3)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"centre": True},
+        {"kind": "sum", "epsilon": 0.0, "floor": 1e-12},
+        {"inverse": True, "power": True},
+        {"centre": True, "inverse": True, "floor": 1e-6},
+    ],
+)
+def test_norms_become_norms_of_rows(axes: tuple[int, ...], form: dict[str, object]) -> None:
+    graph = norm(axes, **form)  # type: ignore[arg-type]  # keywords of `norm`
+    made = prepare(graph)
+    verify(made)
+    kinds = [type(node.op) for node in made.nodes]
+    assert (LayerNorm if form.get("centre") else RmsNorm) in kinds
+    assert Div not in kinds
+    x = {"x": numbers()}
+    (right,), (found,) = simulate.run(graph, x).values(), simulate.run(made, x).values()
+    assert np.allclose(found, right, rtol=1e-4, atol=1e-5)
+    _, report = quantize(graph, [{"x": numbers(seed)} for seed in range(4)])
+    assert all(layer.runs_in == "int8" for layer in report.layers)
+    assert report.sqnr_db > 30
+
+
+@pytest.mark.parametrize("form", [{"floor": 0.5}, {"epsilon": -1e-3}])
+def test_roots_that_are_meant_otherwise_stay(form: dict[str, float]) -> None:
+    graph = norm((3,), **form)  # type: ignore[arg-type]  # keywords of `norm`
+    assert any(isinstance(node.op, Div) for node in prepare(graph).nodes)
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 7), SHAPE])
+@pytest.mark.parametrize("op", [Mul(), Div()])
+def test_factors_per_channel_become_a_layer(op: Op, shape: tuple[int, ...]) -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, shape))
+    c, offset = (np.random.default_rng(i).uniform(0.1, 2, 7).astype(np.float32) for i in range(2))
+    y = b.one(Add(), b.one(op, x, b.const(c)), b.const(offset))
+    graph = b.graph("scaled", ["x"], [y])
+    made = prepare(graph)
+    verify(made)
+    assert [type(node.op) for node in made.nodes].count(Conv2d) == 1
+    assert not any(isinstance(node.op, Mul | Div | Add) for node in made.nodes)
+    values = {"x": np.random.default_rng(9).normal(size=shape).astype(np.float32)}
+    (right,), (found,) = simulate.run(graph, values).values(), simulate.run(made, values).values()
+    assert np.allclose(found, right, rtol=1e-5, atol=1e-6)
+
+
+def test_factors_that_are_alike_or_not_per_channel_stay() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (3, 7)))
+    y = b.one(
+        Mul(), b.one(Mul(), x, b.const(np.full(7, 2, np.float32))), b.const(np.ones((3, 1), np.float32))
+    )
+    graph = b.graph("scaled", ["x"], [y])
+    assert prepare(graph) is graph
