@@ -13,12 +13,13 @@ from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import RANK
+from edgekit.codegen.variants import Variant, select
 from edgekit.target import Target
 
 _RUNTIME = Path(str(files("edgekit.runtime_c")))
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
-_PACK = re.compile(r"^ ?\*? ?/?\*? ?pack (\w+): ([^\n*]+)", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,37 @@ def instance_name(call: Call) -> str:
 
 def instantiate(call: Call, target: Target) -> Kernel:
     """The kernel of a call on a target."""
-    types = tuple(call.types.items())
-    return _instantiate(call.kernel, instance_name(call), types, call.expr, tuple(target.isa))
+    variant = variant_of(call, target)
+    name = instance_name(call) + (f"_{variant.name}" if variant.name else "")
+    return _instantiate(call.kernel, name, tuple(call.types.items()), call.expr, call.rule, variant)
+
+
+def variant_of(call: Call, target: Target) -> Variant:
+    """The kernel file for a call on a target."""
+    name = instance_name(call)
+    contract = _read(_RUNTIME / "include" / "edgekit" / _contract(call.kernel, name))
+    return select(call, name, target.isa, _operands(contract))
+
+
+@cache
+def _operands(contract: str) -> tuple[str, ...]:
+    """The names of the operands in a contract, in order."""
+    prototype = re.search(r"\bEK_FN\((.*?)\);", _COMMENT.sub("", contract), re.DOTALL)
+    assert prototype, "a contract without a prototype"
+    return tuple(a.split("*")[-1].split()[-1] for a in prototype[1].split(",") if "const struct" not in a)
 
 
 @cache
 def _instantiate(
-    kernel: str, name: str, types: tuple[tuple[str, DType], ...], expr: str, isas: tuple[str, ...]
+    kernel: str, name: str, types: tuple[tuple[str, DType], ...], expr: str, rule: str, variant: Variant
 ) -> Kernel:
-    isa, file, source = _find(kernel, name, isas)
     contract = _contract(kernel, name)
-    tokens = _tokens(types, expr, name, isa)
-    text = _substitute(_read(_RUNTIME / "kernels" / isa / file), tokens)
-    header = _substitute(_read(_RUNTIME / "include" / "edgekit" / contract), tokens)
+    tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": rule}
+    text = _read(variant.path)
+    header = _read(_RUNTIME / "include" / "edgekit" / contract)
+    if variant.scratch:
+        header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
+    text, header = _substitute(text, tokens), _substitute(header, tokens)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
     supports = tuple(sorted(_supports(header + text)))
@@ -88,18 +107,7 @@ def _instantiate(
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
     pointers, fields = _signature(header, name)
-    pack = {m[1]: m[2].strip() for m in _PACK.finditer(source)}
-    return Kernel(name, f"ek_{name}__{isa}", header, text, fields, pack, pointers, supports)
-
-
-def _find(kernel: str, name: str, isas: Sequence[str]) -> tuple[str, str, str]:
-    """(isa, file, text) of the best variant: an isa's file of exactly this instance, else its generic one."""
-    for isa in isas:
-        for file in (f"{name}.c", f"{kernel}.c"):
-            path = _RUNTIME / "kernels" / isa / file
-            if path.is_file():
-                return isa, file, _read(path)
-    raise AssertionError(f"no kernel {name} or {kernel} in kernels/{{{','.join(isas)}}}")
+    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, variant.pack, pointers, supports)
 
 
 def _contract(kernel: str, name: str) -> str:
@@ -136,6 +144,7 @@ _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
 def _substitute(text: str, tokens: Mapping[str, str]) -> str:
+    text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
     for token in (t for t in tokens if t.startswith("EK_MATH_")):
         text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)
     # Names derived from the function's (EK_FN_block) belong to the instance as well.

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.codegen.kernels import Kernel, instantiate
-from edgekit.codegen.pack import blocks
+import numpy as np
+
+from edgekit.codegen.kernels import Kernel, instantiate, variant_of
+from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Sharing, operands
+from edgekit.codegen.variants import evaluated
 from edgekit.ir import Graph, Value
 from edgekit.ops import Arg, Call, Step
 from edgekit.ops._copy import copy
@@ -29,7 +32,7 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
         steps: list[Step] = []
         for step in node.op.lower(ins, outs):
             if isinstance(step, Call):
-                call = _absorb_transpose(step, graph)
+                call = _fitted(_absorb_transpose(step, graph), target)
                 packing, call = _pack_computed_weights(call, instantiate(call, target))
                 steps += [*packing, call]
             else:
@@ -88,11 +91,32 @@ def _absorb_transpose(call: Call, graph: Graph) -> Call:
     return replace(call, args=(source, *call.args[1:]), params={**call.params, **steps})
 
 
+def _fitted(call: Call, target: Target) -> Call:
+    """The call as the target's kernel wants it: with working memory, and with what is folded into a bias."""
+    variant = variant_of(call, target)
+    if variant.scratch:
+        call = replace(call, scratch=evaluated(variant.scratch, call))
+    if not variant.fold:
+        return call
+    names = [p.name for p in instantiate(call, target).pointers]
+    args = list(call.args)
+    for operand, (factor, weights) in variant.fold.items():
+        bias, w = args[names.index(operand)], args[names.index(weights)].value.data
+        assert w is not None, f"{weights} is folded, and not constant"
+        assert bias.value.data is not None, f"{operand} is folded into, and not constant"
+        sums = w.astype(np.int64).reshape(len(w), -1).sum(axis=1)
+        data = (bias.value.data.astype(np.int64) + factor * sums).astype(np.int32)
+        args[names.index(operand)] = Arg(f"{bias.name}{factor:+}", Value(bias.type, data))
+    return replace(call, args=tuple(args))
+
+
 def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call]:
     """Weights that are computed, not constant, are brought into the kernel's layout by copies at run time."""
     copies: list[Call] = []
     args = list(call.args)
     for operand, tag in kernel.pack.items():
+        if is_tiled(tag):
+            continue  # only of constants
         i = [p.name for p in kernel.pointers].index(operand)
         weights = args[i]
         if weights.value.data is not None:

@@ -3,6 +3,10 @@
 A tag lists the dimensions of the packed weights from outer to inner. Capitals are the dimensions of the
 graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
+
+Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is W
+and I as one dimension; i4(0213) is the order of elements in a block; and behind a colon comes the type that they
+are stored in, and a factor: `O/8! H WI/4! wi4(0213) o8 : s16 x2`.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ import numpy as np
 from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 
-_DIMS = {2: "OI", 3: "OWI", 4: "OHWI"}
+_DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
+_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)!?)?(\d+)?(?:\((\d+)\))?$")
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,15 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int = 1) -> Iterator[Block]
             at += int(np.prod(dims))
 
 
+def is_tiled(tag: str) -> bool:
+    """Are all blocks of this layout whole?"""
+    return "!" in tag or ":" in tag
+
+
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     """The packed weights, flat; those of four bits two in a byte, as nibbles.h reads them."""
+    if is_tiled(tag):
+        return _tiled(tag, weights, groups)
     flat = np.ascontiguousarray(weights).reshape(-1)
     out = np.empty_like(flat)
     for b in blocks(tag, weights.shape, groups):
@@ -68,3 +80,41 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
 def _nibbles(integers: Array) -> Array:
     pairs = np.append(integers, np.zeros(integers.size % 2, integers.dtype)).astype(np.int8).reshape(-1, 2)
     return ((pairs[:, 0] & 15) | (pairs[:, 1] << 4)).astype(np.int8)
+
+
+def _tiled(tag: str, weights: Array, groups: int) -> Array:
+    layout, _, storage = tag.partition(":")
+    tokens = [m for t in layout.split() if (m := _TOKEN.match(t)) is not None]
+    assert len(tokens) == len(layout.split()), f"pack tag {tag!r} is not understood"
+    names = list(_DIMS[weights.ndim])
+    if tokens[0][1] == "G":
+        names.insert(0, "G")
+        weights = weights.reshape(groups, weights.shape[0] // groups, *weights.shape[1:])
+    axes: list[str] = []  # of the array that grows here, in its order
+    array = weights
+    for letters in _merged(names, [t[1].upper() for t in tokens]):
+        at, count = len(axes), len(letters)
+        array = array.reshape(*array.shape[:at], -1, *array.shape[at + count :])
+        block = next((int(t[2]) for t in tokens if t[1] == letters and t[2]), 0)
+        axes.append(letters)
+        if block:
+            short = -array.shape[at] % block
+            array = np.pad(array, [(0, short if i == at else 0) for i in range(array.ndim)])
+            array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
+            axes.append(letters.lower())
+            order = next((t[4] for t in tokens if t[1] == letters.lower() and t[4]), "")
+            array = np.take(array, [int(digit) for digit in order], axis=at + 1) if order else array
+    assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
+    array = array.transpose([axes.index(t[1]) for t in tokens])
+    for word in storage.split():
+        array = array * int(word[1:]) if word[0] == "x" else array.astype(DType(word).numpy)
+    return np.ascontiguousarray(array).reshape(-1)
+
+
+def _merged(names: list[str], wanted: list[str]) -> list[str]:
+    """The dimensions, those together that a tag names together."""
+    text, found = "".join(names), []
+    while text:
+        found.append(max((w for w in wanted if text.startswith(w)), key=len))
+        text = text[len(found[-1]) :]
+    return found

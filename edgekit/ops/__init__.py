@@ -47,6 +47,10 @@ class Call:
     # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
     label: str = ""
     expr: str = ""
+    rule: str = ""  # of requantization, as kernels name it
+    facts: Mapping[str, int] = field(
+        default_factory=dict
+    )  # what conditions of kernels may ask, beside params
     name: str = ""  # of the instance, where kernel or label and types do not make a good one
     results: int = 1  # how many of the last args are results
     scratch: int = 0  # bytes of working memory, passed after the last result where not 0

@@ -62,6 +62,8 @@ class Requantization:
     args: tuple[Arg, ...]
     params: dict[str, Param]
     name: str  # of the kernel instance, behind the kernel's own: formats and rule
+    rule: str  # as fixed.h calls it
+    facts: dict[str, int]  # what a kernel may want to know of the sums and exponents
     types: dict[str, DType]  # X, W, Y, and S of the sums
     expr: str  # of the rule in C, over acc, m, e and o
 
@@ -90,13 +92,14 @@ def requantization(
     if y.rounding == "E":
         multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
         rule = "_long" if is_long else "_wide" if shift < fixed.LEAST_SHIFT else ""
-        exponent, expr = np.asarray([shift]), f"ek_requantize_e{rule}(acc, m[o], e[0])"
+        named = f"e{rule}"
+        exponent, expr = np.asarray([shift]), f"ek_requantize_{named}(acc, m[o], e[0])"
     else:
         assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
-        rule = "_once" if once else "_tfl"
-        expr = f"ek_requantize_{'once' if once else 'tfl'}(acc, m[o], e[o])"
+        named = "once" if once else "tfl"
+        rule, expr = f"_{named}", f"ek_requantize_{named}(acc, m[o], e[o])"
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
     distinct = formats[:1] if len(set(formats)) == 1 else formats
@@ -108,6 +111,8 @@ def requantization(
         ),
         params={"zero": y.zero[0], "lo": low, "hi": high},
         name="_".join(t.value for t in distinct) + rule,
+        rule=named,
+        facts={"sum_bits": bits, "least_exponent": int(exponent.min()), "most_exponent": int(exponent.max())},
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,
     )

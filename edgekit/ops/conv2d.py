@@ -163,6 +163,8 @@ class Conv2d(Linear):
                     args=(x, w, *rule.args, outs[0]),
                     params=params | rule.params | {"in_zero": x.type.quant.zero[0]},
                     name=f"{kernel}_{rule.name}",
+                    rule=rule.rule,
+                    facts=rule.facts,
                     expr=rule.expr,
                     macs=self.macs(x.type, w.type, b.type),
                 )

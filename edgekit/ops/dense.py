@@ -72,6 +72,8 @@ class Dense(Linear):
                     args=(x, w, *rule.args, outs[0]),
                     params={"rows": rows, "inputs": inputs, "outputs": outputs, **rule.params},
                     name=f"dense_{rule.name}",
+                    rule=rule.rule,
+                    facts=rule.facts,
                     expr=rule.expr,
                     macs=self.macs(x.type, w.type, b.type),
                 )

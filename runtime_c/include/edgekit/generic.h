@@ -4,6 +4,7 @@
  *   EK_T                storage type of T     EK_T_ACC           the type that C computes in
  *   EK_LOAD_T(x)        stored -> computed    EK_STORE_T(x)      computed -> stored
  *   EK_AT_T(p, i)       element i of packed ones
+ *   EK_RULE(x4)         ek_requantize_<rule>_x4, in kernels of an instruction set
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
 #ifndef EDGEKIT_GENERIC_H

@@ -1,0 +1,117 @@
+"""Which kernel file a call takes: the first of the target's instruction sets that has one that fits the call.
+
+A file says in its first comment what it is for, one tag a line:
+
+    for X=s8 W=s8           what the type letters must stand for
+    rule e tfl              the requantization rules that it knows
+    when k_h == 1 and ...   a condition on the parameters and facts of the call
+    pack w: O/8! I o8       the layout of a constant operand (pack.py)
+    fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
+    scratch 4 * in_c        bytes of working memory: an argument behind the result
+    order pixels            when a result is written, which inputs are still read (overlap.py)
+
+`<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several that
+fit, the one with the most conditions is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from edgekit.codegen.pack import is_tiled
+from edgekit.ops import Call
+
+KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_TAG = re.compile(
+    r"^ ?\*? ?/?\*? ?(for|rule|when|pack|fold|scratch|order)\b ?([^\n]+?)(?: \*/)?$", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A kernel file, and what it says of itself."""
+
+    isa: str
+    path: Path
+    name: str  # of the variant; empty for the general file
+    types: Mapping[str, str] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    pack: Mapping[str, str] = field(default_factory=dict)
+    fold: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    scratch: str = ""
+    order: str = ""
+
+    def fits(self, call: Call, operands: Sequence[str]) -> bool:
+        """Can this file compute the call, whose operands have these names in C?"""
+        types = {letter: dtype.value for letter, dtype in call.types.items()}
+        if any(types.get(letter) != wanted for letter, wanted in self.types.items()):
+            return False
+        if self.rules and call.rule not in self.rules:
+            return False
+        for operand, tag in self.pack.items():
+            if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
+                return False
+        return all(evaluated(condition, call) for condition in self.conditions)
+
+
+@cache
+def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
+    """The files of an instruction set for a kernel, the most special ones first."""
+    folder = KERNELS / isa
+    found = [_read(isa, path, kernel) for path in sorted(folder.glob(f"{kernel}.*")) if path.suffix == ".c"]
+    return tuple(sorted(found, key=lambda v: (-len(v.conditions), v.name)))
+
+
+def select(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> Variant:
+    """The file for a call on a target with these instruction sets. `name` is that of the instance: a file of
+    exactly this name goes first."""
+    for isa in isas:
+        for variant in (*variants(isa, name), *variants(isa, call.kernel)):
+            if variant.fits(call, operands):
+                return variant
+    raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
+
+
+def _read(isa: str, path: Path, kernel: str) -> Variant:
+    comment = _COMMENT.search(path.read_text(encoding="utf-8"))
+    tags: dict[str, list[str]] = {}
+    for tag, text in _TAG.findall(comment[0] if comment else ""):
+        tags.setdefault(tag, []).append(text.strip())
+    types = dict(part.split("=") for text in tags.get("for", ()) for part in text.split())
+    conditions = [part.strip() for text in tags.get("when", ()) for part in text.split(" and ")]
+    pack = dict(map(_named, tags.get("pack", ())))
+    fold = {}
+    for text in tags.get("fold", ()):
+        operand, rest = _named(text)
+        factor, weights = rest.split()
+        fold[operand] = (int(factor), weights)
+    return Variant(
+        isa,
+        path,
+        path.stem.removeprefix(kernel).removeprefix("."),
+        types,
+        tuple(rule for text in tags.get("rule", ()) for rule in text.split()),
+        tuple(conditions),
+        pack,
+        fold,
+        " ".join(tags.get("scratch", ())),
+        " ".join(tags.get("order", ())),
+    )
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, _, rest = text.partition(":")
+    return name.strip(), rest.strip()
+
+
+def evaluated(expression: str, call: Call) -> int:
+    """A condition or size over the parameters and facts of a call: the text comes from our own kernels."""
+    names = {**call.params, **call.facts}
+    return int(eval(expression, {"__builtins__": {"max": max, "min": min}}, names))
