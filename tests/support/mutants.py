@@ -161,10 +161,47 @@ def attention() -> ModelProto:
     )
 
 
+def quantized() -> ModelProto:
+    """Conversions around layers, and layers over integers, of ONNX and of onnxruntime."""
+    net = model(
+        [
+            node("QuantizeLinear", "x s z", "q"),
+            node("DequantizeLinear", "q s z", "xr"),
+            node("DequantizeLinear", "w ws wz", "wr", axis=0),
+            node("Conv", "xr wr", "c", pads=[1, 1, 1, 1]),
+            node("Relu", "c", "r"),
+            node("QuantizeLinear", "r s z", "k"),
+            node("QLinearConv", "k s z w ws wz s z b", "l"),
+            node("MaxPool", "l", "p", kernel_shape=[2, 2]),
+            node("QLinearAdd", "p s z p s z s z", "a", domain="com.microsoft"),
+            node("QLinearConcat", "s z a s z p s z", "j", axis=1, domain="com.microsoft"),
+            node("Flatten", "j", "f"),
+            node("QLinearMatMul", "f s z m s mz s z", "y"),
+            node("DequantizeLinear", "y s z", "v"),
+        ],
+        {
+            "s": np.float32(0.1),
+            "z": np.uint8(120),
+            "w": np.arange(-13, 14, dtype=np.int8).reshape(3, 1, 3, 3).repeat(3, 1),
+            "ws": np.asarray([0.1, 0.2, 0.05], np.float32),
+            "wz": np.zeros(3, np.int8),
+            "b": np.asarray([5, -300, 70000], np.int32),
+            "m": np.arange(-60, 60, 10, dtype=np.int8).reshape(6, 2),
+            "mz": np.int8(0),
+        },
+        inputs=[tensor("x", [1, 3, 4, 4])],
+        outputs=["v", "y"],
+    )
+    net.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return net
+
+
 @cache
 def models() -> Mapping[str, bytes]:
     """The models before they are damaged."""
-    made = {make.__name__: make().SerializeToString() for make in (convolutions, shapes, attention)}
+    made = {
+        make.__name__: make().SerializeToString() for make in (convolutions, shapes, attention, quantized)
+    }
     return {**made, "digits": (ROOT / "examples/digits/digits.onnx").read_bytes()}
 
 
