@@ -11,16 +11,18 @@ EK_INLINE int32_t EK_FN_dot(
     return sum;
 }
 
-/* The sums of gate k, without its peephole. */
-EK_INLINE void EK_FN_gate(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
+/* The sums of all gates for one step of one sequence, without peepholes. */
+EK_INLINE void EK_FN_sums(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
     const int32_t *EK_RESTRICT b, const int8_t *EK_RESTRICT r, const int32_t *EK_RESTRICT d,
-    const int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT gate, const int32_t k, const struct EK_STRUCT *p)
+    const int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p)
 {
-    for (int32_t i = 0; i < p->size; i++) {
-        const int32_t own = EK_FN_dot(x, w + i * p->inputs, b[i], p->inputs);
-        const int32_t state = EK_FN_dot(h, r + i * p->outputs, d[i], p->outputs);
+    const int32_t rows = (4 - p->first) * p->size;
+    for (int32_t row = 0; row < rows; row++) {
+        const int32_t k = p->first + row / p->size;
+        const int32_t own = EK_FN_dot(x, w + row * p->inputs, b[row], p->inputs);
+        const int32_t state = EK_FN_dot(h, r + row * p->outputs, d[row], p->outputs);
         const int32_t sum = ek_saturate_s16(ek_requantize_tfl(own, p->x_m[k], p->x_e[k]));
-        gate[i] = (int16_t)ek_saturate_s16(ek_requantize_tfl(state, p->h_m[k], p->h_e[k]) + sum);
+        gate[row] = (int16_t)ek_saturate_s16(ek_requantize_tfl(state, p->h_m[k], p->h_e[k]) + sum);
     }
 }
 
@@ -76,7 +78,7 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, c
     const int16_t *EK_RESTRICT c0, int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c,
     int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p)
 {
-    const int32_t size = p->size, outputs = p->outputs, gates = 4 - p->first;
+    const int32_t size = p->size, outputs = p->outputs, last = (3 - p->first) * size;
     for (int32_t i = 0; i < p->batch * outputs; i++)
         h[i] = h0[i];
     for (int32_t i = 0; i < p->batch * size; i++)
@@ -84,13 +86,9 @@ EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, c
     for (int32_t t = 0; t < p->steps; t++) {
         for (int32_t n = 0; n < p->batch; n++) {
             int8_t *const state = h + n * outputs;
-            for (int32_t k = 0; k < gates; k++) {
-                const int32_t at = k * size;
-                EK_FN_gate(x, w + at * p->inputs, b + at, r + at * outputs, d + at, state, gate + at,
-                    p->first + k, p);
-            }
+            EK_FN_sums(x, w, b, r, d, state, gate, p);
             EK_FN_cells(gate, peep, c + n * size, p);
-            EK_FN_state(gate + (gates - 1) * size, proj, q, state, p);
+            EK_FN_state(gate + last, proj, q, state, p);
             for (int32_t o = 0; o < outputs; o++)
                 *y++ = state[o];
             x += p->inputs;
