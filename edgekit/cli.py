@@ -77,6 +77,13 @@ class Format(StrEnum):
     F16 = "f16"
 
 
+class Effort(StrEnum):
+    """How long quality may take."""
+
+    NORMAL = "normal"
+    HIGH = "high"
+
+
 class Io(StrEnum):
     """What goes in and comes out."""
 
@@ -206,6 +213,12 @@ def quantize(
     dtype: Annotated[
         Format, typer.Option("--dtype", help="Integers, or 16-bit floats for weights: half the flash.")
     ] = Format.INT8,
+    weights: Annotated[
+        str, typer.Option("--weights", help="int8, or int4 for half the flash; with 16-bit floats the same.")
+    ] = "",
+    effort: Annotated[
+        Effort, typer.Option("--effort", help="high: round weights for the sake of each layer's outputs.")
+    ] = Effort.NORMAL,
     activations: Annotated[
         str, typer.Option("--activations", help="int8 or int16; beside 16-bit weights float32, or the same.")
     ] = "",
@@ -242,7 +255,8 @@ def quantize(
     from edgekit import api, html_report
     from edgekit import report as words
 
-    path = output or f"{name or Path(model).stem}_{dtype.value}.ek"
+    narrowest = weights or dtype.value
+    path = output or f"{name or Path(model).stem}_{narrowest}.ek"
     if report:
         html_report.check_destination(Path(report))
     with console.progress() as tell:
@@ -252,6 +266,8 @@ def quantize(
         api.check_graph_path(path)
         chosen = api.Settings(
             dtype=dtype.value,
+            weights=weights,
+            effort=effort.value,
             activations=activations,
             calibrate=calibrate.value,
             io=io.value,

@@ -1,5 +1,4 @@
-"""Layer by layer, weights and biases from what both graphs compute: each output gets the mean that it has in
-the float graph."""
+"""Both graphs in step: each layer's output gets the mean that it has in floats, and better weights on demand."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Layer:
     name: str
     origin: str
     op: str
-    runs_in: str  # int8 or int16, bf16 or f16 weights, or float32
+    runs_in: str  # int8 or int16, maybe with int4 weights; bf16 or f16 weights, or float32
     scale: float | None
     zero: int | None
     range: str  # how it was chosen; empty without a choice
@@ -115,4 +115,4 @@ def _layers(graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mi
 
 def _range(runs_in: str, method: str) -> str:
     """What has 16 bits has room for all that was seen."""
-    return "minmax" if runs_in == "int16" else method
+    return "minmax" if runs_in.startswith("int16") else method

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
-from edgekit.quantize.correct import correct_biases
 from edgekit.quantize.doubts import check_layers, doubts
 from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.formats import Formats, takes_wide
+from edgekit.quantize.formats import Formats, int4_layers, takes_wide
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.io import bring_integers_out
 from edgekit.quantize.measure import Measure, Sample, Trial
@@ -18,13 +17,13 @@ from edgekit.quantize.mixed import Search
 from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.outcome import Layer, Quantization, describe
 from edgekit.quantize.prepare import prepare
+from edgekit.quantize.refine import refined
 from edgekit.quantize.scales import given, runs_in_int8, tied
 from edgekit.quantize.search import Tensors, best_single, choose
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 
 _HELD_EVERY = 2  # of the samples, one of so many is held out
-_MOST_HELD, _MOST_KEPT = 64, 64  # samples in memory: held out, and others
-_CORRECTING = 32  # samples that biases are corrected with
+_MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
 _WORK = 4e9  # multiplications that the trials may take, about
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
@@ -46,15 +45,13 @@ def quantize(
     held = seen.held[: _affordable(graph, len(seen.held))]
     graph, seen, measure, methods = _chosen(graph, seen, Measure(graph, held), settings.calibrate, tell)
     # What was held out has made the choice; the ranges are those of all samples.
-    tensors = Tensors.of(graph, seen.together())
+    tensors = Tensors.of(graph, seen.together(), int4_layers(graph) if settings.weights == "int4" else {})
     everywhere = frozenset(_could_be_wide(graph, methods) if settings.activations == "int16" else ())
 
     def finish(formats: Formats) -> Trial:
-        tell("correcting biases")
         formats = replace(formats, wide=formats.wide | everywhere)
         plain = measure.trial(tensors.quantized(methods, formats))
-        corrected = measure.trial(correct_biases(graph, plain.quantized, seen.kept[:_CORRECTING]))
-        return corrected if measure.quality(corrected) >= measure.quality(plain) else plain
+        return refined(graph, plain, seen.kept, measure, high=settings.effort == "high", tell=tell)
 
     judge = Judge(graph, settings.gate, measure, _Labelled(samples, settings.gate.labels), tell)
     found = Search(tensors, methods, measure, judge, finish, settings.formats, tell).run()

@@ -13,6 +13,8 @@ from edgekit.quantize.observe import RANGES
 
 AUTO = "auto"
 METHODS = (AUTO, *RANGES)
+WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
+EFFORTS = ("normal", "high")
 ACTIVATIONS = {"int8": ("int8", "int16"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
 
 
@@ -22,6 +24,8 @@ class Settings:
 
     dtype: str = "int8"  # integers, or 16-bit floats: bf16, f16
     activations: str = ""  # int8 or int16; with 16-bit floats float32, or the same; empty: the first of these
+    weights: str = ""  # int8 or int4 beside integers; empty: like dtype
+    effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
     calibrate: str = AUTO  # how ranges are chosen
     io: Io = "float"  # what inputs and outputs are
     gate: Gate = field(default_factory=Gate)
@@ -33,6 +37,8 @@ class Settings:
             (self.io, KINDS, "kind of inputs and outputs"),
             (self.dtype, tuple(ACTIVATIONS), "format"),
             (self.activations, ("", *ACTIVATIONS.get(self.dtype, ())), f"activations with {self.dtype}"),
+            (self.weights, ("", *WEIGHTS.get(self.dtype, ())), f"format of weights with {self.dtype}"),
+            (self.effort, EFFORTS, "effort"),
             *((name, LADDER, "format of layers") for name in self.formats),
         ):
             if value not in known:
