@@ -95,6 +95,8 @@ def into_weights(edit: Edit, node: Node) -> Sequence[str] | None:
     layer = edit.producer(found[0]) if found else None
     if found is None or layer is None or not _is_open(layer.op) or not edit.used_once(found[0]):
         return None
+    if quantized(edit, node):
+        return None
     _, scale, offset = found
     w, b = (edit.data(name) for name in layer.inputs[1:])
     if w is None or b is None:

@@ -13,9 +13,12 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Node, Quant, Type, Value
 from edgekit.ops import Op
+from edgekit.ops.arithmetic import Max, Min
 from edgekit.ops.cast import BitCast
 from edgekit.ops.flip_sign import FlipSign
+from edgekit.ops.logic import Where
 from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
 from edgekit.passes import Edit
 
 Form: TypeAlias = tuple[DType, Quant]
@@ -34,7 +37,8 @@ def label_of_plain(edit: Edit, node: Node) -> Sequence[str] | None:
 
 def keeps_scale(op: Op) -> bool:
     """Are the results elements of the operands?"""
-    return op.moves or (isinstance(op, Pool2d) and op.kind == "max")
+    extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
+    return op.moves or extreme or isinstance(op, Max | Min | Where)
 
 
 def labelled_constant(edit: Edit, hint: str, data: Array, quant: Quant | None) -> str:

@@ -17,10 +17,14 @@ from edgekit.ir import Array, DType, Graph, Node, Quant, Type
 from edgekit.ops._integer import quant_of, sum_bits
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
+from edgekit.ops.activations import PRelu
 from edgekit.ops.arithmetic import Add, Mul, Sub
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.reshape import Reshape
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
 from edgekit.passes import Edit, rewrite
@@ -28,7 +32,6 @@ from edgekit.passes.clamps import limits_of_clip
 from edgekit.passes.grid import on_grid, rows_on_grid
 from edgekit.passes.integer_labels import Form, keeps_scale, label_of_plain, labelled_constant
 from edgekit.passes.match import with_fields
-from edgekit.passes.means import pooled_mean
 
 # Beyond these, multipliers have no bits left for what is multiplied, or shifts end.
 _MOST_FACTOR = 2.0**20  # the scale of products over that of the result
@@ -93,8 +96,10 @@ class _Integers:
         what they are computed from? Layers are not computed twice."""
         edit = self.edit
         node = edit.producer(name)
-        if node is None or edit.type(name).size == 0 or len(node.outputs) != 1:
+        if node is None or len(node.outputs) != 1:
             return None
+        if edit.type(name).dtype is not DType.F32 or edit.type(name).rank == 0 or edit.type(name).size == 0:
+            return None  # a number or nothing is not worth it
         alone = alone and edit.used_once(name)
         edit.origin = node.origin
         if isinstance(node.op, Dequantize):
@@ -155,31 +160,24 @@ class _Integers:
         """A layer whose operands are integers."""
         edit = self.edit
         dtype, quant = form
-        if any(edit.type(name).dtype is not DType.F32 for name in node.inputs):
-            return None
-        pooled = pooled_mean(node.op, edit.type(node.inputs[0]))
-        if pooled is None and not node.op.has_integers([edit.values[name] for name in node.inputs]):
+        if not node.op.has_integers([edit.values[name] for name in node.inputs]):
             return None
         if isinstance(node.op, Linear):
             return self.layer(node, form)
         if dtype is not DType.S8:
             return None
-        if isinstance(node.op, Map) and not node.op.tabled:
+        if isinstance(node.op, Add | Sub | Mul | MatMul):
             return self.binary(node, quant)
         x = self.byte(node.inputs[0])
         if x is None:
             return None
         edit.origin = node.origin
-        if pooled is not None:
-            return self.mean(pooled.op, edit.one(Reshape(pooled.image), x), quant, edit.type(node.outputs[0]))
         match node.op:
-            case Pool2d():
-                return self.mean(node.op, x, quant, edit.type(node.outputs[0]))
             case Softmax():
                 (rows,) = edit.add(node.op, x, quant=_SOFTMAX)
                 fine = quant.scale[0] >= _SOFTMAX.scale[0] * (1 - _NEAR)  # steps of 1/256 are no coarser
                 return self.rescaled(rows, (dtype, quant)) if fine else None
-            case Map() if all(edit.data(name) is not None for name in node.inputs[1:]):
+            case _ if _gain(edit, node, quant_of(edit.type(x)).scale[0]) / quant.scale[0] < _MOST_CANCELLED:
                 return edit.add(node.op, x, *node.inputs[1:], quant=quant)[0]
             case _:
                 return None
@@ -201,7 +199,7 @@ class _Integers:
             operands.append(operand)
         scales = [quant_of(edit.type(name)).scale[0] for name in operands]
         match node.op:
-            case Mul():
+            case Mul() | MatMul():
                 sound = scales[0] * scales[1] / quant.scale[0] < _MOST_FACTOR
             case Add() | Sub():
                 sound = max(scales) / quant.scale[0] < _MOST_CANCELLED
@@ -216,14 +214,6 @@ class _Integers:
             return None
         integers, scale, zero = found
         return labelled_constant(self.edit, name, integers, Quant((scale,), (zero,)))
-
-    def mean(self, op: Pool2d, x: str, quant: Quant, out: Type) -> str | None:
-        """A pooling to a mean, in the shape of the result."""
-        edit = self.edit
-        if quant_of(edit.type(x)).scale[0] / quant.scale[0] >= _MOST_FACTOR:
-            return None
-        (y,) = edit.add(op, x, quant=quant)
-        return y if edit.type(y).shape == out.shape else edit.one(Reshape(out.shape), y)
 
     def layer(self, node: Node, form: Form) -> str | None:
         """A layer with weights on a grid of 8 bits, and a bias in units of its products."""
@@ -260,3 +250,28 @@ class _Integers:
 
 def _form(type: Type) -> Form | None:
     return None if type.quant is None else (type.dtype, type.quant)
+
+
+def _gain(edit: Edit, node: Node, scale: float) -> float:
+    """The largest factor by which a function of one tensor multiplies integers of this scale, if it does;
+    infinite where other operands should be constants, and are not."""
+    others = [edit.data(name) for name in node.inputs[1:]]
+    known = [data for data in others if data is not None]
+    if len(known) < len(others):
+        return np.inf
+    match node.op:
+        case PRelu():
+            return scale * max(1.0, float(np.abs(known[0]).max(initial=0.0)))
+        case LayerNorm(epsilon) | RmsNorm(epsilon):
+            n = edit.type(node.inputs[0]).shape[-1]
+            if n * epsilon / scale**2 > fixed.MOST_EPSILON / 2:  # it is all that counts
+                return np.inf
+            return float(np.abs(known[0]).max(initial=0.0))
+        case Resample():
+            return scale * float(np.abs(known[1]).max(initial=0.0))
+        case Pool2d() | Reduce():
+            return scale
+        case Map():
+            return 0.0
+        case _:
+            return np.inf

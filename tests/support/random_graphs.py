@@ -28,9 +28,9 @@ _LARGEST = 4000  # elements of a value
 TO_NHWC, TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
-def random_network(seed: int, steps: int = 14) -> Graph:
+def random_network(seed: int, steps: int = 14, dtype: DType = DType.F64) -> Graph:
     """Layers of all kinds, in float64, so that another order of additions cannot be mistaken for a fault."""
-    return _Maker(Net(DType.F64, seed), _LAYERS + _MOVES).make((1, 4, 6, 6), steps)
+    return _Maker(Net(dtype, seed), _LAYERS + _MOVES).make((1, 4, 6, 6), steps)
 
 
 def random_movement(seed: int, steps: int = 14) -> Graph:
