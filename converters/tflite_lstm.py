@@ -181,10 +181,6 @@ def _unrolled(o: Operands) -> Result:
 
 def integers(layer: Layer, o: Operands) -> Result:
     """The layer on bytes with cells of 16 bits, whose every rounding is that of TFLite's reference kernel."""
-    if o.of_gates("normalization", o.norms):
-        raise EdgeKitError(
-            "E0205", "UNIDIRECTIONAL_SEQUENCE_LSTM of integers with normalization is not supported"
-        )
     if len(layer.inner) != 5:
         raise EdgeKitError("E0401", f"UNIDIRECTIONAL_SEQUENCE_LSTM has 5 inner types, not {len(layer.inner)}")
     hidden = layer.known(layer.inner[4], "the hidden state")
@@ -195,13 +191,19 @@ def integers(layer: Layer, o: Operands) -> Result:
     if abs(np.log2(s_c) - exponent) > 1e-3 or not -15 <= exponent <= -9:
         raise EdgeKitError("E0209", f"the scale of cells is {s_c}, not a power of two from 2^-15 to 2^-9")
     w, r, biases = (o.of_gates("weights", t) for t in (o.w, o.r, o.biases))
+    norms = o.of_gates("normalization", o.norms)
+    # Of the sums of i, f, c, o: before a normalization, their scales are the file's.
+    sums = [np.float32(layer.known(t, "a gate").scale[0]) if norms else _Q12 for t in layer.inner[:4]]
     peepholes = [t for t in (o.peepholes[k] for k in (0, 1, 3)) if t is not None]
     if peepholes and o.coupled:
         peepholes.insert(0, peepholes[0])  # of a gate that is not there
 
-    def factors(tensors: Sequence[Tensor], scale: Any) -> tuple[Factor, ...]:
-        """Of sums of products in Q3.12."""
-        return tuple(_factor(np.float32(layer.quant_of(t).scale[0]) * scale / _Q12) for t in tensors)
+    def scale_of(t: Tensor) -> Any:
+        return np.float32(layer.quant_of(t).scale[0])
+
+    def factors(tensors: Sequence[Tensor], scale: Any, gates: Sequence[Any]) -> tuple[Factor, ...]:
+        """Of products with something of this scale to the sums of gates."""
+        return tuple(_factor(scale_of(t) * scale / s) for t, s in zip(tensors, gates, strict=True))
 
     def constants(tensors: Sequence[Tensor], dtype: DType) -> Array:
         found = [t.constant("the weights of an LSTM") for t in tensors]
@@ -232,12 +234,14 @@ def integers(layer: Layer, o: Operands) -> Result:
         own = constants([o.projection_bias], DType.S32) if o.projection_bias is not None else 0
         zero = -zero  # LiteRT moves what is projected by its zero point the other way
         p_bias = folded(projection, -zero, own)
-        p_factor = _factor(np.float32(layer.quant_of(o.projection).scale[0]) * s_hidden / s_h)
+        p_factor = _factor(scale_of(o.projection) * s_hidden / s_h)
     peeps = [t.constant("peepholes").reshape(1, -1) for t in peepholes] or [np.zeros((0, size), np.int16)]
     op = LstmS8(
-        factors(w, s_x),
-        factors(r, s_h),
-        factors(peepholes, 2.0**exponent),
+        factors(w, s_x, sums[o.coupled :]),
+        factors(r, s_h, sums[o.coupled :]),
+        factors(peepholes, 2.0**exponent, [sums[k] for k in (0, 1, 3)] if peepholes else []),
+        tuple((m, e + 12) for m, e in (_factor(scale_of(t)) for t in norms)),
+        tuple(max(1, int(np.float32(10000) * scale_of(t))) for t in norms),
         _factor(2.0**-15 / float(s_hidden) * 2.0**-15),
         zero,
         p_factor,
@@ -248,10 +252,13 @@ def integers(layer: Layer, o: Operands) -> Result:
         if o.projection is not None
         else 0,
     )
+    bias, normal = constants(biases, DType.S32), np.zeros((0, size), np.int16)
+    if norms:
+        normal = constants(norms, DType.S16).reshape(-1, size)
     arrays = (
-        *(all_w, folded(all_w, -zero_x, constants(biases, DType.S32))),
-        *(all_r, folded(all_r, -zero_h)),
-        *(np.concatenate(peeps), projection, p_bias),
+        *(all_w, folded(all_w, -zero_x, 0 if norms else bias), all_r, folded(all_r, -zero_h)),
+        *(np.concatenate(peeps), normal, bias.reshape(-1, size)[: len(normal)]),
+        *(projection, p_bias),
     )
     weights = (o.x.new(a, "lstm") for a in arrays)
     y, h, c = raw(o.x).apply_all(op, *weights, raw(o.h), raw(o.c))

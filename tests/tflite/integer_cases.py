@@ -424,9 +424,9 @@ def svdf(rng: Rng) -> Operator:
 
 
 def lstm(rng: Rng) -> Operator:
-    """With or without an input gate, peepholes, projection and bounds."""
+    """With or without an input gate, peepholes, normalization, projection and bounds."""
     steps, batch, inputs, units, outputs = sizes(rng, 5)
-    major, whole, peeps, projects, clips = (bool(v) for v in rng.integers(0, 2, 5))
+    major, whole, peeps, normal, projects, clips = (bool(v) for v in rng.integers(0, 2, 6))
     outputs = outputs if projects and not peeps else units  # TFLite cannot do both
     x = s8(rng, (steps, batch, inputs) if major else (batch, steps, inputs), scale=scale(rng, 0.01, 0.05))
     state, hidden = (s8(rng, (batch, n), scale=scale(rng, 0.004, 0.02)) for n in (outputs, units))
@@ -443,22 +443,21 @@ def lstm(rng: Rng) -> Operator:
         ]
         return [*found] if whole else [None, *found[1:]]
 
-    def peephole() -> Tensor:
-        return constant(
-            rng.integers(-(2**15), 2**15, units), "int16", scale=scale(rng, 1e-5, 1e-4), zero=(0,)
-        )
+    def words(low: float, high: float) -> Tensor:
+        data = rng.integers(-(2**15), 2**15, units)
+        return constant(data, "int16", scale=scale(rng, low, high), zero=(0,))
 
     operands = [
         x,
         *gates(units, inputs),
         *gates(units, outputs),
-        *(peephole() if peeps and (i > 0 or whole) else None for i in range(3)),
+        *(words(1e-5, 1e-4) if peeps and (i > 0 or whole) else None for i in range(3)),
         *biases(),
         weights(rng, (outputs, units), None) if projects else None,
         constant(rng.integers(-3000, 3000, outputs), "int32") if projects and rng.random() < 0.5 else None,
         state,
         Tensor((batch, units), "int16", scale=cells, zero=(0,), variable=True),
-        *[None] * 4,
+        *(words(1e-5, 2e-4) if normal and (i > 0 or whole) else None for i in range(4)),
     ]
     values: dict[str, Any] = {"fusedActivationFunction": 4, "timeMajor": major}
     if clips:
@@ -469,7 +468,7 @@ def lstm(rng: Rng) -> Operator:
         [like(state, (*x.shape[:2], outputs))],
         "UnidirectionalSequenceLSTMOptions",
         values,
-        [*(Tensor((1,), "int16", scale=(2.0**-12,), zero=(0,)) for _ in "ifco"), hidden],
+        [*(s16(rng, (1,)) for _ in "ifco"), hidden],
     )
 
 

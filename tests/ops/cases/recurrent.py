@@ -22,9 +22,21 @@ def _gru(size, reverse=False, reset_after=True, dtype=DType.F32, **shape):
     return _layer(Gru(reverse, reset_after), 3, size, normal(dtype, size), dtype=dtype, **shape)
 
 
-def _lstm_s8(gates=4, peeps=False, outputs=0, bits=4, clips=False, steps=3, batch=2, inputs=5, size=4, **how):
+def _lstm_s8(
+    gates=4,
+    peeps=False,
+    norms=False,
+    outputs=0,
+    bits=4,
+    clips=False,
+    steps=3,
+    batch=2,
+    inputs=5,
+    size=4,
+    **how,
+):
     """Gates that are open, shut and between, cells that reach their bounds."""
-    rng = np.random.default_rng([gates, peeps, outputs, bits, clips, steps, batch, inputs, size])
+    rng = np.random.default_rng([gates, peeps, norms, outputs, bits, clips, steps, batch, inputs, size])
 
     def some(dtype, *shape, most=None):
         most = np.iinfo(dtype).max if most is None else most
@@ -36,6 +48,7 @@ def _lstm_s8(gates=4, peeps=False, outputs=0, bits=4, clips=False, steps=3, batc
     n = outputs or size
     op = LstmS8(
         *(factors(gates, -1), factors(gates, -2), factors(3 * peeps, -13)),
+        *(factors(gates * norms, -1), (3, 2, 1, 400)[: gates * norms]),
         *(factors(1, -22)[0], 3, factors(1, -2)[0] if outputs else (0, 0), -5, bits),
         *(20000 if clips else 0, 100 if clips else 0),
     )
@@ -43,10 +56,11 @@ def _lstm_s8(gates=4, peeps=False, outputs=0, bits=4, clips=False, steps=3, batc
         *(some(np.int8, steps, batch, inputs), some(np.int8, gates * size, inputs)),
         *(some(np.int32, gates * size, most=9000), some(np.int8, gates * size, n)),
         *(some(np.int32, gates * size, most=9000), some(np.int16, 3 * peeps, size)),
+        *(some(np.int16, gates * norms, size, most=9000), some(np.int32, gates * norms, size, most=9000)),
         *(some(np.int8, outputs, size), some(np.int32, outputs, most=900)),
         *(some(np.int8, batch, n), some(np.int16, batch, size)),
     )
-    return case(op, *operands, **{"constant": range(1, 8), **how})
+    return case(op, *operands, **{"constant": range(1, 10), **how})
 
 
 CASES = (
@@ -54,6 +68,9 @@ CASES = (
     _lstm_s8(constant=()),
     _lstm_s8(gates=3),
     _lstm_s8(peeps=True),
+    _lstm_s8(norms=True),
+    _lstm_s8(gates=3, peeps=True, norms=True, outputs=5, steps=2, size=21),
+    _lstm_s8(norms=True, inputs=1, size=1),
     _lstm_s8(outputs=3),
     _lstm_s8(gates=3, peeps=True, outputs=6, clips=True, bits=0),
     *(_lstm_s8(bits=bits, steps=2, size=40) for bits in range(7)),
