@@ -67,14 +67,22 @@ def QLinearMatMul(
 ) -> Tensor:
     a_quant, y_quant = quant_of(a_scale, a_zero, a.dtype), quant_of(y_scale, y_zero, y_zero.dtype)
     check(b_scale, b_zero, b.dtype)
-    weights = _weights(b, b_scale, b_zero, b.rank - 1) if b.rank == 2 else None
-    if a_quant and y_quant and weights and a.data is None:
-        return quantized(matmul(real(a, a_quant), weights), y_quant, y_zero.dtype)
+    right = _right(b, b_scale, b_zero)
+    if a_quant and y_quant and right and a.data is None:
+        return quantized(matmul(real(a, a_quant), right), y_quant, y_zero.dtype)
     product = cast(MatMulInteger(a, b, a_zero, b_zero), DType.F32)
-    left, right = _rows(a_scale), b_scale
+    left = _rows(a_scale)
     assert left is not None
-    scale = cast(_one(left), DType.F32) * cast(_one(right), DType.F32) / cast(_one(y_scale), DType.F32)
+    scale = cast(_one(left), DType.F32) * cast(_one(b_scale), DType.F32) / cast(_one(y_scale), DType.F32)
     return rounded(product * scale, _one(y_zero), y_zero.dtype)
+
+
+def _right(b: Tensor, scale: Tensor, zero: Tensor) -> Tensor | None:
+    """The right matrix as reals, where they have an integer form."""
+    if b.data is not None:
+        return _weights(b, scale, zero, b.rank - 1) if b.rank == 2 else None
+    quant = quant_of(scale, zero, b.dtype)
+    return None if quant is None else real(b, quant)
 
 
 def _weights(w: Tensor, scale: Tensor, zero: Tensor, axis: int) -> Tensor | None:

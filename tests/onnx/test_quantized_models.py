@@ -97,6 +97,7 @@ def test_c_computes_the_same_bits() -> None:
     require("cc")
     schemes = [s for s in SCHEMES if s.per_channel]
     cases = [(network(np.random.default_rng(7)), s) for network in NETWORKS for s in schemes]
+    cases += [(layer(np.random.default_rng(7)), schemes[0]) for layer in LAYERS.values()]
     programs = []
     for i, (net, scheme) in enumerate(cases):
         programs.append(program(imported(quantized(net, scheme)).with_name(f"net{i}")))

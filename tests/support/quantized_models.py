@@ -156,6 +156,9 @@ LAYERS: dict[str, Network] = {
     "depthwise": _layer(node("Conv", "x w", "y", group=3, strides=[2, 2]), w=(3, 1, 3, 3)),
     "grouped": _layer(node("Conv", "x w b", "y", group=2), shape=(1, 4, 6, 6), w=(6, 2, 3, 3), b=(6,)),
     "matrix": _layer(node("MatMul", "x w", "y"), shape=(4, 9), w=(9, 6)),
+    "matrices": _layer(
+        _BEFORE, node("Transpose", "s", "t", perm=[0, 2, 1]), node("MatMul", "x t", "y"), shape=(2, 5, 9)
+    ),
     "gemm": _layer(node("Gemm", "x w b", "y", transB=1), shape=(4, 9), w=(6, 9), b=(6,)),
     "sum": _layer(node("MaxPool", "x", "m", kernel_shape=[1, 1]), node("Add", "x m", "y")),
     "product": _layer(_BEFORE, node("Mul", "x s", "y")),
