@@ -1,4 +1,4 @@
-"""Both graphs in step: each layer's output gets the mean that it has in floats, and better weights on demand."""
+"""Both graphs in step: each layer gets biases, and weights if wanted, that bring it near its float twin."""
 
 from __future__ import annotations
 
