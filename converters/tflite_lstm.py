@@ -1,25 +1,21 @@
-"""LSTMs as TFLite has them: their operands, and the layers on floats and on integers."""
+"""LSTMs as TFLite has them: their operands, and the layers on floats."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from edgekit import fixed
 from edgekit.converters import recurrent
 from edgekit.converters.movement import part
 from edgekit.converters.recurrent import Activation, linear
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite_file import Table
-from edgekit.converters.tflite_layer import Layer, dequantized, raw
+from edgekit.converters.tflite_layer import dequantized
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType
 from edgekit.ops.activations import Sigmoid, Tanh
 from edgekit.ops.layer_norm import LayerNorm
-from edgekit.ops.lstm_s8 import Factor, LstmS8
 
 _TANH = 4  # of the schema's fused activations
 _ACTIVATIONS = (
@@ -28,7 +24,6 @@ _ACTIVATIONS = (
     Activation("tanh", lambda x: x.apply(Tanh())),
 )
 _EPSILON = 1e-8  # of the normalization
-_Q12 = np.float32(2.0**-12)
 Maybe = Tensor | None
 
 
@@ -177,100 +172,3 @@ def _unrolled(o: Operands) -> Result:
             h = h.clip(-o.projection_clip, o.projection_clip) if o.projection_clip else h
         results.append(h.reshape(1, *h.shape))
     return concat(results, 0), h, c
-
-
-def integers(layer: Layer, o: Operands) -> Result:
-    """The layer on bytes with cells of 16 bits, whose every rounding is that of TFLite's reference kernel."""
-    if len(layer.inner) != 5:
-        raise EdgeKitError("E0401", f"UNIDIRECTIONAL_SEQUENCE_LSTM has 5 inner types, not {len(layer.inner)}")
-    hidden = layer.known(layer.inner[4], "the hidden state")
-    s_x, s_h, s_c, s_hidden = (
-        np.float32(q.scale[0]) for q in (*(layer.quant_of(t) for t in (o.x, o.h, o.c)), hidden)
-    )
-    exponent = round(float(np.log2(s_c)))
-    if abs(np.log2(s_c) - exponent) > 1e-3 or not -15 <= exponent <= -9:
-        raise EdgeKitError("E0209", f"the scale of cells is {s_c}, not a power of two from 2^-15 to 2^-9")
-    w, r, biases = (o.of_gates("weights", t) for t in (o.w, o.r, o.biases))
-    norms = o.of_gates("normalization", o.norms)
-    # Of the sums of i, f, c, o: before a normalization, their scales are the file's.
-    sums = [np.float32(layer.known(t, "a gate").scale[0]) if norms else _Q12 for t in layer.inner[:4]]
-    peepholes = [t for t in (o.peepholes[k] for k in (0, 1, 3)) if t is not None]
-    if peepholes and o.coupled:
-        peepholes.insert(0, peepholes[0])  # of a gate that is not there
-
-    def scale_of(t: Tensor) -> Any:
-        return np.float32(layer.quant_of(t).scale[0])
-
-    def factors(tensors: Sequence[Tensor], scale: Any, gates: Sequence[Any]) -> tuple[Factor, ...]:
-        """Of products with something of this scale to the sums of gates."""
-        return tuple(_factor(scale_of(t) * scale / s) for t, s in zip(tensors, gates, strict=True))
-
-    def constants(tensors: Sequence[Tensor], dtype: DType) -> Array:
-        found = [t.constant("the weights of an LSTM") for t in tensors]
-        if any(t.dtype is not dtype for t in tensors):
-            raise EdgeKitError(
-                "E0204", f"an LSTM of {o.x.dtype.value} has {tensors[0].type}, not {dtype.value}"
-            )
-        return np.concatenate(found)
-
-    def folded(weights: Array, zero: int, bias: Array | int = 0) -> Array:
-        """A bias with what the zero point of the other factor adds to each sum."""
-        sums: Array = bias + zero * weights.astype(np.int64).sum(axis=1)
-        return sums.astype(np.int32)
-
-    size = o.c.shape[1]
-    if peepholes and o.h.shape[1] != size:
-        raise EdgeKitError(
-            "E0205",
-            "UNIDIRECTIONAL_SEQUENCE_LSTM of integers with peepholes and a projection to another size is not"
-            " supported: TFLite's kernel reads the wrong cells there",
-        )
-    all_w, all_r = constants(w, DType.S8), constants(r, DType.S8)
-    zero_x, zero_h = (layer.quant_of(t).zero[0] for t in (o.x, o.h))
-    projection, p_bias, p_factor = np.zeros((0, size), np.int8), np.zeros(0, np.int32), (0, 0)
-    zero = hidden.zero[0]
-    if o.projection is not None:
-        projection = constants([o.projection], DType.S8)
-        own = constants([o.projection_bias], DType.S32) if o.projection_bias is not None else 0
-        zero = -zero  # LiteRT moves what is projected by its zero point the other way
-        p_bias = folded(projection, -zero, own)
-        p_factor = _factor(scale_of(o.projection) * s_hidden / s_h)
-    peeps = [t.constant("peepholes").reshape(1, -1) for t in peepholes] or [np.zeros((0, size), np.int16)]
-    op = LstmS8(
-        factors(w, s_x, sums[o.coupled :]),
-        factors(r, s_h, sums[o.coupled :]),
-        factors(peepholes, 2.0**exponent, [sums[k] for k in (0, 1, 3)] if peepholes else []),
-        tuple((m, e + 12) for m, e in (_factor(scale_of(t)) for t in norms)),
-        tuple(max(1, int(np.float32(10000) * scale_of(t))) for t in norms),
-        _factor(2.0**-15 / float(s_hidden) * 2.0**-15),
-        zero,
-        p_factor,
-        layer.out_quant.zero[0],
-        15 + exponent,
-        _clip(o.cell_clip, s_c, 2**15 - 1),
-        _clip(o.projection_clip, np.float32(layer.out_quant.scale[0]), 127)
-        if o.projection is not None
-        else 0,
-    )
-    bias, normal = constants(biases, DType.S32), np.zeros((0, size), np.int16)
-    if norms:
-        normal = constants(norms, DType.S16).reshape(-1, size)
-    arrays = (
-        *(all_w, folded(all_w, -zero_x, 0 if norms else bias), all_r, folded(all_r, -zero_h)),
-        *(np.concatenate(peeps), normal, bias.reshape(-1, size)[: len(normal)]),
-        *(projection, p_bias),
-    )
-    weights = (o.x.new(a, "lstm") for a in arrays)
-    y, h, c = raw(o.x).apply_all(op, *weights, raw(o.h), raw(o.c))
-    return y, h, c
-
-
-def _factor(ratio: Any) -> Factor:
-    """TFLite computes its ratios in float32."""
-    multiplier, exponent = fixed.quantize_multiplier(np.float64(np.float32(ratio)))
-    return int(multiplier), int(exponent)
-
-
-def _clip(bound: float, scale: Any, most: int) -> int:
-    """A bound in units of a scale, cut off."""
-    return int(min(np.float32(bound) / scale, most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit import fixed
-from edgekit.converters import compose, tflite_lstm
+from edgekit.converters import compose, tflite_lstm, tflite_lstm_s8
 from edgekit.converters.movement import cast, part
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite_layer import Layer, bias_or_zeros, centred, dequantized, raw, times
@@ -19,7 +19,7 @@ def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: Layer, x: Tensor, *others: Tensor | None
     found = tflite_lstm.operands(layer.options, x, others)
     if not x.dtype.is_float and x.dtype is not DType.S8:
         raise EdgeKitError("E0204", f"UNIDIRECTIONAL_SEQUENCE_LSTM of {x.type} is not supported")
-    y, h, c = tflite_lstm.floats(found) if x.dtype.is_float else tflite_lstm.integers(layer, found)
+    y, h, c = tflite_lstm.floats(found) if x.dtype.is_float else tflite_lstm_s8.integers(layer, found)
     for state, content in zip(others[17:19], (h, c), strict=True):
         assert state is not None, "checked where operands are read"
         layer.write(state, content)

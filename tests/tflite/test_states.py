@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from support.tflite_writer import model
+from support.tflite_writer import Operator, constant, model
 from tflite import integer_cases, real_cases
 from tflite.litert import converted, inputs_of, litert_steps, named
 
 from edgekit import file, simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.onnx_backend import compile_programs
 from edgekit.passes import verify
@@ -102,3 +105,65 @@ def test_c_agrees_with_the_simulator_run_after_run(optimize: Optimize, tmp_path:
         assert len(found) == STEPS
         for (right,), (compiled,) in zip(map(dict.values, expected), map(dict.values, found), strict=True):
             assert_alike(compiled, right, name)
+
+
+def whole_lstm(**features: bool) -> Operator:
+    """The first integer LSTM of the random ones that has these features."""
+    for seed in range(1000):
+        op = integer_cases.lstm(np.random.default_rng(seed))
+        given = {
+            "gate": op.inputs[1] is not None,
+            "peephole": op.inputs[11] is not None,
+            "projection": op.inputs[16] is not None,
+            "norm": op.inputs[22] is not None,
+            "narrower": op.inputs[18].shape != op.inputs[19].shape,
+        }
+        if all(given[name] == there for name, there in features.items()):
+            return op
+    raise AssertionError("no such LSTM")
+
+
+def with_input(op: Operator, at: int, **changes: Any) -> Operator:
+    inputs = list(op.inputs)
+    there = inputs[at]
+    assert there is not None
+    inputs[at] = replace(there, **changes)
+    return replace(op, inputs=inputs)
+
+
+def without(op: Operator, *left_out: int) -> Operator:
+    return replace(op, inputs=[None if i in left_out else t for i, t in enumerate(op.inputs)])
+
+
+PLAIN = whole_lstm(gate=True, peephole=False, projection=False, norm=False)
+PROJECTED = whole_lstm(gate=True, peephole=False, projection=True, narrower=True)
+
+
+def with_peepholes(op: Operator) -> Operator:
+    units = op.inputs[19].shape[1]
+    peephole = constant(np.ones(units), "int16", scale=(1e-4,), zero=(0,))
+    return replace(op, inputs=[*op.inputs[:9], peephole, peephole, peephole, *op.inputs[12:]])
+
+
+REFUSED = {
+    "E0205 is supported with tanh": replace(PLAIN, values={**PLAIN.values, "fusedActivationFunction": 1}),
+    "E0205 diagonal weights": with_input(PLAIN, 6, shape=(3,), data=np.ones(3, np.int8)),
+    "E0205 projection to another size": with_peepholes(PROJECTED),
+    "E0209 not a power of two": with_input(PLAIN, 19, scale=(0.001,)),
+    "E0209 from 2.-15 to 2.-9": with_input(PLAIN, 19, scale=(0.5,)),
+    "E0401 has 5 inner types, not 0": replace(PLAIN, intermediates=[]),
+    "E0401 the biases of a gate are left out": without(PLAIN, 13),
+    "E0401 has weights, but no weights": without(PLAIN, 1),
+    "E0401 has biases, but no weights": without(PLAIN, 1, 5),
+    "E0401 without states": without(PLAIN, 18),
+    "E0401 has no scale": with_input(PLAIN, 2, scale=(), zero=()),
+    "E0204 has weights s16": with_input(PLAIN, 3, dtype="int16", data=PLAIN.inputs[3].data.astype(np.int16)),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_lstms_that_make_no_sense_are_refused(reason: str, tmp_path: Path) -> None:
+    code, words = reason.split(" ", 1)
+    with pytest.raises(EdgeKitError, match=words) as caught:
+        converted(model(REFUSED[reason]), tmp_path, "net")
+    assert caught.value.code == code
