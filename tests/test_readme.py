@@ -91,6 +91,11 @@ def test_the_table_of_sizes_is_what_its_script_writes() -> None:
     assert subprocess.run(command).returncode == 0, "run scripts/readme.py"
 
 
+def test_the_list_of_integer_forms_is_what_its_script_writes() -> None:
+    command = [sys.executable, ROOT / "scripts" / "integer_forms.py", "--check"]
+    assert subprocess.run(command).returncode == 0, "run scripts/integer_forms.py"
+
+
 def test_links_lead_somewhere() -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE)
     assert len(links) > 5

@@ -7,13 +7,21 @@ from edgekit import simulate
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.ops import Op
+from edgekit.ops.activations import Gelu
 from edgekit.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
 from edgekit.passes import verify
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.prepare import prepare
+from edgekit.quantize.settings import Settings
 
 SHAPE = (2, 5, 6, 7)
 
@@ -93,6 +101,40 @@ def test_factors_per_channel_become_a_layer(op: Op, shape: tuple[int, ...]) -> N
     values = {"x": np.random.default_rng(9).normal(size=shape).astype(np.float32)}
     (right,), (found,) = simulate.run(graph, values).values(), simulate.run(made, values).values()
     assert np.allclose(found, right, rtol=1e-5, atol=1e-6)
+
+
+def test_a_transformer_runs_in_int8_as_a_whole() -> None:
+    """Attention with two heads, a perceptron, norms in front of both, and a token that is picked."""
+    b, random = Builder(), np.random.default_rng(5)
+    width, tokens = 16, 12
+
+    def dense(x: str, outputs: int, inputs: int = width) -> str:
+        weights = random.normal(0, inputs**-0.5, (outputs, inputs)).astype(np.float32)
+        return b.one(Dense(), x, b.const(weights), b.const(np.zeros(outputs, np.float32)))
+
+    def norm(x: str) -> str:
+        scale = random.uniform(0.5, 1.5, width).astype(np.float32)
+        return b.one(
+            LayerNorm(1e-5), x, b.const(scale), b.const(random.normal(size=width).astype(np.float32))
+        )
+
+    def heads(x: str) -> str:
+        return b.one(Transpose((1, 0, 2)), b.one(Reshape((tokens, 2, width // 2)), dense(x, width)))
+
+    x = b.input("x", Type(DType.F32, (tokens, width)))
+    z = norm(x)
+    likeness = b.one(MatMul(perm_b=(0, 2, 1)), heads(z), heads(z))
+    shares = b.one(Softmax(), b.one(Mul(), likeness, b.const(np.float32(8**-0.5))))
+    mixed = b.one(Transpose((1, 0, 2)), b.one(MatMul(), shares, heads(z)))
+    y = b.one(Add(), x, dense(b.one(Reshape((tokens, width)), mixed), width))
+    y = b.one(Add(), y, dense(b.one(Gelu(), dense(norm(y), 4 * width)), width, 4 * width))
+    y = dense(b.one(Slice((0, 0), (1, 1), (1, width)), norm(y)), 5)
+    graph = b.graph("transformer", ["x"], [y])
+    samples = [{"x": random.normal(size=(tokens, width)).astype(np.float32)} for _ in range(16)]
+    made, report = quantize(graph, samples, Settings(calibrate="minmax"))
+    verify(made)
+    assert {layer.runs_in for layer in report.layers} == {"int8"}
+    assert report.sqnr_db > 25
 
 
 def test_factors_that_are_alike_or_not_per_channel_stay() -> None:
