@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.in_process import Machine
+from support.integer_bench import Bench, Drawn, Family, Seeded
 from support.integer_families import FAMILIES as BASIC
-from support.integer_families import Bench, Drawn, Family, Seeded
 from support.more_integer_families import MORE
 from support.tools import require
 
@@ -20,7 +20,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.ir import Array, Graph
 
 FAMILIES = (*BASIC, *MORE)
-CASES = 2400  # of each family, by each build
+CASES = 1600  # of each family, by each build
 BATCH = 8  # cases that share a graph
 # How C becomes code; each gets cases of its own. What is undefined in C is reported, and fails.
 BUILDS: Mapping[str, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
 """More families of quantized operators: attention, normalization, resizing, reductions, extremes, slopes."""
 
 import numpy as np
-from support.integer_families import Bench, Family
+from support.integer_bench import Bench, Family
 
 from edgekit.ir import Array, DType
 from edgekit.ops import Op
