@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.generated import compiled
+from support.generated import STRICT, compiled
 from support.nets import kinds
 from support.stateful import Remembering, accumulator, random_graph, samples
 from support.tools import ROOT, require
@@ -232,3 +233,39 @@ def test_the_example_of_the_page_compiles(tmp_path: Path) -> None:
     (tmp_path / "user.c").write_text(text + "void listen(const float *x, float *y, int is_first);\n")
     for language in (("cc", "-std=c99"), ("c++", "-x", "c++")):
         compiled(tmp_path, *language, "-Wall", "-Wextra", "-Werror", "-I.", "-c", "user.c")
+
+
+def test_the_text_is_what_was_reviewed(golden: Callable[[str, str], None]) -> None:
+    files = library.generate(compile_graph(accumulator(), HOST), "size")
+    for name in ("accumulator.h", "accumulator.c", "accumulator_selftest.c"):
+        golden(f"states/{name}", files[name].decode())
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_states_may_have_any_name(optimize: Optimize, tmp_path: Path) -> None:
+    net = Remembering(DType.F32)
+    names = [
+        "state",
+        "arena",
+        "ram",
+        "int",
+        "class",
+        "x",
+        "y",
+        "i",
+        "step",
+        "net_state",
+        "net_reset",
+        "*/",
+        "",
+    ]
+    states = [net.state(name or "empty", np.zeros(2, np.float32)) for name in names]
+    x = net.x(2, name="x_t")
+    following = {s: net(Add(), s, x) for s in states}
+    program = compile_graph(net.remembering([net(Neg(), states[0], name="y_t")], following), HOST)
+    assert len({memo.c for memo in program.states}) == len(names)
+    files = library.generate(program, optimize)
+    library.write(files, tmp_path)
+    sources = ["net.c", "net_weights.c", "net_selftest.c"]
+    for language in (("gcc", "-std=c99"), ("g++", "-x", "c++", "-std=c++11")):
+        compiled(tmp_path, *language, *STRICT, "-I.", "-fsyntax-only", *sources)
