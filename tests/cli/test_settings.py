@@ -67,6 +67,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "verify": bool,
         "force": bool,
         "shape": list,
+        "profile": str,
         "name": str,
         "verbose": bool,
         "json": bool,
