@@ -238,7 +238,7 @@ def test_the_example_of_the_page_compiles(tmp_path: Path) -> None:
 def test_the_text_is_what_was_reviewed(golden: Callable[[str, str], None]) -> None:
     files = library.generate(compile_graph(accumulator(), HOST), "size")
     for name in ("accumulator.h", "accumulator.c", "accumulator_selftest.c"):
-        golden(f"states/{name}", files[name].decode())
+        golden(name, files[name].decode())
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
