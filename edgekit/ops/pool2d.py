@@ -11,13 +11,14 @@ import numpy as np
 from edgekit import fixed
 from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
-from edgekit.ops._integer import centred, quant_of, single_rule
+from edgekit.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
 
 # Windows of more cells are not looked into to bound a result: nothing is known of it then.
 _MAX_CELLS = 1 << 24
+_COUNTED = ("counted_top", "counted_left", "counted_bottom", "counted_right")
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,9 @@ class Pool2d(Op):
         return (np.clip(np.where(sums > 0, magnitude, -magnitude), low, high).astype(x.dtype),)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
-        """A mean needs one multiplier, so all windows must have as many cells."""
+        """A mean divides by something."""
         _, height, width, _ = ins[0].type.shape
-        return self.kind == "max" or (self.kind == "mean" and len(np.unique(self.counts(height, width))) == 1)
+        return self.kind == "max" or (self.kind == "mean" and self.counts(height, width).min(initial=1) > 0)
 
     def counts(self, height: int, width: int) -> Array:
         """Cells that the mean of each window divides by: rows times columns."""
@@ -109,8 +110,7 @@ class Pool2d(Op):
             return [self._integer_mean(x, y)]
         params = image_params(x.type, y.type, self.window) | {"start": identity(kind, dtype)}
         if self.kind == "mean":
-            names = ("counted_top", "counted_left", "counted_bottom", "counted_right")
-            params |= dict(zip(names, self.counted, strict=True))
+            params |= dict(zip(_COUNTED, self.counted, strict=True))
         return [
             Call(
                 kernel="meanpool2d" if self.kind == "mean" else "pool2d",
@@ -129,12 +129,15 @@ class Pool2d(Op):
         if out.rounding != "E":
             return Call("avgpool2d_s8", {}, (x, y), params, label="avgpool2d_s8_tfl")
         cells = np.unique(self.counts(x.type.shape[1], x.type.shape[2]))
-        assert len(cells) == 1, "has_integers lets no other means pass"
         in_quant = quant_of(x.type)
-        ratio = fixed.ratio(in_quant, Quant((1.0,), (0,)), out) / cells[0]
-        rule = single_rule(ratio, out)
+        ratio = fixed.ratio(in_quant, Quant((1.0,), (0,)), out)
         low, high = fixed.int_range(y.type.dtype)
-        params |= {"x_zero": in_quant.zero[0], "zero": out.zero[0], "lo": low, "hi": high, **rule.params}
+        params |= {"x_zero": in_quant.zero[0], "zero": out.zero[0], "lo": low, "hi": high}
+        if len(cells) > 1:
+            params |= dict(zip(_COUNTED, self.counted, strict=True))
+            return Call("meanpool2d_border_s8", {}, (x, *_rules(ratio, cells, y), y), params)
+        rule = single_rule(ratio / cells[0], out)
+        params |= rule.params
         label = f"meanpool2d_s8{rule.suffix}"
         return Call("meanpool2d_s8", {}, (x, y), params, label=label, expr=rule.expr)
 
@@ -197,6 +200,16 @@ class ArgMaxPool2d(Op):
         params = image_params(x.type, y.type, self.window)
         params |= dict(zip(("step_n", "step_h", "step_w", "step_c"), self.steps, strict=True))
         return [Call(kernel="argmaxpool2d", types={"T": x.type.dtype}, args=(x, y), params=params)]
+
+
+def _rules(ratio: Array, cells: Array, y: Arg) -> tuple[Arg, Arg]:
+    """Multipliers and shifts of rule E for sums that are divided by each of these numbers of cells."""
+    multipliers = np.zeros(int(cells.max()) + 1, np.int32)
+    shifts = np.ones(len(multipliers), np.int8)
+    for n in cells:
+        multiplier, shifts[n] = fixed.rule_e(ratio / n)
+        multipliers[n] = multiplier.item()
+    return constant(f"{y.name}#multipliers", multipliers), constant(f"{y.name}#shifts", shifts)
 
 
 def image_params(x: Type, y: Type, window: Window) -> dict[str, Param]:

@@ -11,6 +11,7 @@ from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
 from edgekit.ops.matmul import MatMul
+from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 
@@ -79,6 +80,19 @@ def reductions(b: Bench) -> None:
     b.result(Reduce(kind, axes, b.is_rare(2)), x, quant=quant)
 
 
+def border_means(b: Bench) -> None:
+    """At the border of an image, fewer cells count."""
+    b.rounding = "E"
+    kernel, dilations = (b.size(4), b.size(4)), (b.size(2), b.size(2))
+    pads = tuple(b.choices.integer(0, kernel[i % 2] - 1) for i in range(4))
+    counted = tuple(b.choices.integer(0, n) for n in pads)
+    x = b.input(
+        b.size(2), *((k - 1) * d + b.size(4) for k, d in zip(kernel, dilations, strict=True)), b.width()
+    )
+    op = Pool2d("mean", kernel, (b.size(2), b.size(2)), pads, dilations, counted)  # type: ignore[arg-type]  # four
+    b.result(op, x, quant=b.quant())
+
+
 def extremes(b: Bench) -> None:
     """Elements of tensors that share a scale, by size or by a condition; or of one tensor beside a number."""
     shape = tuple(b.size() for _ in range(b.size(3)))
@@ -102,5 +116,5 @@ def slopes(b: Bench) -> None:
 
 
 MORE: tuple[Family, ...] = (
-    transposed_convolutions, matrices, norms, filters, reductions, extremes, slopes
+    transposed_convolutions, matrices, norms, filters, reductions, border_means, extremes, slopes
 )  # fmt: skip

@@ -1,0 +1,37 @@
+/* y = clamp(zero + (sum of (x - x_zero) over the cells of a window that lie inside the image) m[n] / 2^e[n], lo, hi) over
+ * int8, where n is the number of cells that count: those inside the image, or in a border of `counted` cells around
+ * it. m and e are rule E of fixed.h, and divide by n. */
+#ifndef EDGEKIT_MEANPOOL2D_BORDER_S8_H
+#define EDGEKIT_MEANPOOL2D_BORDER_S8_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t channels;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t counted_top;
+    int32_t counted_left;
+    int32_t counted_bottom;
+    int32_t counted_right;
+    int32_t x_zero;
+    int32_t zero;
+    int32_t lo;
+    int32_t hi;
+};
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
+    int8_t *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif
