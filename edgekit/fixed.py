@@ -43,6 +43,12 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     return low, high
 
 
+def _check_ratio(ratio: Array, bits: int) -> None:
+    """Refuse factors between scales of more bits: only damaged models have them."""
+    if not (ratio < 2.0**bits).all():
+        raise EdgeKitError("E0209", f"scales are too far apart: one is {ratio.max():g} times the other")
+
+
 # Rule E
 LEAST_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their products may leave 32 bits
 
@@ -51,6 +57,7 @@ def rule_e(ratio: Array, bits: int = 31) -> tuple[Int, int]:
     """Multipliers of so many bits and the common shift for ratios (input scales over output scale), one per
     channel."""
     ratio = np.asarray(ratio, np.float64)
+    _check_ratio(ratio, bits - 2)
     shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio.max())), 1, 54))
     if np.floor(ratio.max() * 2.0**shift + 0.5) >= 2**bits:  # just below a power of two
         shift -= 1
@@ -95,8 +102,7 @@ def softmax(x: Int, scale: float) -> Int:
 def quantize_multiplier(ratio: Array | float) -> tuple[Int, Int]:
     """(M, e) with ratio = M / 2^31 * 2^e, as TFLite rounds it."""
     ratio = np.asarray(ratio, np.float64)
-    if not (ratio < 2.0**30).all():
-        raise EdgeKitError("E0209", f"scales are too far apart: one is {ratio.max():g} times the other")
+    _check_ratio(ratio, 30)
     fraction, exponent = np.frexp(ratio)
     multiplier = round_half_away(fraction * 2.0**31).astype(np.int64)
     exponent = exponent.astype(np.int64)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.ek_files import edit, refused
 
-from edgekit import file, flat
+from edgekit import file, flat, simulate
 from edgekit.builder import Builder
+from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Graph, Quant, Type, Value
 from edgekit.ops.arithmetic import Add
 from edgekit.ops.dense import Dense
@@ -89,6 +90,13 @@ FORGERIES: dict[str, tuple[str, Callable[[flat.Record], None]]] = {
 def test_forging_nothing_gives_the_same_graph(int8_path: Path, int8_graph: Graph) -> None:
     edit(int8_path, lambda record: None)
     assert file.load(int8_path) == int8_graph
+
+
+def test_scales_that_are_too_far_apart_are_no_bug(int8_path: Path) -> None:
+    edit(int8_path, quant("y", scale=[1e-30]))
+    graph = file.load(int8_path)
+    with pytest.raises(EdgeKitError, match="E0209 scales are too far apart"):
+        simulate.run(graph, simulate.random_inputs(graph, 0))
 
 
 @pytest.mark.parametrize("case", FORGERIES)
