@@ -9,11 +9,11 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from edgekit.codegen.variants import Variant, select
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import RANK
-from edgekit.codegen.variants import Variant, select
 from edgekit.target import Target
 
 _RUNTIME = Path(str(files("edgekit.runtime_c")))
@@ -132,6 +132,7 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
         tokens[f"EK_{letter}_ACC"] = compute.c
         tokens[f"EK_LOAD_{letter}"] = f"EK_LOAD_{dtype.value}"
         tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
+        tokens[f"EK_PAIR_{letter}"] = f"EK_PAIR_{dtype.value}"
         tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
         tokens[f"EK_MATH_{letter}"] = compute.value
     return tokens

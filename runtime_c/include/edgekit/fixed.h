@@ -41,8 +41,10 @@ static inline int32_t ek_shift_away(int32_t x, int32_t shift)
 /* Rule T: acc m / 2^31 2^e with two roundings, -31 <= e <= 30. */
 static inline int32_t ek_requantize_tfl(int32_t acc, int32_t m, int32_t e)
 {
-    const int32_t shifted = (int32_t)((uint32_t)acc << (e > 0 ? e : 0));
-    return ek_shift_away(ek_high_product(shifted, m), e < 0 ? -e : 0);
+    if (e >= 0)
+        return ek_high_product((int32_t)((uint32_t)acc << e), m);
+    const int64_t y = ek_high_product(acc, m);
+    return (int32_t)((y + (y >> 63) + ((int64_t)1 << (-e - 1))) >> -e);
 }
 
 /* The same with one rounding, halves away from zero, as fully connected layers of LiteRT 2 have it; what leaves 30

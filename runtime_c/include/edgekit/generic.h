@@ -4,6 +4,7 @@
  *   EK_T                storage type of T     EK_T_ACC           the type that C computes in
  *   EK_LOAD_T(x)        stored -> computed    EK_STORE_T(x)      computed -> stored
  *   EK_AT_T(p, i)       element i of packed ones
+ *   EK_PAIR_T(sum)      -t w - t' w' in the narrowest type that holds it, for int8 w and w'
  *   EK_RULE(x4)         ek_requantize_<rule>_x4, in kernels of an instruction set
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
@@ -38,6 +39,7 @@
 #define EK_LOAD_W(x) (x)
 #define EK_AT_W(p, i) ((p)[i])
 #define EK_X int8_t
+#define EK_PAIR_X(sum) (sum)
 #define EK_S int32_t
 #define EK_Y float
 #define EK_Y_ACC float

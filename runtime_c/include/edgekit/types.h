@@ -54,6 +54,11 @@
 /* Element i of what p points to. Those of less than a byte: see nibbles.h. */
 #define EK_AT_s8(p, i) ((p)[i])
 
+/* -x w - x' w' for x and x' of this type and int8 w and w'. With int8 it fits into 16 bits, where x w + x' w' may be
+ * 2^15: compilers then multiply in 16 bits, twice as many at once. */
+#define EK_PAIR_s8(sum) ((int16_t)(sum))
+#define EK_PAIR_s16(sum) (sum)
+
 #define EK_LOAD_f32(x) (x)
 #define EK_LOAD_f64(x) (x)
 #define EK_LOAD_s8(x) (x)
