@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import publish, selftest, toolchain
+from edgekit.codegen import publish, runner, selftest, toolchain
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
@@ -123,7 +123,7 @@ def build(
 def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:
     """The compiler to use, and why its code cannot be verified, if so."""
     try:
-        return toolchain.find(target), verification.why_not_here(target)
+        return toolchain.find(target), runner.why_not_here(target)
     except EdgeKitError as error:
         if insist:
             raise
@@ -232,7 +232,13 @@ def compile_objects(
 ) -> list[str]:
     """Compile the library in its folder; the names of the object files."""
     names = library_sources(files, optimize)
-    flags = [*BASE_FLAGS, LEVEL[optimize], *program.target.cflags, "-I."]
+    flags = [
+        *BASE_FLAGS,
+        LEVEL[optimize],
+        *program.target.cflags,
+        *runner.compile_flags(program.target),
+        "-I.",
+    ]
     if compiler.family == "gcc":
         flags.append("-fcallgraph-info=su")
     compiler.run([*flags, "-c", *names], folder)

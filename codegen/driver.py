@@ -1,15 +1,15 @@
-"""An executable around generated code: runs a program on inputs from stdin, and sees misuse of memory."""
+"""An executable around generated code: runs a program on given inputs, and sees misuse of memory."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from edgekit import simulate
-from edgekit.codegen import toolchain
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
 from edgekit.codegen.literal import restored, stored
 from edgekit.codegen.program import Port, Program
 from edgekit.errors import EdgeKitError
@@ -22,7 +22,7 @@ _SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
 
 
 class Driver:
-    """Programs with different names, compiled for this machine into one executable in `folder`, where their
+    """Programs with different names, compiled for one target into one executable in `folder`, where their
     sources are. A run is a process of its own: a crash is the fault of the program that ran."""
 
     def __init__(
@@ -34,11 +34,13 @@ class Driver:
         flags: Sequence[str] = (),
         seconds: float = 300,
     ) -> None:
+        self.target = programs[0].target if programs else targets.load("host")
         self.index = {program.name: i for i, program in enumerate(programs)}
         self.executable = folder / "driver"
         self.seconds = seconds
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
-        compiler.run([*FLAGS, *flags, *sources, "driver.c", "-o", "driver"], folder)
+        ours = [*runner.compile_flags(self.target), *sources, "driver.c", "-o", "driver"]
+        compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""
@@ -59,20 +61,14 @@ class Driver:
         name = program.name
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
-        command = [str(self.executable), str(self.index[name]), str(len(samples))]
-        try:
-            done = subprocess.run(command, input=data, capture_output=True, timeout=self.seconds, check=False)
-        except subprocess.TimeoutExpired:
-            raise EdgeKitError("E0602", f"{name} did not end in {self.seconds:g} s") from None
-        if done.returncode:
+        arguments = [str(self.index[name]), str(len(samples))]
+        done = runner.run(self.target, self.executable, arguments, data, self.seconds)
+        if done.code:
             words = {
                 _SHORT: f"{name} did not get its inputs",
                 _OUTSIDE: f"{name} wrote outside its arena, outputs or states",
                 _CHANGED: f"{name} changed its inputs",
-            }.get(
-                done.returncode,
-                f"{name} crashed ({done.returncode})\n{done.stderr.decode(errors='replace')[:2000]}",
-            )
+            }.get(done.code, f"{name} crashed ({done.code})\n{done.words}")
             raise EdgeKitError("E0602", words, hint="please report it")
         at = 0
         results = []
@@ -80,7 +76,7 @@ class Driver:
             outputs = {}
             for port in program.outputs:
                 raw = np.frombuffer(
-                    done.stdout[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
+                    done.out[at : at + port.type.bytes], stored(np.empty(0, port.type.dtype.numpy)).dtype
                 )
                 outputs[port.name] = restored(raw, port.type.dtype).reshape(port.type.shape)
                 at += port.type.bytes

@@ -4,9 +4,9 @@ A tag lists the dimensions of the packed weights from outer to inner. Capitals a
 graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
 
-Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is W
-and I as one dimension; i4(0213) is the order of elements in a block; and behind a colon comes the type that they
-are stored in, and a factor: `O/8! H WI/4! wi4(0213) o8 : s16 x2`.
+Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is
+W and I as one dimension; i4(0213) is the order of elements in a block; and behind a colon comes the type that
+they are stored in, and a factor: `O/8! H WI/4! wi4(0213) o8 : s16 x2`.
 """
 
 from __future__ import annotations

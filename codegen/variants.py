@@ -10,8 +10,8 @@ A file says in its first comment what it is for, one tag a line:
     scratch 4 * in_c        bytes of working memory: an argument behind the result
     order pixels            when a result is written, which inputs are still read (overlap.py)
 
-`<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several that
-fit, the one with the most conditions is taken.
+`<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several
+that fit, the one with the most conditions is taken.
 """
 
 from __future__ import annotations

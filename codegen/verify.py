@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import simulate
-from edgekit.codegen import toolchain
+from edgekit.codegen import runner, toolchain
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.selftest import tolerance
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, Type
-from edgekit.target import Target
 
 _SECONDS = 300
 _WHOSE_FAULT = "a fault of EdgeKit or of the compiler: please report it"
@@ -57,16 +55,11 @@ class Verification:
         return all(o.exact for o in self.outputs)
 
 
-def why_not_here(target: Target) -> str:
-    """Why programs for this target cannot run on this machine; empty where they can."""
-    return "" if target.runner == "native" else f"target {target.name} cannot run on this machine"
-
-
 def drive(
     program: Program, sources: Sequence[str], folder: Path, compiler: toolchain.Compiler, optimize: Optimize
 ) -> Driver:
     """Make a program that runs the library, from its sources or object files in `folder`."""
-    if reason := why_not_here(program.target):
+    if reason := runner.why_not_here(program.target):
         raise EdgeKitError("E0503", reason)
     return Driver([program], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags])
 
@@ -122,12 +115,11 @@ int main(void)
 }}
 """
     (folder / "selftest_main.c").write_text(main)
-    files = [*sources, f"{name}_selftest.c", "selftest_main.c"]
-    compiler.run([*FLAGS, *program.target.cflags, *files, "-o", "selftest"], folder)
-    try:
-        code = subprocess.run([folder / "selftest"], timeout=_SECONDS, check=False).returncode
-    except subprocess.TimeoutExpired:
-        raise EdgeKitError("E0602", f"the self-test of {name} did not end in {_SECONDS} s") from None
+    target = program.target
+    files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
+    flags = [*FLAGS, *target.cflags, *runner.compile_flags(target)]
+    compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
+    code = runner.run(target, folder / "selftest", [], seconds=_SECONDS).code
     if code:
         raise EdgeKitError(
             "E0601", f"the self-test of {name} fails ({code})", f"compiler {compiler.name}", _WHOSE_FAULT

@@ -11,7 +11,7 @@ from importlib import metadata
 import edgekit
 from edgekit import target as target_files
 from edgekit.codegen import toolchain
-from edgekit.codegen.verify import why_not_here
+from edgekit.codegen.runner import why_not_here
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 

@@ -23,7 +23,10 @@ class Target:
     align: int = 8  # of tensors in the arena, in bytes: that of the widest element that its kernels load
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
-    runner: str = "native"
+    runner: str = "native"  # the command that runs a program here; empty where nothing can
+    # Without an operating system: start and size of the memory for code, and of that for data, on the board
+    # that runs programs here; in front of them that for vectors, where it is not where the code is.
+    board: tuple[str, ...] = ()
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes
 
 

@@ -1,0 +1,84 @@
+"""Runs compiled programs of a target here: natively, under an emulator, or on an emulated board."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from edgekit.codegen import toolchain
+from edgekit.errors import EdgeKitError
+from edgekit.target import Target
+
+_BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
+_NATIVE = "native"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a program ended, and what it wrote."""
+
+    code: int
+    out: bytes
+    words: str  # of the program or the emulator, for people
+
+
+def why_not_here(target: Target) -> str:
+    """Why programs for this target cannot run on this machine; empty where they can."""
+    if not target.runner:
+        return f"there is no emulator for target {target.name}: it is compiled, not run"
+    first = shlex.split(target.runner)[0]
+    if first != _NATIVE and shutil.which(first) is None:
+        return f"target {target.name} runs under {first}, which is not installed"
+    return ""
+
+
+def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> list[str]:
+    """What the link of a program for this target needs; a linker script for a board goes into the folder."""
+    if not target.board:
+        return [] if target.runner == _NATIVE else ["-static"]
+    names = ("VECTORS (rx)", "FLASH (rx)", "RAM (rwx)")[-len(target.board) :]
+    lines = [
+        f"    {n} : ORIGIN = {{}}, LENGTH = {{}}".format(*b.split())
+        for n, b in zip(names, target.board, strict=True)
+    ]
+    memory = "\n".join(["MEMORY", "{", *lines, "}", ""])
+    if len(target.board) == 2:
+        memory += 'REGION_ALIAS("VECTORS", FLASH)\n'
+    (folder / "board.ld").write_text(memory + (_BARE / "board.ld").read_text(encoding="utf-8"))
+    sources = [str(_BARE / name) for name in ("startup.c", "bare.c")]
+    # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
+    own = ["-nostdlib", "-lgcc"] if compiler.family == "gcc" else []
+    return ["-ffreestanding", f"-I{_BARE}", *sources, "-Tboard.ld", *own]
+
+
+def compile_flags(target: Target) -> list[str]:
+    """What every file of a program for this target is compiled with."""
+    return ["-ffreestanding", f"-I{_BARE}"] if target.board else []
+
+
+def run(
+    target: Target, executable: Path, arguments: Sequence[str], data: bytes = b"", seconds: float = 300
+) -> Done:
+    """Run a program in its folder. Its input is `data`."""
+    folder, words = executable.parent, shlex.split(target.runner)
+    command = [str(executable), *arguments] if words == [_NATIVE] else [*words, str(executable), *arguments]
+    if target.board:
+        (folder / "driver.in").write_bytes(data)
+        (folder / "driver.out").write_bytes(b"")
+        given = ",".join(["enable=on", "target=native", *(f"arg={a}" for a in (executable.name, *arguments))])
+        command = [*words, "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", given]
+        command += ["-kernel", str(executable)]
+        data = b""
+    try:
+        done = subprocess.run(
+            command, cwd=folder, input=data, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise EdgeKitError("E0602", f"{executable.name} did not end in {seconds:g} s") from None
+    out = (folder / "driver.out").read_bytes() if target.board else done.stdout
+    return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
