@@ -80,6 +80,23 @@ def test_bad_calibration_data_are_refused(cli: CommandLine, name: str, array: np
     assert not Path("out.ek").exists()
 
 
+def test_damaged_and_unsafe_calibration_files_are_refused(cli: CommandLine) -> None:
+    Path("short.npz").write_bytes(Path("calib.npz").read_bytes()[:-100])
+    np.save("pickled.npy", np.array([{}], object))
+    Path("cat.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    for name, code in (("short.npz", "E0401"), ("pickled.npy", "E0404"), ("cat.png", "E0401")):
+        answer = cli("quantize", "digits.onnx", "--calib", name, "-o", "out.ek")
+        assert answer.code == 4
+        assert f"error: {code} {name}" in answer.err
+        assert "hint: " in answer.err
+        assert not Path("out.ek").exists()
+
+
+def test_few_samples_are_warned_about(cli: CommandLine) -> None:
+    answer = cli.ok("quantize", "digits.onnx", "--calib", "x.npz", "--calibrate", "minmax")
+    assert "warning: 3 calibration samples are few" in answer.err
+
+
 def test_without_calibration_data_the_error_says_what_to_give(cli: CommandLine) -> None:
     answer = cli("quantize", "digits.onnx")
     assert answer.code == 2
