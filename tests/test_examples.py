@@ -10,7 +10,8 @@ import pytest
 from support.tools import ROOT, require
 
 from edgekit import simulate, target
-from edgekit.codegen.build import build
+from edgekit.api import quantize_model
+from edgekit.codegen.build import build, run
 from edgekit.converters.from_onnx import convert
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
@@ -71,3 +72,41 @@ def accuracy(name: str, samples: int) -> float:
 @pytest.mark.parametrize(("name", "least"), [("digits", 0.99), ("keywords", 0.96)])
 def test_accuracy_is_what_the_readme_says(name: str, least: float) -> None:
     assert accuracy(name, 330) >= least
+
+
+def outputs(graph: Graph, x: Array) -> Array:
+    """What compiled code makes of every sample."""
+    (name,), (result,) = graph.inputs, graph.outputs
+    shape = graph.type(name).shape
+    samples = [{name: np.ascontiguousarray(one.reshape(shape), np.float32)} for one in x]
+    return np.stack([y[result].reshape(-1) for y in run(graph, target.load("host"), samples)])
+
+
+@pytest.fixture(scope="module", params=["digits", "keywords", "anomaly"])
+def held_out(request: pytest.FixtureRequest) -> tuple[str, dict[str, Array], dict[str, Array]]:
+    """An example, its test data, and what its float and its int8 code make of them."""
+    require("cc")
+    name = str(request.param)
+    data = dict(np.load(EXAMPLES / name / "test.npz"))
+    made, _ = quantize_model(model(name), EXAMPLES / name / "calib.npz")
+    return name, data, {kind: outputs(g, data["x"]) for kind, g in (("float", model(name)), ("int8", made))}
+
+
+def test_int8_is_as_good_as_float(held_out: tuple[str, dict[str, Array], dict[str, Array]]) -> None:
+    """Within 0.3 points: of accuracy, or of the area under the curve where the error of an autoencoder tells
+    faulty from healthy."""
+    name, data, found = held_out
+    label = data["label"]
+    if name == "anomaly":
+        errors = {kind: np.square(y - data["x"]).mean(axis=1) for kind, y in found.items()}
+        score = {kind: area_under_curve(label, error) for kind, error in errors.items()}
+    else:
+        score = {kind: float((y.argmax(axis=1) == label).mean()) for kind, y in found.items()}
+    assert score["float"] > 0.9
+    assert score["int8"] >= score["float"] - 0.003
+
+
+def area_under_curve(label: Array, score: Array) -> float:
+    """How often a positive scores higher than a negative."""
+    above = score[label == 1][:, None] - score[label == 0][None]
+    return float((above > 0).mean() + (above == 0).mean() / 2)
