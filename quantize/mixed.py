@@ -1,7 +1,8 @@
 """Mixed precision: the cheapest formats of the layers with which a quantized model passes its gate.
 
-All layers start in int8. The layer whose next better format gains most for what it costs gets that format,
-until the gate is passed; then every layer that does not need its better format goes back.
+All layers start in int8, many of them with int4 weights where those are wanted. The layer whose next better
+format gains most for what it costs gets that format, until the gate is passed; then every layer that does not
+need its better format goes back.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from edgekit.quantize.scales import given, runs_in_int8, tied
 from edgekit.quantize.search import Tensors
 
 INT8, INT16, BF16, F32 = LADDER = ("int8", "int16", "bf16", "f32")
+INT4 = "int4"  # weights beside int8, where a model is to have them: the lowest step
+_STEPS = (INT4, *LADDER)
 # What a format costs, as a multiple of int8: the time of a multiplication, and the bytes of a weight.
-_TIME = {INT8: 1.0, INT16: 1.5, BF16: 4.0, F32: 4.0}
-_BYTES = {INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}
+_TIME = {INT4: 1.0, INT8: 1.0, INT16: 1.5, BF16: 4.0, F32: 4.0}
+_BYTES = {INT4: 0.5, INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}
 _OVERHEAD = 0.02  # of the whole, for conversions beside a layer that is not like its neighbours
 Tell = Callable[[str], None]
 Levels = Mapping[str, str]  # the format of each layer that is not int8, by its result
@@ -114,13 +117,14 @@ class Search:
         """The formats of tensors and layers: those on both sides of a better layer have 16 bits, too."""
         real = frozenset(name for name, level in levels.items() if level in (BF16, F32))
         wide: set[str] = set()
-        for name in levels:
+        for name in (name for name, level in levels.items() if level != INT8):
             for neighbour in (*self.layers[name].inputs, name):
                 members = self.members.get(self.group[neighbour], [])
                 if INT16 in self.allowed and all(self._can_be_wide(m, real) for m in members):
                     wide.update(members)
-        narrow = {name: DType.BF16 for name, level in levels.items() if level == BF16}
-        return Formats(frozenset(wide), real, narrow)
+        weights = {name: DType.BF16 for name, level in levels.items() if level == BF16}
+        weights |= {name: DType.S8 for name, level in levels.items() if level in (INT8, INT16)}
+        return Formats(frozenset(wide), real, weights)
 
     def _can_be_wide(self, name: str, real: frozenset[str]) -> bool:
         if name in given(self.graph) or not self.graph.type(name).dtype.is_float:
@@ -138,8 +142,8 @@ class Search:
 
     def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
         """The next better format of a layer, measured in this state."""
-        own = levels.get(name, INT8)
-        higher = [level for level in LADDER[LADDER.index(own) + 1 :] if level in self.allowed]
+        own = levels.get(name, INT4 if name in self.tensors.narrow else INT8)
+        higher = [level for level in _STEPS[_STEPS.index(own) + 1 :] if level in self.allowed]
         node = self.layers[name]
         if not _has_weights(self.graph, node):
             higher = [level for level in higher if level == F32]
@@ -153,7 +157,7 @@ class Search:
     def _cost(self, node: Node, level: str) -> float:
         """Time and flash of a layer as shares of the whole model's in int8."""
         time, flash = self._macs(node) / self.macs, self._weights(node) / self.weights
-        overhead = _OVERHEAD * LADDER.index(level)
+        overhead = _OVERHEAD * max(_STEPS.index(level) - _STEPS.index(INT8), 0)
         return _TIME[level] * time + _BYTES[level] * flash + overhead
 
     def _macs(self, node: Node) -> int:

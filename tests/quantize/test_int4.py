@@ -77,6 +77,18 @@ def test_progress_is_told_layer_by_layer() -> None:
     ]
 
 
+def test_a_gate_gives_int8_weights_to_the_layers_that_need_them() -> None:
+    with np.load(DIGITS / "calib.npz") as data:
+        wanted = digits("int4", "normal")[1].sqnr_db + 3
+        _, found = api.quantize_model(
+            DIGITS / "digits.onnx", data["x"], weights="int4", gate=api.Gate(min_sqnr=wanted)
+        )
+    assert found.verdict.passed
+    runs_in = [x.runs_in for x in found.layers if x.op in ("Conv2d", "Dense")]
+    assert set(runs_in) == {"int8", "int8, int4 weights"}
+    assert runs_in.count("int8") == 2  # the small one, and the one that mattered
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
