@@ -11,6 +11,7 @@ from edgekit.passes.affine import into_weights
 from edgekit.passes.means import pooled_mean
 from edgekit.quantize.borders import cast_first, mean_around, moved_first
 from edgekit.quantize.channel_scales import offset_before_shape, scaled_channels
+from edgekit.quantize.masks import mask_chosen
 from edgekit.quantize.norms import rows_normalized
 
 
@@ -18,6 +19,7 @@ def prepare(graph: Graph) -> Graph:
     """The same graph where there is nothing to do."""
     graph = rewrite(graph, rows_normalized)  # before their means are pooled
     graph = rewrite(graph, scaled_channels, offset_before_shape, into_weights)
+    graph = rewrite(graph, mask_chosen)
     return rewrite(graph, pool_means, cast_first, moved_first, mean_around)
 
 

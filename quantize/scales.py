@@ -17,6 +17,7 @@ from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.io import raw_bytes
+from edgekit.quantize.masks import without_masked
 from edgekit.quantize.observe import Range
 
 SOFTMAX = Quant((1 / 256,), (-128,))
@@ -93,7 +94,7 @@ def scales(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Quant]:
     """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
     group = tied(graph)
     joined: dict[str, Range] = {}
-    for name, (low, high) in ranges.items():
+    for name, (low, high) in without_masked(graph, ranges).items():
         before = joined.get(group[name], (0.0, 0.0))
         joined[group[name]] = (min(low, before[0]), max(high, before[1]))
     settled = {group[name]: quant for name, quant in given(graph).items()}

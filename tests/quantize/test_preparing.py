@@ -12,6 +12,7 @@ from edgekit.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.logic import Where
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.reshape import Reshape
@@ -145,3 +146,40 @@ def test_factors_that_are_alike_or_not_per_channel_stay() -> None:
     )
     graph = b.graph("scaled", ["x"], [y])
     assert prepare(graph) is graph
+
+
+def masked_attention(mask: Array, *, choose: bool, shaped: bool) -> Graph:
+    """Softmax of likenesses that a mask is added to, or that it chooses from."""
+    b, random = Builder(), np.random.default_rng(6)
+    x = b.input("x", Type(DType.F32, (12, 16)))
+    zeros = b.const(np.zeros(16, np.float32))
+    q, k, v = (
+        b.one(Dense(), x, b.const(random.normal(0, 0.3, (16, 16)).astype(np.float32)), zeros)
+        for _ in range(3)
+    )
+    y = b.one(MatMul(perm_b=(1, 0)), q, k)
+    y = (
+        b.one(Where(), b.const(mask < -1), b.const(mask.min()), y)
+        if choose
+        else b.one(Add(), y, b.const(mask))
+    )
+    y = b.one(Softmax(), b.one(Reshape((1, 12, 12)), y) if shaped else y)
+    y = b.one(MatMul(), b.one(Reshape((12, 12)), y) if shaped else y, v)
+    return b.graph("attention", ["x"], [y])
+
+
+@pytest.mark.parametrize("low", [-np.inf, np.finfo(np.float32).min, -1e9, -100])
+@pytest.mark.parametrize("choose", [False, True])
+@pytest.mark.parametrize("shaped", [False, True])
+def test_masks_leave_the_range_to_what_they_let_pass(low: float, choose: bool, shaped: bool) -> None:
+    mask = np.where(np.triu(np.ones((12, 12), np.bool_), 1), np.float32(low), np.float32(0))
+    graph = masked_attention(mask.astype(np.float32), choose=choose, shaped=shaped)
+    random = np.random.default_rng(3)
+    samples = [{"x": random.normal(size=(12, 16)).astype(np.float32)} for _ in range(8)]
+    made = prepare(graph)
+    verify(made)
+    (right,), (found,) = simulate.run(graph, samples[0]).values(), simulate.run(made, samples[0]).values()
+    assert np.allclose(found, right, rtol=1e-5, atol=1e-6)
+    _, report = quantize(graph, samples, Settings(calibrate="minmax"))
+    assert {layer.runs_in for layer in report.layers} == {"int8"}
+    assert report.sqnr_db > 26
