@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from edgekit import fixed
 from edgekit.converters import compose, tflite_lstm, tflite_lstm_s8
 from edgekit.converters.movement import cast, part
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.converters.tflite_layer import Layer, bias_or_zeros, centred, dequantized, raw, times
+from edgekit.converters.tflite_layer import (
+    Layer,
+    bias_or_zeros,
+    centred,
+    dequantized,
+    labelled,
+    raw,
+    times,
+)
 from edgekit.errors import EdgeKitError
-from edgekit.ir import DType
+from edgekit.ir import DType, Quant
+from edgekit.ops.dense import Dense
 from edgekit.ops.matmul import MatMul
 
 
@@ -52,15 +63,30 @@ def SVDF(
     for t in (x, features, taps, state):
         layer.quant_of(t)
     s_x, s_f, s_t, s_s = (np.float32(layer.quant_of(t).scale[0]) for t in (x, features, taps, state))
-    dots = centred(x).apply(MatMul((), (1, 0)), cast(raw(features), DType.S32))
-    now = times(dots, np.float64(s_x * s_f / s_s)).clip(*fixed.int_range(state.dtype))
-    memory = _pushed(raw(state).reshape(*shape), cast(now, state.dtype))
+    now = _features(x, features, s_x * s_f / s_s, state.dtype)
+    memory = _pushed(state.reshape(*shape), labelled(now, state.type.quant))
     layer.write(state, memory)
-    sums = _summed(cast(memory, DType.S32) * cast(raw(taps), DType.S32), units) + bias_or_zeros(
+    sums = _summed(cast(raw(memory), DType.S32) * cast(raw(taps), DType.S32), units) + bias_or_zeros(
         x, bias, units
     )
     # Quantized, the fused activation is what the range of the result leaves: TFLite does not clamp at zero.
     return layer.rescaled(sums, np.float64(s_s * s_t / np.float32(layer.out_quant.scale[0])))
+
+
+def _features(x: Tensor, features: Tensor, ratio: np.float32, dtype: DType) -> Tensor:
+    """The features of x, in units of the state."""
+    quant, one = x.type.quant, Quant((1.0,), (0,), None, "tflm")
+    if quant is None or features.data is None or dtype is not DType.S16 or not ratio > 0:
+        dots = centred(x).apply(MatMul((), (1, 0)), cast(raw(features), DType.S32))
+        return cast(times(dots, np.float64(ratio)).clip(*fixed.int_range(dtype)), dtype)
+    # TFLite has the ratio in float32, a dense layer in float64: it goes into the scale of the weights.
+    operands = (
+        labelled(x, replace(one, zero=quant.zero)),
+        labelled(features, replace(one, scale=(float(ratio),))),
+        x.new(np.zeros(features.shape[0], np.int32)),
+    )
+    (name,) = x.builder.add(Dense(dtype=dtype), *(t.name for t in operands), quant=one)
+    return raw(Tensor(x.builder, name))
 
 
 def _pushed(memory: Tensor, now: Tensor) -> Tensor:
