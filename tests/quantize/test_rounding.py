@@ -1,5 +1,6 @@
 """Weights rounded together: never worse than the nearest, and better where inputs depend on each other."""
 
+import gc
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
@@ -239,14 +240,22 @@ def test_weights_that_are_zero_stay_so() -> None:
     assert not after.data[2].astype(int).any()
 
 
-def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding, "_MOST_CELLS", 2**18)
-    peaks = []
-    for samples, side in ((32, 20), (256, 20), (32, 40)):
-        layer = pair(Conv2d(), (1, side, side, 4), (8, 3, 3, 4), samples)
-        before = constant(layer.weights, 4)
+def peak(layer: Pair) -> int:
+    """Bytes at most, while weights are rounded; the less of two runs, since others may allocate meanwhile."""
+    before, peaks = constant(layer.weights, 4), []
+    for _ in range(2):
+        gc.collect()
         tracemalloc.start()
         rounded(layer, before)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert max(peaks[1:]) < 1.25 * peaks[0]
+    return min(peaks)
+
+
+def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounding, "_MOST_CELLS", 2**18)
+    few, many, large = (
+        peak(pair(Conv2d(), (1, side, side, 4), (8, 3, 3, 4), samples))
+        for samples, side in ((32, 20), (256, 20), (32, 40))
+    )
+    assert max(many, large) < 1.25 * few
