@@ -13,14 +13,20 @@ from support.tools import ROOT
 from edgekit.builder import Builder
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops.activations import Sigmoid
+from edgekit.ops.activations import PRelu, Sigmoid
 from edgekit.ops.arithmetic import Add, Clip, Mul
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.flip_sign import FlipSign
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
 from edgekit.target import Target
 
 
@@ -57,7 +63,12 @@ def int8(rounding: str) -> Graph:
     def add(op: object, *names: str, quant: Quant = quant) -> str:
         return b.add(op, *names, quant=quant)[0]  # type: ignore[arg-type]  # any operator
 
+    def numbers(*counts: int) -> list[str]:
+        return [b.const(np.linspace(0.5, 1, n, dtype=np.float32)) for n in counts]
+
     x = b.input("x", Type(DType.S8, (1, 6, 6, 4), quant))
+    x_turned = b.one(Transpose((0, 1, 3, 2)), x)
+    filtered = b.const(np.array([[0, 1], [4, 5]], np.int32)), b.const(np.full((2, 2), 0.5, np.float32))
     rows = b.input("rows", Type(DType.S8, (3, 20), quant))
     outputs = [
         add(Conv2d(), x, *layer(5, 3, 3, 4)),
@@ -71,8 +82,19 @@ def int8(rounding: str) -> Graph:
         add(Sigmoid(), x),
         add(Softmax(), rows, quant=Quant((1 / 256,), (-128,), None, rounding)),
         add(Requantize(), x, quant=Quant((0.1,), (-3,), None, rounding)),
+        add(ConvTranspose2d((12, 12), (2, 2)), x, *layer(5, 2, 2, 4)),
+        add(MatMul(), x, x_turned),
+        add(MatMul(perm_b=(0, 1, 3, 2)), x, x),
+        add(LayerNorm(1e-5), x, *numbers(4, 4)),
+        add(RmsNorm(1e-5), x, *numbers(4)),
+        add(Resample(1), x, *filtered),
+        add(Reduce("sum", (1,)), x),
+        add(PRelu(), x, *numbers(4)),
         b.one(Dequantize(), x),
         add(FlipSign(), x, quant=Quant((0.05,), (131,), None, rounding)),
     ]
     outputs.append(add(Quantize(), outputs[-2]))
+    if rounding == "E":  # TFLite's rule has other kernels for these
+        outputs.append(add(Pool2d("mean", (3, 3), pads=(1, 1, 1, 1)), x))
+        outputs.append(add(Requantize(DType.S16), x, quant=Quant((0.01,), (0,), None, rounding)))
     return b.graph(f"int8_{rounding}".lower(), ["x", "rows"], outputs)
