@@ -140,7 +140,8 @@ def _integers(x: Array, tensor: Mapping[str, Any]) -> Array:
     scale, zero = tensor["quantization"]
     limits = np.iinfo(tensor["dtype"])
     codes = np.clip(np.rint(x / np.float32(scale)) + zero, limits.min, limits.max)
-    return codes.astype(tensor["dtype"])
+    found: Array = codes.astype(tensor["dtype"])
+    return found
 
 
 def _reals(y: Array, tensor: Mapping[str, Any]) -> Array:
