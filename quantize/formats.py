@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Graph, Node, Quant
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
 from edgekit.quantize.scales import keeps_scale
 
@@ -40,7 +41,7 @@ class Formats:
 def takes_wide(node: Node) -> bool:
     """Is there a kernel of this node for int16?"""
     moves = keeps_scale(node.op) and len(node.inputs) == 1
-    return isinstance(node.op, Conv2d | Dense) or moves
+    return isinstance(node.op, Conv2d | ConvTranspose2d | Dense) or moves
 
 
 def wide_quant(narrow: Quant) -> Quant:

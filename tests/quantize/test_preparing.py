@@ -10,6 +10,7 @@ from edgekit.ops import Op
 from edgekit.ops.activations import Gelu
 from edgekit.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
@@ -183,3 +184,19 @@ def test_masks_leave_the_range_to_what_they_let_pass(low: float, choose: bool, s
     _, report = quantize(graph, samples, Settings(calibrate="minmax"))
     assert {layer.runs_in for layer in report.layers} == {"int8"}
     assert report.sqnr_db > 26
+
+
+def test_a_transposed_convolution_takes_int16_too() -> None:
+    b, random = Builder(), np.random.default_rng(4)
+    x = b.input("x", Type(DType.F32, (1, 6, 6, 3)))
+    weights = b.const(random.normal(0, 0.3, (5, 4, 4, 3)).astype(np.float32))
+    op = ConvTranspose2d((12, 12), (2, 2), (1, 1))
+    graph = b.graph("up", ["x"], [b.one(op, x, weights, b.const(np.ones(5, np.float32)))])
+    samples = [{"x": random.normal(size=(1, 6, 6, 3)).astype(np.float32)} for _ in range(8)]
+    quality = {}
+    for activations in ("int8", "int16"):
+        made, report = quantize(graph, samples, Settings(activations=activations))
+        verify(made)
+        assert [layer.runs_in for layer in report.layers] == [activations]
+        quality[activations] = report.sqnr_db
+    assert quality["int16"] > quality["int8"] + 5
