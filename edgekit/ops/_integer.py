@@ -98,7 +98,7 @@ def requantization(
         assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
-        named = "once" if once else "tfl"
+        named = "once" if once else "tfl_wide" if _leaves_32_bits(ratio, bits) else "tfl"
         rule, expr = f"_{named}", f"ek_requantize_{named}(acc, m[o], e[o])"
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
@@ -118,6 +118,11 @@ def requantization(
     )
 
 
+def _leaves_32_bits(ratio: Array, sum_bits: int) -> bool:
+    """Can a sum of so many bits come out so large that adding a zero point overflows?"""
+    return float(np.max(ratio)) * 2.0**sum_bits >= 2.0**30
+
+
 @dataclass(frozen=True)
 class SingleRule:
     """One multiplier for all results, as a kernel takes it: parameters, and the rule in C over acc."""
@@ -135,7 +140,8 @@ def single_rule(ratio: Array, y: Quant, sum_bits: int = 31) -> SingleRule:
         rule = f"e{suffix}"
     else:
         multiplier, exponents = fixed.quantize_multiplier(ratio)
-        exponent, suffix, rule = int(exponents.reshape(-1)[0]), "_tfl", "tfl"
+        rule = "tfl_wide" if _leaves_32_bits(ratio, sum_bits) else "tfl"
+        exponent, suffix = int(exponents.reshape(-1)[0]), f"_{rule}"
     params: dict[str, Param] = {"multiplier": int(multiplier.reshape(-1)[0]), "exponent": exponent}
     return SingleRule(params, suffix, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
 

@@ -43,6 +43,8 @@ def sum_rule(ins: Sequence[Type], out: Type, sign: int) -> Tfl | Affine:
         ratios = np.asarray([a / twice, b / twice, twice / ((1 << 20) * s)])
         if sign < 0 and y.rounding == "tflm":  # TFLite Micro computes those of differences in float32
             ratios = ratios.astype(np.float32).astype(np.float64)
+        if twice * 256 / s >= 2.0**30:  # adding the zero point would overflow
+            raise EdgeKitError("E0209", f"an operand's scale {max(a, b)} is too far above the result's {s}")
         multipliers, exponents = fixed.quantize_multiplier(ratios)
         return Tfl(tuple(multipliers.tolist()), tuple(exponents.tolist()))
     shift = int(np.clip(14 - np.floor(np.log2(max(a, b) / s)), 1, 22))
@@ -116,7 +118,7 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     params: dict[str, Param] = {"zero": out.zero[0], "lo": low, "hi": high}
     params |= {f"{letter}_zero": quant_of(t).zero[0] for letter, t in zip("ab", types, strict=True)}
     ratio = _product_ratio(types, y.type)
-    rule = single_rule(ratio, out)
+    rule = single_rule(ratio, out, 16)
     return _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
 
 

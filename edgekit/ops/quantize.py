@@ -126,7 +126,7 @@ class Requantize(Op):
             return [table_call(rescaled(x.type, y.type), x, y)]
         low, high = fixed.int_range(self.dtype)
         ratio = fixed.ratio(quant_of(x.type), Quant((1.0,), (0,)), quant_of(y.type))
-        rule = single_rule(ratio, quant_of(y.type))
+        rule = single_rule(ratio, quant_of(y.type), 17)
         params = {"n": x.type.size, "x_zero": quant_of(x.type).zero[0], "zero": quant_of(y.type).zero[0]}
         return [
             Call(

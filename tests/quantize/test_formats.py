@@ -173,3 +173,18 @@ def test_formats_that_do_not_go_together_are_refused() -> None:
         ]
         with pytest.raises(EdgeKitError, match="differ in type"):
             builder.add(Dense(), *names)
+
+
+def test_results_next_to_the_limit_of_32_bits_do_not_overflow(tmp_path: Path) -> None:
+    """By TFLite's rule, where the zero point is added to what was rescaled."""
+    require("gcc")
+    bench = Bench()
+    near, below = (1 + 2.0**-15,), (1 - 2.0**-15,)
+    image = np.array([[[[1]], [[2]]]], np.int8)
+    x = bench.input(image, Quant(near, (0,), None, "tfl"))
+    w = bench.constant(np.array([[[[0]]], [[[1]]]], np.int8), Quant(below * 2, (0, 0), 0, "tfl"))
+    bias = bench.constant(np.array([2**31 - 1, -200], np.int32))
+    quant = Quant((1.0,), (127,), None, "tfl")
+    bench.outputs += bench.builder.add(Conv2d(), x, w, bias, quant=quant)
+    flags = (*STRICT, "-fsanitize=undefined", "-fno-sanitize-recover=all")
+    assert bench.check(tmp_path, "size", flags) == ["depthwise2d_s8_tfl_wide"]

@@ -47,7 +47,14 @@ static inline int32_t ek_requantize_tfl(int32_t acc, int32_t m, int32_t e)
     return (int32_t)((y + (y >> 63) + ((int64_t)1 << (-e - 1))) >> -e);
 }
 
-/* The same with one rounding, halves away from zero, as fully connected layers of LiteRT 2 have it; what leaves 30
+/* The same for ratios with which results may leave 30 bits: they are far outside of int16 then. */
+static inline int32_t ek_requantize_tfl_wide(int32_t acc, int32_t m, int32_t e)
+{
+    const int32_t y = ek_requantize_tfl(acc, m, e);
+    return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : y;
+}
+
+/* Rule T with one rounding, halves away from zero, as fully connected layers of LiteRT 2 have it; what leaves 30
  * bits is far outside of int16. */
 static inline int32_t ek_requantize_once(int32_t acc, int32_t m, int32_t e)
 {
