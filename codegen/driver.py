@@ -62,7 +62,7 @@ class Driver:
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
         arguments = [str(self.index[name]), str(len(samples))]
-        done = runner.run(self.target, self.executable, arguments, data, self.seconds)
+        done = runner.run(self.target, self.executable, arguments, data, self.seconds, name)
         if done.code:
             words = {
                 _SHORT: f"{name} did not get its inputs",

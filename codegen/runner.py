@@ -62,9 +62,14 @@ def compile_flags(target: Target) -> list[str]:
 
 
 def run(
-    target: Target, executable: Path, arguments: Sequence[str], data: bytes = b"", seconds: float = 300
+    target: Target,
+    executable: Path,
+    arguments: Sequence[str],
+    data: bytes = b"",
+    seconds: float = 300,
+    name: str = "",
 ) -> Done:
-    """Run a program in its folder. Its input is `data`."""
+    """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
     command = [str(executable), *arguments] if words == [_NATIVE] else [*words, str(executable), *arguments]
     if target.board:
@@ -79,6 +84,6 @@ def run(
             command, cwd=folder, input=data, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        raise EdgeKitError("E0602", f"{executable.name} did not end in {seconds:g} s") from None
+        raise EdgeKitError("E0602", f"{name or executable.name} did not end in {seconds:g} s") from None
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
     return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])

@@ -119,7 +119,7 @@ int main(void)
     files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
     flags = [*FLAGS, *target.cflags, *runner.compile_flags(target)]
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
-    code = runner.run(target, folder / "selftest", [], seconds=_SECONDS).code
+    code = runner.run(target, folder / "selftest", [], seconds=_SECONDS, name=f"the self-test of {name}").code
     if code:
         raise EdgeKitError(
             "E0601", f"the self-test of {name} fails ({code})", f"compiler {compiler.name}", _WHOSE_FAULT

@@ -251,7 +251,7 @@ def quantize(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make numbers narrower, and tell what it costs in quality; exit code 1 where a gate is not passed."""
+    """Make int8 or 16-bit floats of a model, and tell what it costs."""
     from edgekit import api, html_report
     from edgekit import report as words
 

@@ -40,7 +40,7 @@ MISTAKES = [
     ("convert digits.onnx --shape x=1,1,9,9", 2, "E0103 shape [1, 1, 9, 9] does not fit input x"),
     ("build digits.ek --shape x=1,1,8,8", 2, "E0103 digits is converted already"),
     ("inspect dynamic.onnx", 3, "hint: bind it: --shape x=N,N"),
-    ("build digits.ek --target hots", 2, "did you mean host? known: host"),
+    ("build digits.ek --target hots", 2, "did you mean host? known: "),
     ("build digits.ek --target nothing.toml", 2, "E0106 no target file nothing.toml"),
     ("build digits.ek --target wrong.toml", 2, "E0106 target wrong"),
     ("build digits.ek -o x.npz", 2, "E0105 cannot write into x.npz: it is no folder"),
@@ -159,7 +159,7 @@ def test_a_target_that_runs_elsewhere_is_built_but_not_verified(cli: CommandLine
     Path("board.toml").write_text('compilers = ["gcc"]\nrunner = "none"')
     answer = cli.ok("build", "digits.ek", "--target", "board.toml", "--json")
     assert answer.json["code_bytes"] > 0
-    assert answer.json["unverified"] == "target board cannot run on this machine"
+    assert answer.json["unverified"] == "target board runs under none, which is not installed"
     assert cli("verify", "digits.ek", "--target", "board.toml").code == 5
 
 
