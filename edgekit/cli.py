@@ -195,6 +195,7 @@ def convert(
 ) -> None:
     """Make an .ek file of a model: simplified and checked."""
     from edgekit import api, report
+    from edgekit.inspection import float_layers
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
@@ -204,6 +205,8 @@ def convert(
     _emit("convert", found, report.conversion(found), json)
     for note in api.left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
+    if floats := float_layers(graph):
+        console.say(f"warning: {floats}")
 
 
 @app.command()

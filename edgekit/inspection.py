@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from edgekit.codegen.program import compile_graph
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph, Source, Type
+from edgekit.ops.cast import Cast
+from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.target import Target
 
 
@@ -75,6 +77,21 @@ def inspect(graph: Graph, target: Target) -> Inspection:
         arena=arena,
         missing=missing,
     )
+
+
+def float_layers(graph: Graph) -> str:
+    """Which operators of a quantized model compute on floats, as a sentence; empty where none do, and for a
+    model of floats."""
+    if not any(value.type.quant for value in graph.values.values()):
+        return ""
+    floats = Counter(
+        type(node.op).__name__
+        for node in graph.nodes
+        if not isinstance(node.op, Quantize | Dequantize | Cast)
+        and any(graph.type(name).dtype.is_float for name in node.outputs)
+    )
+    names = ", ".join(sorted(floats))
+    return f"{floats.total()} operators of this quantized model compute on floats: {names}" if floats else ""
 
 
 def _layers(graph: Graph) -> list[Layer]:

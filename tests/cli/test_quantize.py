@@ -109,3 +109,13 @@ def test_an_empty_folder_and_a_quantized_model_are_refused(cli: CommandLine, fol
     assert "E0104" in cli("quantize", "digits.onnx", "--calib", "nothing").err
     cli.ok("quantize", "digits.onnx", "--calib", "calib.npz")
     assert "quantized already" in cli("quantize", "digits_int8.ek", "--calib", "calib.npz").err
+
+
+def test_layers_on_floats_in_a_quantized_model_are_warned_about(cli: CommandLine) -> None:
+    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "-o", "small.ek")
+    assert "floats" not in cli.ok("convert", "small.ek", "-o", "again.ek").err
+    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "--min-sqnr", "55", "-o", "mixed.ek")
+    warning = cli.ok("convert", "mixed.ek", "-o", "again.ek").err
+    assert "operators of this quantized model compute on floats: " in warning
+    assert "Conv2d" in warning
+    assert "floats" not in cli.ok("convert", "digits.onnx", "-o", "again.ek").err
