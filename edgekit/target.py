@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ class Target:
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
     runner: str = "native"  # the command that runs a program here; empty where nothing can
+    cpu_flags: tuple[str, ...] = ()  # that programs need of this machine's processor, as /proc/cpuinfo names them
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
-    memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes
+    memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
 
 
 def load(name: str) -> Target:
@@ -49,11 +51,15 @@ def names() -> Iterator[str]:
 
 
 def parse(name: str, text: str) -> Target:
-    """A target from TOML; an unknown or ill-typed key is an error, not a silent default."""
+    """A target from TOML; an unknown or ill-typed key is an error, not a silent default. `base` names a target
+    whose settings hold where this one says nothing: a board is a processor with memory."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise EdgeKitError("E0106", f"target {name}: {error}") from None
+    base = table.pop("base", "")
+    if base and (base not in names() or base == name):
+        raise EdgeKitError("E0106", f"target {name}: no base {base}", hint=suggest.hint(base, names()))
     known = {f.name for f in fields(Target)} - {"name"}
     values: dict[str, Any] = {}
     for key, value in table.items():
@@ -66,4 +72,15 @@ def parse(name: str, text: str) -> Target:
         if not isinstance(value, expected):
             raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
         values[key] = value
-    return Target(name, **values)
+    if "memory" in values:
+        values["memory"] = {bank: _bytes(name, bank, size) for bank, size in values["memory"].items()}
+    return replace(load(base), name=name, **values) if base else Target(name, **values)
+
+
+def _bytes(name: str, bank: str, size: object) -> int:
+    """A size in bytes: a number, or 128K, or 1M."""
+    match = re.fullmatch(r"(\d+)([KM]?)", str(size)) if isinstance(size, int | str) else None
+    if match is None:
+        hint = "a number of bytes, or such as 128K"
+        raise EdgeKitError("E0106", f"target {name}: {size} is no size of {bank}", hint=hint)
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
