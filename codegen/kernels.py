@@ -185,7 +185,9 @@ def _definitions() -> Mapping[str, str]:
         if path.name == "generic.h" or "EK_FN" in _read(path):
             continue
         text = _COMMENT.sub("", _read(path))
-        names = re.findall(r"^static inline [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE)
+        names = re.findall(
+            r"^(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE
+        )
         names += re.findall(r"^#define (EK_\w+)", text, re.MULTILINE)
         names += re.findall(r"^typedef .*?\b(ek_\w+);", text, re.MULTILINE)
         names += re.findall(r"^struct (ek_\w+)", text, re.MULTILINE)

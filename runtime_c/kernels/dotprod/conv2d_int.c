@@ -1,0 +1,133 @@
+/* Convolution of int8: see conv2d_int.h. Four pixels of a row and sixteen outputs advance together, by SDOT. Windows
+ * that lie inside of the image are read where they are; others are gathered first.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when groups == 1
+ * pack w: O/4! HWI/4! o4 hwi4
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
+ * scratch 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */
+#include "edgekit/conv2d_int.h"
+
+/* One window, its cells side by side. */
+EK_INLINE void EK_FN_gather(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT to, const int32_t top,
+    const int32_t left, const struct EK_STRUCT *p)
+{
+    for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * p->in_c) {
+        const int32_t row = top + i * p->dilation_h;
+        const int8_t *from = x + row * p->step_h + left * p->step_w;
+        if (row < 0 || row >= p->in_h)
+            ek_fill_neon(to, p->in_zero, p->k_w * p->in_c);
+        else if (p->step_c == 1 && p->dilation_w == 1 && left >= 0 && left + p->k_w <= p->in_w)
+            ek_copy_neon(to, from, p->k_w * p->in_c);
+        else
+            for (int32_t j = 0; j < p->k_w; j++) {
+                const int32_t column = left + j * p->dilation_w;
+                if (column < 0 || column >= p->in_w)
+                    ek_fill_neon(to + j * p->in_c, p->in_zero, p->in_c);
+                else if (p->step_c == 1)
+                    ek_copy_neon(to + j * p->in_c, from + j * p->dilation_w * p->step_w, p->in_c);
+                else
+                    for (int32_t c = 0; c < p->in_c; c++)
+                        to[j * p->in_c + c] = from[j * p->dilation_w * p->step_w + c * p->step_c];
+            }
+    }
+}
+
+/* One to four pixels, one to four blocks of outputs from output `first` on. */
+EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
+    const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
+{
+    const int32_t block = (p->k_h * p->k_w * p->in_c + 3) / 4 * 16;
+    int32x4_t sum[16], factor[4], exponent[4];
+    for (int32_t k = 0; k < blocks; k++)
+        for (int32_t i = 0; i < pixels; i++)
+            sum[4 * i + k] = vld1q_s32(b + first + 4 * k);
+    ek_dot_s8_neon(x, step, row, rows, length, w + first / 4 * block, block, pixels, blocks, sum);
+    for (int32_t k = 0; k < blocks; k++) {
+        factor[k] = vld1q_s32(m + first + 4 * k);
+        exponent[k] = EK_RULE(load)(e, first + 4 * k);
+    }
+    for (int32_t i = 0; i < pixels; i++, y += p->out_c) {
+        int32x4_t v[4];
+        for (int32_t k = 0; k < 4; k++)
+            v[k] = k < blocks ? EK_RULE(x4)(sum[4 * i + k], factor[k], exponent[k]) : v[0];
+        const int32_t left_over = p->out_c - first;
+        ek_store_neon(y + first, ek_finish_neon(v[0], v[1], v[2], v[3], p->zero, p->lo, p->hi),
+            left_over < 4 * blocks ? left_over : 4 * blocks);
+    }
+}
+
+/* All outputs of one to four pixels. */
+EK_INLINE void EK_FN_pixels(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t pixels,
+    const struct EK_STRUCT *p)
+{
+    int32_t o = 0;
+    for (; o + 16 <= p->out_c; o += 16)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 4, p);
+    const int32_t rest = p->out_c - o;
+    if (rest > 12)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 4, p);
+    else if (rest > 8)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 3, p);
+    else if (rest > 4)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 2, p);
+    else if (rest > 0)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 1, p);
+}
+
+/* One to four pixels of an output row, from column `v` on; their windows start at row `top`. */
+EK_INLINE void EK_FN_columns(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
+    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
+    int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT windows, const int32_t top, const int32_t v,
+    const int32_t pixels, const struct EK_STRUCT *p)
+{
+    const int32_t left = v * p->stride_w - p->pad_left, length = p->k_w * p->in_c;
+    const int32_t cells = p->k_h * length, room = (cells + 15) / 16 * 16;
+    const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
+                       && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
+    const int straight =
+        p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && (p->k_h == 1 || length % 4 == 0);
+    if (straight && inside)
+        EK_FN_pixels(x + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
+            p->dilation_h * p->step_h, p->k_h, length, w, b, m, e, y, pixels, p);
+    else {
+        for (int32_t i = 0; i < pixels; i++)
+            EK_FN_gather(x, windows + i * room, top, left + i * p->stride_w, p);
+        EK_FN_pixels(windows, room, 0, 1, cells, w, b, m, e, y, pixels, p);
+    }
+}
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    /* Pixels that are side by side in x and y are one row, whatever the shape of the image. */
+    const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
+                     && p->out_h == p->in_h && p->out_w == p->in_w;
+    const int32_t width = flat ? p->batch * p->out_h * p->out_w : p->out_w;
+    const int32_t lines = flat ? 1 : p->batch * p->out_h;
+    for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
+        const int32_t n = line / p->out_h, top = (line - n * p->out_h) * p->stride_h - p->pad_top;
+        const int8_t *image = x + n * p->in_h * p->in_w * p->in_c;
+        int32_t v = 0;
+        for (; width >= 4 && v < width; v += 4) {
+            v = v + 4 <= width ? v : width - 4; /* the last four may be computed twice in part */
+            if (flat)
+                EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, m, e, y + v * p->out_c, 4, p);
+            else
+                EK_FN_columns(image, w, b, m, e, y + v * p->out_c, (int8_t *)scratch, top, v, 4, p);
+        }
+        for (; v < width; v++) {
+            if (flat)
+                EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, m, e, y + v * p->out_c, 1, p);
+            else
+                EK_FN_columns(image, w, b, m, e, y + v * p->out_c, (int8_t *)scratch, top, v, 1, p);
+        }
+    }
+}
