@@ -6,7 +6,7 @@ narrower where O is no multiple; a leading G cuts O into the call's groups first
 
 Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is
 W and I as one dimension; i4(0213) is the order of elements in a block; and behind a colon comes the type that
-they are stored in, and a factor: `O/8! H WI/4! wi4(0213) o8 : s16 x2`.
+they are stored in, a factor, and what is added: `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,13 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
     assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
     array = array.transpose([axes.index(t[1]) for t in tokens])
     for word in storage.split():
-        array = array * int(word[1:]) if word[0] == "x" else array.astype(DType(word).numpy)
+        match word[0]:
+            case "x":
+                array = array * int(word[1:])
+            case "+":
+                array = array + int(word[1:])
+            case _:
+                array = array.astype(DType(word).numpy)
     return np.ascontiguousarray(array).reshape(-1)
 
 

@@ -11,7 +11,7 @@ from edgekit.codegen.literal import elements, number
 from edgekit.codegen.lower import lower
 from edgekit.codegen.memory import Memory, Place, Scheduled, assign
 from edgekit.codegen.names import HEADERS, identifier
-from edgekit.codegen.pack import pack
+from edgekit.codegen.pack import is_tiled, pack
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.target import Target
 
@@ -33,6 +33,7 @@ class Constant:
     name: str  # the edge it comes from
     dtype: DType
     data: Array  # flat, in the kernel's layout
+    aligned: bool = False  # as tensors are: a kernel loads several elements at once
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Constants:
     def __init__(self, prefix: str, taken: set[str]) -> None:
         self.prefix = prefix
         self.taken = taken
-        self.found: dict[tuple[str, DType, bytes], Constant] = {}
+        self.found: dict[tuple[str, DType, bool, bytes], Constant] = {}
         self._by_layout: dict[tuple[str, str, int], Constant] = {}
 
     def get(self, name: str, value: Value, tag: str, groups: int) -> Constant:
@@ -137,10 +138,11 @@ class _Constants:
             assert value.data is not None
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
-            key = (str(data.dtype), dtype, data.tobytes())
+            aligned = is_tiled(tag)
+            key = (str(data.dtype), dtype, aligned, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{name}", self.taken, "w")
-                self.found[key] = Constant(c, name, dtype, data)
+                self.found[key] = Constant(c, name, dtype, data, aligned)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
 

@@ -27,6 +27,13 @@
 #define EK_WEIGHTS
 #endif
 
+/* Alignment of a constant, in bytes. */
+#if defined(__GNUC__)
+#define EK_ALIGNED(bytes) __attribute__((aligned(bytes)))
+#else
+#define EK_ALIGNED(bytes)
+#endif
+
 /* Infinity and NaN as constants, without math.h. */
 #if defined(__GNUC__)
 #define EK_INF_f32 (__builtin_inff())

@@ -1,0 +1,78 @@
+/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each pixel is one function call for all of its outputs:
+ * see fixed_dsp.h. Windows that do not lie in x as the function reads them are gathered.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl e
+ * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
+ * pack b: O/8! o8 : s32 x2
+ * pack e: O : s8 x-1 +-1
+ * order pixels 8
+ * scratch (k_h * k_w * in_c + 3) // 4 * 4 */
+#include "edgekit/conv2d_int.h"
+
+/* Brings the window that starts at row `top`, column `left` of x, maybe outside, into `to`. */
+static EK_SHARED void EK_FN_gather(
+    const int8_t *x, int8_t *to, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
+{
+    const int is_dense = p->dilation_w == 1 && p->step_c == 1 && p->step_w == p->in_c;
+    const int32_t left_over = p->in_w - left;
+    const int32_t before = left >= 0 ? 0 : -left < p->k_w ? -left : p->k_w;
+    const int32_t behind = left_over >= p->k_w ? 0 : left_over > 0 ? p->k_w - left_over : p->k_w;
+    for (int32_t i = 0; i < p->k_h; i++) {
+        const int32_t row = top + i * p->dilation_h;
+        const int8_t *line = x + row * p->step_h + left * p->step_w;
+        if (row < 0 || row >= p->in_h)
+            to = ek_fill_bytes(to, p->in_zero, p->k_w * p->in_c);
+        else if (is_dense) {
+            if (before > 0)
+                to = ek_fill_bytes(to, p->in_zero, before * p->in_c);
+            to = ek_copy_bytes(to, line + before * p->in_c, (p->k_w - before - behind) * p->in_c);
+            if (behind > 0)
+                to = ek_fill_bytes(to, p->in_zero, behind * p->in_c);
+        } else
+            for (int32_t j = 0; j < p->k_w; j++, line += p->dilation_w * p->step_w) {
+                const int32_t column = left + j * p->dilation_w;
+                const int is_inside = column >= 0 && column < p->in_w;
+                for (int32_t c = 0; c < p->in_c; c++)
+                    *to++ = is_inside ? line[c * p->step_c] : (int8_t)p->in_zero;
+            }
+    }
+}
+
+static EK_SHARED void EK_FN_run(
+    const int8_t *x, int8_t *y, int8_t *window, const struct ek_dots *layer, const struct EK_STRUCT *p)
+{
+    const int is_pixel = p->k_h * p->k_w == 1 && p->step_c == 1;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
+                const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
+                const int8_t *from = x + top * p->step_h + left * p->step_w;
+                const int32_t at = top * p->in_w + left;
+                const int32_t readable = (p->in_h * p->in_w - at) * p->in_c;
+                if (!is_pixel || top < 0 || top >= p->in_h || left < 0 || left >= p->in_w
+                    || readable < layer->depth) {
+                    EK_FN_gather(x, window, top, left, p);
+                    from = window;
+                }
+                EK_RULE(dots)(from, y, layer);
+                if (p->lo > -128 || p->hi < 127)
+                    for (int32_t o = 0; o < p->out_c; o++)
+                        y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
+            }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    struct ek_dots layer = {0};
+    layer.w = (const int16_t *)(const void *)w;
+    layer.b = b;
+    layer.m = m;
+    layer.e = e;
+    layer.depth = (p->k_h * p->k_w * p->in_c + 3) / 4 * 4;
+    layer.outputs = p->out_c;
+    EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
+    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+}

@@ -1,0 +1,41 @@
+/* Fully connected layer of int8 with DSP instructions: see dense_int.h and fixed_dsp.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl once e
+ * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: O/8! I/4! o8 i4(0213) : s16 x2
+ * pack b: O/8! o8 : s32 x2
+ * pack e: O : s8 x-1 +-1
+ * order rows 8
+ * scratch (inputs + 3) // 4 * 4 */
+#include "edgekit/dense_int.h"
+
+static EK_SHARED void EK_FN_run(
+    const int8_t *x, int8_t *y, int8_t *scratch, const struct ek_dots *layer, const struct EK_STRUCT *p)
+{
+    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
+        const int8_t *from = x;
+        if ((p->rows - r) * p->inputs < layer->depth) {
+            ek_copy_bytes(scratch, x, p->inputs); /* a whole number of words */
+            from = scratch;
+        }
+        EK_RULE(dots)(from, y, layer);
+        if (p->lo > -128 || p->hi < 127)
+            for (int32_t o = 0; o < p->outputs; o++)
+                y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
+    }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    struct ek_dots layer = {0};
+    layer.w = (const int16_t *)(const void *)w;
+    layer.b = b;
+    layer.m = m;
+    layer.e = e;
+    layer.depth = (p->inputs + 3) / 4 * 4;
+    layer.outputs = p->outputs;
+    EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
+    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+}
