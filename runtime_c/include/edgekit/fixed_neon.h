@@ -70,6 +70,15 @@ static inline int32x4_t ek_requantize_tfl_x4(int32x4_t acc, int32x4_t m, int32x4
     return vrshlq_s32(vsraq_n_s32(product, vandq_s32(product, e), 31), vminq_s32(e, zero));
 }
 
+/* The same with one multiplier and exponent for all, which the compiler may know. */
+static inline int32x4_t ek_requantize_tfl_same(int32x4_t acc, int32_t m, int32_t e)
+{
+    if (e >= 0)
+        return vqrdmulhq_s32(vshlq_s32(acc, vdupq_n_s32(e)), vdupq_n_s32(m));
+    const int32x4_t product = vqrdmulhq_s32(acc, vdupq_n_s32(m));
+    return vrshlq_s32(vsraq_n_s32(product, product, 31), vdupq_n_s32(e));
+}
+
 /* One rounding, halves away from zero. */
 static inline int32x4_t ek_requantize_once_load(const int8_t *e, int32_t o)
 {
