@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.codegen.kernels import Kernel, instantiate, variant_of
+from edgekit.codegen.overlap import distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Sharing, operands
@@ -92,8 +93,10 @@ def _absorb_transpose(call: Call, graph: Graph) -> Call:
 
 
 def _fitted(call: Call, target: Target) -> Call:
-    """The call as the target's kernel wants it: with working memory, and with what is folded into a bias."""
+    """The call as the target's kernel wants it: with working memory, what is folded into a bias, and how far
+    its result may reach over its input."""
     variant = variant_of(call, target)
+    call = replace(call, overlap=distance(variant.order, call))
     if variant.scratch:
         call = replace(call, scratch=evaluated(variant.scratch, call))
     if not variant.fold:

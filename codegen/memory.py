@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from edgekit.codegen.arena import Buffer, Plan, plan
+from edgekit.codegen.arena import Buffer, Plan, Shift, plan
 from edgekit.codegen.sharing import Kind, Layer, Sharing, operands
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Call, Join
@@ -174,7 +174,7 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
         for root in first
         if sharing.is_free(root)
     ]
-    arena = plan(buffers)
+    arena = plan(buffers, shifts=_shifts(calls, sharing, first, last))
     places: dict[str, Place] = {}
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
     for name in sorted(names):
@@ -186,3 +186,21 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
         else:
             places[name] = Place("arena", root, arena.offsets[root] + offset)
     return Memory(tuple(calls), places, arena)
+
+
+def _shifts(
+    calls: Sequence[Scheduled], sharing: Sharing, first: Mapping[str, int], last: Mapping[str, int]
+) -> list[Shift]:
+    """Which results may lie over inputs that die in the same call: its kernel says how far."""
+    found = []
+    for step, scheduled in enumerate(calls):
+        call = scheduled.call
+        if call.overlap is None:
+            continue
+        reads = [sharing.root(arg.name) for arg in operands(call)[0]]
+        (source, start), (own, at) = reads[0], sharing.root(call.args[-1].name)
+        dies = sharing.is_free(source) and last[source] == step and first[source] < step
+        made = sharing.is_free(own) and first[own] == step
+        if dies and made and [root for root, _ in reads].count(source) == 1:
+            found.append(Shift(own, source, max(0, call.overlap + at - start)))
+    return found

@@ -8,7 +8,7 @@ A file says in its first comment what it is for, one tag a line:
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
-    order pixels            when a result is written, which inputs are still read (overlap.py)
+    order pixels 16         when a result is written, which inputs are still read (overlap.py)
 
 `<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several
 that fit, the one with the most conditions is taken.

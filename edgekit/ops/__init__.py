@@ -55,6 +55,8 @@ class Call:
     results: int = 1  # how many of the last args are results
     scratch: int = 0  # bytes of working memory, passed after the last result where not 0
     inplace: tuple[int, ...] = ()  # indices of args whose memory the (first) result may take over
+    # The result may lie over the first arg if it starts at least so many bytes before it; None: never.
+    overlap: int | None = None
     macs: int = 0
 
 

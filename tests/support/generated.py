@@ -70,9 +70,10 @@ class Library:
         folder: Path,
         optimize: Optimize = "speed",
         flags: Sequence[str] = (),
+        compiler: str = "gcc",
     ) -> None:
         names = written(programs, folder, optimize)
-        compiled(folder, "gcc", *C99, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
+        compiled(folder, compiler, *C99, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
         self._library = ctypes.CDLL(str(folder / "library.so"))
 
     def run(self, program: Program, inputs: Mapping[str, Array], arena: Array) -> dict[str, Array]:

@@ -22,6 +22,6 @@ struct EK_STRUCT {
     int32_t dilation_w;
 };
 
-EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT y, const struct EK_STRUCT *p);
+EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p);
 
 #endif

@@ -1,7 +1,8 @@
-/* int8 average pooling: see avgpool2d_s8.h. */
+/* int8 average pooling: see avgpool2d_s8.h.
+ * order pixels 1 */
 #include "edgekit/avgpool2d_s8.h"
 
-EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->channels)
         for (int32_t h = 0; h < p->out_h; h++)

@@ -1,5 +1,6 @@
 /* Convolution of integers: see conv2d_int.h. Sixteen outputs of a pixel advance together.
- * pack w: G O/16 H W I o16 */
+ * pack w: G O/16 H W I o16
+ * order pixels 16 */
 #include "edgekit/conv2d_int.h"
 
 /* Adds `depth` products to each of `width` sums, two at a time: see EK_PAIR_s8. */
@@ -23,8 +24,8 @@ EK_INLINE void EK_FN_cell(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, 
 
 /* `width` outputs of one pixel, from output `first` on; the window starts at row `top`, column `left` of x, maybe
  * outside. */
-EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const int32_t first,
+EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const int32_t first,
     const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
@@ -42,15 +43,16 @@ EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
                     for (int32_t o = 0; o < width; o++)
                         sum[o] += p->in_zero * EK_AT_W(w, at + c * width + o);
         }
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
     for (int32_t k = 0; k < width; k++) {
         const EK_S acc = sum[k];
         const int32_t o = first + k;
-        y[k] = EK_STORE_Y(ek_clamp_s32(p->zero + EK_EXPR, p->lo, p->hi));
+        y[k] = EK_STORE_Y(ek_clamp_s32(zero + EK_EXPR, lo, hi));
     }
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)

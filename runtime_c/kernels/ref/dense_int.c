@@ -1,10 +1,11 @@
 /* Fully connected layer of integers: see dense_int.h. Sixteen outputs advance together.
- * pack w: O/16 I o16 */
+ * pack w: O/16 I o16
+ * order rows 16 */
 #include "edgekit/dense_int.h"
 
 /* `width` outputs of one row, from output `first` on; two products at a time: see EK_PAIR_s8. */
-EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const int32_t first,
+EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const int32_t first,
     const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t at = first * p->inputs;
@@ -24,15 +25,16 @@ EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
         for (int32_t o = 0; o < width; o++)
             sum[o] += t * EK_AT_W(w, last + o);
     }
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
     for (int32_t k = 0; k < width; k++) {
         const EK_S acc = sum[k];
         const int32_t o = first + k;
-        y[k] = EK_STORE_Y(ek_clamp_s32(p->zero + EK_EXPR, p->lo, p->hi));
+        y[k] = EK_STORE_Y(ek_clamp_s32(zero + EK_EXPR, lo, hi));
     }
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs)
         for (int32_t first = 0; first < p->outputs; first += 16) {

@@ -1,10 +1,11 @@
 /* Depthwise convolution of integers: see depthwise2d_int.h. Sixteen channels of a pixel advance together.
- * pack w: H W O I */
+ * pack w: H W O I
+ * order pixels 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* `width` channels of one pixel, from channel `first` on. */
-EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const int32_t first,
+EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const int32_t first,
     const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t multiplier = p->out_c / p->in_c;
@@ -32,15 +33,16 @@ EK_INLINE void EK_FN_block(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
                 for (int32_t o = 0; o < width; o++)
                     sum[o] += cell[(first + o) / multiplier] * EK_AT_W(w, at + o);
         }
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
     for (int32_t k = 0; k < width; k++) {
         const EK_S acc = sum[k];
         const int32_t o = first + k;
-        y[k] = EK_STORE_Y(ek_clamp_s32(p->zero + EK_EXPR, p->lo, p->hi));
+        y[k] = EK_STORE_Y(ek_clamp_s32(zero + EK_EXPR, lo, hi));
     }
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)

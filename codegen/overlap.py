@@ -1,0 +1,84 @@
+"""How far before its input a result must start so that a kernel may write the one over the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from edgekit.ir import Array
+from edgekit.ops import Call, Param
+
+_NEVER = 1 << 40
+
+
+def distance(order: str, call: Call) -> int | None:
+    """Bytes from the start of the result to that of the first operand, at least; None where the kernel has no
+    order, or these operands none that it holds for.
+
+    A kernel's file states its order, which is a promise: x and y are not `restrict`, and
+
+        pixels N    x and y are images in NHWC. All of a pixel of y is written before anything of the next, by
+                    N channels of each group at a time, and N are written after all that they read is read
+        rows N      the same of a matrix: a row is a pixel
+    """
+    if not order:
+        return None
+    x, y = call.args[0].type, call.args[-1].type
+    if min(x.dtype.bits, y.dtype.bits) < 8 or call.results != 1:
+        return None
+    if x.dtype is not y.dtype and min(x.dtype.bits, y.dtype.bits) > 8:
+        return None  # C lets only bytes be looked at as something else
+    name, block = order.split()
+    p = call.params
+    match name:
+        case "pixels":
+            return _pixels(p, int(block), x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+        case "rows":
+            image = {"in_w": p["rows"], "out_w": p["rows"], "in_c": p["inputs"], "out_c": p["outputs"]}
+            return _pixels(image, int(block), x.dtype.bytes, y.dtype.bytes)
+    raise AssertionError(f"unknown order {name}")
+
+
+def _is_dense(p: Mapping[str, Param]) -> bool:
+    """Is the image stored pixel by pixel, with all channels side by side?"""
+    if "step_c" not in p:
+        return True
+    in_w, in_c = _number(p, "in_w"), _number(p, "in_c")
+    return [_number(p, f"step_{d}") for d in "hwc"] == [in_w * in_c, in_c, 1]
+
+
+def _pixels(p: Mapping[str, Param], block: int, x_bytes: int, y_bytes: int) -> int:
+    in_c = _number(p, "in_c" if "in_c" in p else "channels")
+    out_c = _number(p, "out_c" if "out_c" in p else "channels")
+    batch, in_h, in_w = (_number(p, name) for name in ("batch", "in_h", "in_w"))
+    # The first cell of the image that each pixel reads, if any.
+    top, left = _first_cells(p, "h", "top")[:, None], _first_cells(p, "w", "left")
+    image = np.arange(batch, dtype=np.int64)[:, None, None] * (in_h * in_w)
+    reads = np.where((top < in_h) & (left < in_w), image + top * in_w + left, _NEVER)
+    needed = reads.reshape(-1) * (in_c * x_bytes)
+    needed = np.minimum.accumulate(needed[::-1])[::-1]  # by a pixel and all after it
+    pixels = np.arange(len(needed), dtype=np.int64)
+    # While the last block of a pixel is computed, all others of it are there.
+    outputs = out_c // _number(p, "groups")
+    unwritten = outputs % block or min(block, outputs)
+    written = (pixels + 1) * out_c - unwritten
+    return max(0, int((written * y_bytes - needed).max(initial=0)))
+
+
+def _first_cells(p: Mapping[str, Param], d: str, side: str) -> Array:
+    """The first row or column of the image that each row or column of the result reads."""
+    size, kernel, dilation = (_number(p, f"{name}_{d}") for name in ("in", "k", "dilation"))
+    start = np.arange(_number(p, f"out_{d}"), dtype=np.int64) * _number(p, f"stride_{d}")
+    start -= _number(p, f"pad_{side}")
+    skipped = np.maximum(-(start // dilation), 0)  # taps before the image
+    first = np.where(skipped < kernel, start + skipped * dilation, size)
+    cells: Array = np.minimum(first, size)
+    return cells
+
+
+def _number(p: Mapping[str, Param], name: str) -> int:
+    """A parameter; those that a kernel does not have change nothing."""
+    value = p.get(name, 0 if name.startswith("pad") else 1)
+    assert isinstance(value, int), f"{name} is no integer"
+    return value
