@@ -10,38 +10,11 @@
  * scratch (k_h * k_w * in_c + 3) // 4 * 4 */
 #include "edgekit/conv2d_int.h"
 
-/* Brings the window that starts at row `top`, column `left` of x, maybe outside, into `to`. */
-static EK_SHARED void EK_FN_gather(
-    const int8_t *x, int8_t *to, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
-{
-    const int is_dense = p->dilation_w == 1 && p->step_c == 1 && p->step_w == p->in_c;
-    const int32_t left_over = p->in_w - left;
-    const int32_t before = left >= 0 ? 0 : -left < p->k_w ? -left : p->k_w;
-    const int32_t behind = left_over >= p->k_w ? 0 : left_over > 0 ? p->k_w - left_over : p->k_w;
-    for (int32_t i = 0; i < p->k_h; i++) {
-        const int32_t row = top + i * p->dilation_h;
-        const int8_t *line = x + row * p->step_h + left * p->step_w;
-        if (row < 0 || row >= p->in_h)
-            to = ek_fill_bytes(to, p->in_zero, p->k_w * p->in_c);
-        else if (is_dense) {
-            if (before > 0)
-                to = ek_fill_bytes(to, p->in_zero, before * p->in_c);
-            to = ek_copy_bytes(to, line + before * p->in_c, (p->k_w - before - behind) * p->in_c);
-            if (behind > 0)
-                to = ek_fill_bytes(to, p->in_zero, behind * p->in_c);
-        } else
-            for (int32_t j = 0; j < p->k_w; j++, line += p->dilation_w * p->step_w) {
-                const int32_t column = left + j * p->dilation_w;
-                const int is_inside = column >= 0 && column < p->in_w;
-                for (int32_t c = 0; c < p->in_c; c++)
-                    *to++ = is_inside ? line[c * p->step_c] : (int8_t)p->in_zero;
-            }
-    }
-}
-
 static EK_SHARED void EK_FN_run(
     const int8_t *x, int8_t *y, int8_t *window, const struct ek_dots *layer, const struct EK_STRUCT *p)
 {
+    const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
+        p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
     const int is_pixel = p->k_h * p->k_w == 1 && p->step_c == 1;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
@@ -52,7 +25,7 @@ static EK_SHARED void EK_FN_run(
                 const int32_t readable = (p->in_h * p->in_w - at) * p->in_c;
                 if (!is_pixel || top < 0 || top >= p->in_h || left < 0 || left >= p->in_w
                     || readable < layer->depth) {
-                    EK_FN_gather(x, window, top, left, p);
+                    ek_gather(x, window, top, left, &shape);
                     from = window;
                 }
                 EK_RULE(dots)(from, y, layer);

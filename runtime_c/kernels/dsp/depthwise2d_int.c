@@ -1,0 +1,98 @@
+/* Depthwise convolution of int8 with 3 by 3 taps and DSP instructions: see depthwise2d_int.h. Each channel becomes a
+ * plane of its own, padded: see plane_dsp.h. Rows of the plane are those of the image or its columns, whichever have
+ * fewer pairs of results.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl e
+ * when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
+ * when stride_h == stride_w and stride_h <= 2
+ * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: O HWI : s16 x2
+ * pack b: O : s32 x2
+ * pack e: O : s8 x-1 +-1
+ * scratch 2 * max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
+ * scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2)) */
+#include "edgekit/depthwise2d_int.h"
+
+/* One direction of the image. */
+struct EK_FN_axis {
+    int32_t in;
+    int32_t out;
+    int32_t pad;
+    int32_t x_step; /* from one cell to the next */
+    int32_t y_step;
+    int32_t tap; /* of the weights from one tap to the next */
+};
+
+/* Brings channel x into the plane, whose padding is there already; from the first result on, all that is read. */
+static EK_SHARED void EK_FN_spread(const int8_t *x, int16_t *plane, const struct EK_FN_axis *along,
+    const struct EK_FN_axis *across, int32_t count, int32_t rows, int32_t width)
+{
+    const int32_t step = along->x_step;
+    for (; rows > 0; rows--, x += across->x_step, plane += width) {
+        const int8_t *from = x;
+        int16_t *to = plane;
+        int32_t left = count;
+        for (; left >= 4; left -= 4, from += 4 * step, to += 4) {
+            to[0] = from[0];
+            to[1] = from[step];
+            to[2] = from[2 * step];
+            to[3] = from[3 * step];
+        }
+        for (; left > 0; left--, from += step)
+            *to++ = *from;
+    }
+}
+
+static EK_SHARED void EK_FN_image(const int8_t *x, const int16_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, int16_t *plane, const struct EK_FN_axis *along,
+    const struct EK_FN_axis *across, const struct EK_STRUCT *p)
+{
+    const int32_t stride = p->stride_h, pairs = (along->out + 1) / 2;
+    const int32_t width = 2 * pairs * stride + 2, height = (across->out - 1) * stride + 3;
+    const int32_t room = width - along->pad, rows_room = height - across->pad;
+    const int32_t count = along->in < room ? along->in : room;
+    const int32_t rows = across->in < rows_room ? across->in : rows_room;
+    int16_t *inside = plane + across->pad * width + along->pad;
+    struct ek_plane channel;
+    const uint32_t border = (uint32_t)(p->in_zero & 0xFFFF) * 0x10001u;
+    for (int32_t i = 0; i < width * height; i += 2)
+        __builtin_memcpy(plane + i, &border, 4);
+    channel.step = along->y_step;
+    channel.skip = 2 * stride * (width - 2 * pairs);
+    channel.row_step = 2 * stride * width;
+    channel.y_skip = across->y_step - 2 * pairs * along->y_step;
+    channel.end = plane + along->out * stride;
+    channel.rows = across->out;
+    channel.row_bytes = 2 * width;
+    for (int32_t c = 0; c < p->in_c; c++, w += 9) {
+        EK_FN_spread(x + c, inside, along, across, count, rows, width);
+        channel.bias[0] = channel.bias[1] = b[c];
+        EK_RULE(channel)(m, e, c, p->zero, &channel);
+        for (int32_t i = 0; i < 3; i++) {
+            const int16_t *tap = w + i * across->tap;
+            const uint32_t middle = (uint16_t)tap[along->tap];
+            channel.w[2 * i] = (uint16_t)tap[0] | middle << 16;
+            channel.w[2 * i + 1] = middle | (uint32_t)tap[2 * along->tap] << 16;
+        }
+        if (stride == 1)
+            EK_RULE(plane_1)(plane, y + c, &channel);
+        else
+            EK_RULE(plane_2)(plane, y + c, &channel);
+    }
+    if (p->lo > -128 || p->hi < 127)
+        for (int32_t i = 0; i < p->out_h * p->out_w * p->out_c; i++)
+            y[i] = ek_clamp_s8(y[i], p->lo, p->hi);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    const struct EK_FN_axis wide = {p->in_w, p->out_w, p->pad_left, p->in_c, p->out_c, 1};
+    const struct EK_FN_axis high = {p->in_h, p->out_h, p->pad_top, p->in_w * p->in_c, p->out_w * p->out_c, 3};
+    const int is_wide = p->out_h * ((p->out_w + 1) / 2) <= p->out_w * ((p->out_h + 1) / 2);
+    for (int32_t n = 0; n < p->batch; n++)
+        EK_FN_image(x + n * p->in_h * p->in_w * p->in_c, (const int16_t *)(const void *)w, b, m, e,
+            y + n * p->out_h * p->out_w * p->out_c, (int16_t *)(void *)scratch, is_wide ? &wide : &high,
+            is_wide ? &high : &wide, p);
+}

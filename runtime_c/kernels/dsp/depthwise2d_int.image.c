@@ -1,0 +1,42 @@
+/* Convolution of an int8 image of one channel with DSP instructions: see depthwise2d_int.h. Each window is gathered
+ * once for all outputs: see fixed_dsp.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl e
+ * when in_c == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
+ * pack b: O/8! o8 : s32 x2
+ * pack e: O : s8 x-1 +-1
+ * order pixels 8
+ * scratch (k_h * k_w + 3) // 4 * 4 */
+#include "edgekit/depthwise2d_int.h"
+
+static EK_SHARED void EK_FN_run(
+    const int8_t *x, int8_t *y, int8_t *window, const struct ek_dots *layer, const struct EK_STRUCT *p)
+{
+    const struct ek_window shape = {
+        p->in_h, p->in_w, 1, p->in_w, 1, 1, p->k_h, p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
+                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
+                EK_RULE(dots)(window, y, layer);
+                if (p->lo > -128 || p->hi < 127)
+                    for (int32_t o = 0; o < p->out_c; o++)
+                        y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
+            }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    struct ek_dots layer = {0};
+    layer.w = (const int16_t *)(const void *)w;
+    layer.b = b;
+    layer.m = m;
+    layer.e = e;
+    layer.depth = (p->k_h * p->k_w + 3) / 4 * 4;
+    layer.outputs = p->out_c;
+    EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
+    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+}
