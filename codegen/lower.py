@@ -14,7 +14,7 @@ from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Sharing, operands
 from edgekit.codegen.variants import evaluated
 from edgekit.ir import Graph, Value
-from edgekit.ops import Arg, Call, Step
+from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
 from edgekit.ops.transpose import Transpose
@@ -33,7 +33,7 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
         steps: list[Step] = []
         for step in node.op.lower(ins, outs):
             if isinstance(step, Call):
-                call = _fitted(_absorb_transpose(step, graph), target)
+                call = _fitted(_as_convolution(_absorb_transpose(step, graph), target), target)
                 packing, call = _pack_computed_weights(call, instantiate(call, target))
                 steps += [*packing, call]
             else:
@@ -90,6 +90,18 @@ def _absorb_transpose(call: Call, graph: Graph) -> Call:
     source = Arg(producer.inputs[0], graph.values[producer.inputs[0]])
     steps = {"step_h": width, "step_w": 1, "step_c": height * width}
     return replace(call, args=(source, *call.args[1:]), params={**call.params, **steps})
+
+
+def _as_convolution(call: Call, target: Target) -> Call:
+    """A depthwise layer over one channel is a convolution, too: taken as one where only that has a kernel of
+    the target's instruction set."""
+    if not call.kernel.startswith("depthwise2d") or call.params["in_c"] != 1:
+        return call
+    kernel, name = (text.replace("depthwise2d", "conv2d") for text in (call.kernel, call.name))
+    steps: dict[str, Param] = {"step_h": call.params["in_w"], "step_w": 1, "step_c": 1, "groups": 1}
+    convolution = replace(call, kernel=kernel, name=name, params={**call.params, **steps})
+    is_plain = [variant_of(way, target).isa == "ref" for way in (call, convolution)]
+    return convolution if is_plain == [True, False] else call
 
 
 def _fitted(call: Call, target: Target) -> Call:
