@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen.variants import Variant, select
+from edgekit.codegen.variants import Variant, select, variants
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
@@ -71,6 +71,9 @@ def instantiate(call: Call, target: Target) -> Kernel:
     """The kernel of a call on a target."""
     variant = variant_of(call, target)
     name = instance_name(call) + (f"_{variant.name}" if variant.name else "")
+    better = target.isa[: target.isa.index(variant.isa)]
+    if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
+        name += f"_{variant.isa}"  # another call may take that one
     return _instantiate(call.kernel, name, tuple(call.types.items()), call.expr, call.rule, variant)
 
 
