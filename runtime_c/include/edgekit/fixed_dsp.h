@@ -162,6 +162,14 @@ static inline void ek_requantize_e_constants(const int8_t *e, int32_t zero, int3
     *offset = zero * (1 << *shift) + (1 << (*shift - 1));
 }
 
+/* Puts bytes between bounds; those of int8 are there already. */
+static inline void ek_clamp_bytes(int8_t *y, int32_t count, int32_t lo, int32_t hi)
+{
+    if (lo > -128 || hi < 127)
+        for (int32_t i = 0; i < count; i++)
+            y[i] = (int8_t)(y[i] < lo ? lo : y[i] > hi ? hi : y[i]);
+}
+
 /* Copies bytes and returns what is behind them; words need not be aligned. */
 static EK_SHARED int8_t *ek_copy_bytes(int8_t *to, const int8_t *from, int32_t count)
 {
@@ -177,6 +185,20 @@ static EK_SHARED int8_t *ek_copy_bytes(int8_t *to, const int8_t *from, int32_t c
     for (; count > 0; count--)
         *to++ = *from++;
     return to;
+}
+
+/* Copies bytes, and up to three more: whole words. */
+static inline void ek_copy_words(int8_t *to, const int8_t *from, int32_t count)
+{
+    uint32_t words[4];
+    for (; count > 12; count -= 16, to += 16, from += 16) {
+        __builtin_memcpy(words, from, 16);
+        __builtin_memcpy(to, words, 16);
+    }
+    for (; count > 0; count -= 4, to += 4, from += 4) {
+        __builtin_memcpy(words, from, 4);
+        __builtin_memcpy(to, words, 4);
+    }
 }
 
 /* Writes the same byte so many times and returns what is behind them. */

@@ -7,39 +7,13 @@
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
  * order pixels 8
- * scratch (k_h * k_w * in_c + 3) // 4 * 4 */
+ * scratch (k_h * k_w * in_c + 6) // 4 * 4 */
 #include "edgekit/conv2d_int.h"
 
-static EK_SHARED void EK_FN_run(
-    const int8_t *x, int8_t *y, int8_t *window, const struct ek_dots *layer, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
 {
-    const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
-        p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
-    const int is_pixel = p->k_h * p->k_w == 1 && p->step_c == 1;
-    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
-        for (int32_t h = 0; h < p->out_h; h++)
-            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
-                const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
-                const int8_t *from = x + top * p->step_h + left * p->step_w;
-                const int32_t at = top * p->in_w + left;
-                const int32_t readable = (p->in_h * p->in_w - at) * p->in_c;
-                if (!is_pixel || top < 0 || top >= p->in_h || left < 0 || left >= p->in_w
-                    || readable < layer->depth) {
-                    ek_gather(x, window, top, left, &shape);
-                    from = window;
-                }
-                EK_RULE(dots)(from, y, layer);
-                if (p->lo > -128 || p->hi < 127)
-                    for (int32_t o = 0; o < p->out_c; o++)
-                        y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
-            }
-}
-
-EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
-{
-    struct ek_dots layer = {0};
+    struct ek_dots layer;
     layer.w = (const int16_t *)(const void *)w;
     layer.b = b;
     layer.m = m;
@@ -47,5 +21,33 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
     layer.depth = (p->k_h * p->k_w * p->in_c + 3) / 4 * 4;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+    const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
+        p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
+    /* Of a window of one pixel nothing is gathered, but where its last word would end behind x. */
+    const int is_pixel = p->k_h * p->k_w == 1 && p->step_c == 1 && p->pad_top == 0 && p->pad_left == 0
+                         && (p->out_h - 1) * p->stride_h < p->in_h && (p->out_w - 1) * p->stride_w < p->in_w;
+    int8_t *const first = y;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
+        for (int32_t h = 0; h < p->out_h; h++) {
+            const int32_t top = h * p->stride_h - p->pad_top;
+            int32_t v = 0;
+            if (is_pixel) {
+                int32_t at = top * p->step_h;
+                const int32_t last = p->in_h * p->step_h - layer.depth;
+                for (; v < p->out_w && at <= last; v++, at += p->stride_w * p->in_c, y += p->out_c)
+                    EK_RULE(dots)(x + at, y, &layer);
+            }
+            for (; v < p->out_w; v++, y += p->out_c) {
+                ek_gather(x, window, top, v * p->stride_w - p->pad_left, &shape);
+                EK_RULE(dots)(window, y, &layer);
+            }
+        }
+    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
 }

@@ -9,27 +9,10 @@
  * scratch (inputs + 3) // 4 * 4 */
 #include "edgekit/dense_int.h"
 
-static EK_SHARED void EK_FN_run(
-    const int8_t *x, int8_t *y, int8_t *scratch, const struct ek_dots *layer, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
 {
-    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
-        const int8_t *from = x;
-        if ((p->rows - r) * p->inputs < layer->depth) {
-            ek_copy_bytes(scratch, x, p->inputs); /* a whole number of words */
-            from = scratch;
-        }
-        EK_RULE(dots)(from, y, layer);
-        if (p->lo > -128 || p->hi < 127)
-            for (int32_t o = 0; o < p->outputs; o++)
-                y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
-    }
-}
-
-EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
-{
-    struct ek_dots layer = {0};
+    struct ek_dots layer;
     layer.w = (const int16_t *)(const void *)w;
     layer.b = b;
     layer.m = m;
@@ -37,5 +20,21 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
     layer.depth = (p->inputs + 3) / 4 * 4;
     layer.outputs = p->outputs;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+    int8_t *const first = y;
+    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
+        const int8_t *from = x;
+        if ((p->rows - r) * p->inputs < layer.depth) {
+            ek_copy_bytes(window, x, p->inputs); /* a whole number of words */
+            from = window;
+        }
+        EK_RULE(dots)(from, y, &layer);
+    }
+    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
 }

@@ -79,14 +79,11 @@ static EK_SHARED void EK_FN_image(const int8_t *x, const int16_t *w, const int32
         else
             EK_RULE(plane_2)(plane, y + c, &channel);
     }
-    if (p->lo > -128 || p->hi < 127)
-        for (int32_t i = 0; i < p->out_h * p->out_w * p->out_c; i++)
-            y[i] = ek_clamp_s8(y[i], p->lo, p->hi);
+    ek_clamp_bytes(y, p->out_h * p->out_w * p->out_c, p->lo, p->hi);
 }
 
-EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
     const struct EK_FN_axis wide = {p->in_w, p->out_w, p->pad_left, p->in_c, p->out_c, 1};
     const struct EK_FN_axis high = {p->in_h, p->out_h, p->pad_top, p->in_w * p->in_c, p->out_w * p->out_c, 3};
@@ -95,4 +92,11 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
         EK_FN_image(x + n * p->in_h * p->in_w * p->in_c, (const int16_t *)(const void *)w, b, m, e,
             y + n * p->out_h * p->out_w * p->out_c, (int16_t *)(void *)scratch, is_wide ? &wide : &high,
             is_wide ? &high : &wide, p);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, scratch, p);
 }

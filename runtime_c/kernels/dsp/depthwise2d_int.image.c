@@ -7,30 +7,13 @@
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
  * order pixels 8
- * scratch (k_h * k_w + 3) // 4 * 4 */
+ * scratch (k_h * k_w + 6) // 4 * 4 */
 #include "edgekit/depthwise2d_int.h"
 
-static EK_SHARED void EK_FN_run(
-    const int8_t *x, int8_t *y, int8_t *window, const struct ek_dots *layer, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
 {
-    const struct ek_window shape = {
-        p->in_h, p->in_w, 1, p->in_w, 1, 1, p->k_h, p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
-    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w)
-        for (int32_t h = 0; h < p->out_h; h++)
-            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
-                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
-                EK_RULE(dots)(window, y, layer);
-                if (p->lo > -128 || p->hi < 127)
-                    for (int32_t o = 0; o < p->out_c; o++)
-                        y[o] = ek_clamp_s8(y[o], p->lo, p->hi);
-            }
-}
-
-EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
-{
-    struct ek_dots layer = {0};
+    struct ek_dots layer;
     layer.w = (const int16_t *)(const void *)w;
     layer.b = b;
     layer.m = m;
@@ -38,5 +21,21 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
     layer.depth = (p->k_h * p->k_w + 3) / 4 * 4;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    EK_FN_run(x, y, (int8_t *)scratch, &layer, p);
+    const struct ek_window shape = {
+        p->in_h, p->in_w, 1, p->in_w, 1, 1, p->k_h, p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
+    int8_t *const first = y;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
+                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
+                EK_RULE(dots)(window, y, &layer);
+            }
+    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
 }
