@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -34,13 +35,32 @@ def why_not_here(target: Target) -> str:
     first = shlex.split(target.runner)[0]
     if first != _NATIVE and shutil.which(first) is None:
         return f"target {target.name} runs under {first}, which is not installed"
+    if missing := [flag for flag in target.cpu_flags if flag not in _cpu_flags()]:
+        return f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
     return ""
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """What the processor of this machine can do, as Linux names it; nothing where that is not said."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return frozenset()
+    lines = (line for line in text.splitlines() if line.startswith("flags"))
+    return frozenset(next(lines, "").partition(":")[2].split())
 
 
 def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> list[str]:
     """What the link of a program for this target needs; a linker script for a board goes into the folder."""
+    if not target.startup:
+        return []
+    sources = [str(_BARE / name) for name in (f"{target.startup}.c", "common.c")]
+    # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
+    own = ["-nostdlib", "-static", "-lgcc"] if compiler.family == "gcc" else []
+    flags = ["-ffreestanding", f"-I{_BARE}", *sources, *own]
     if not target.board:
-        return [] if target.runner == _NATIVE else ["-static"]
+        return flags
     names = ("VECTORS (rx)", "FLASH (rx)", "RAM (rwx)")[-len(target.board) :]
     lines = [
         f"    {n} : ORIGIN = {{}}, LENGTH = {{}}".format(*b.split())
@@ -50,15 +70,12 @@ def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> li
     if len(target.board) == 2:
         memory += 'REGION_ALIAS("VECTORS", FLASH)\n'
     (folder / "board.ld").write_text(memory + (_BARE / "board.ld").read_text(encoding="utf-8"))
-    sources = [str(_BARE / name) for name in ("startup.c", "bare.c")]
-    # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
-    own = ["-nostdlib", "-lgcc"] if compiler.family == "gcc" else []
-    return ["-ffreestanding", f"-I{_BARE}", *sources, "-Tboard.ld", *own]
+    return [*flags, "-Tboard.ld"]
 
 
 def compile_flags(target: Target) -> list[str]:
     """What every file of a program for this target is compiled with."""
-    return ["-ffreestanding", f"-I{_BARE}"] if target.board else []
+    return ["-ffreestanding", f"-I{_BARE}"] if target.startup else []
 
 
 def run(

@@ -25,7 +25,10 @@ class Target:
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
     runner: str = "native"  # the command that runs a program here; empty where nothing can
-    cpu_flags: tuple[str, ...] = ()  # that programs need of this machine's processor, as /proc/cpuinfo names them
+    # What programs need of this machine's processor, as /proc/cpuinfo names it.
+    cpu_flags: tuple[str, ...] = ()
+    # Programs that run here without a C library start by this file of runtime_c/bare.
+    startup: str = ""
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
@@ -51,8 +54,8 @@ def names() -> Iterator[str]:
 
 
 def parse(name: str, text: str) -> Target:
-    """A target from TOML; an unknown or ill-typed key is an error, not a silent default. `base` names a target
-    whose settings hold where this one says nothing: a board is a processor with memory."""
+    """A target from TOML; an unknown or ill-typed key is an error, not a silent default. `base` names a
+    target whose settings hold where this one says nothing: a board is a processor with memory."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

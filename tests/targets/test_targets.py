@@ -1,0 +1,78 @@
+"""Every target builds, and runs where there is an emulator: the same integers as in the simulator."""
+
+import functools
+from pathlib import Path
+
+import pytest
+from support.tools import ROOT, require, require_module
+
+from edgekit import api
+from edgekit import target as targets
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+
+DIGITS = ROOT / "examples" / "digits"
+NAMES = sorted(targets.names())
+
+
+@functools.cache
+def digits() -> Graph:
+    """A network with convolutions, pools and a dense layer, in int8."""
+    made, _ = api.quantize_model(DIGITS / "digits.onnx", DIGITS / "calib.npz", calibrate="minmax", io="int8")
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_gives_the_integers_of_the_simulator(name: str, tmp_path: Path) -> None:
+    target = targets.load(name)
+    require_module("ziglang")
+    if target.runner not in ("", "native"):
+        require(target.runner.split()[0])
+    report = api.build(digits(), tmp_path / "out", target=target)
+    if target.runner and not report.unverified:
+        assert report.verification is not None
+        assert report.verification.exact
+    else:
+        assert report.unverified
+        assert report.compiler
+    assert (tmp_path / "out" / "digits.c").is_file()
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_floats_on_a_microcontroller_are_those_of_the_simulator(optimize: str) -> None:
+    require_module("ziglang")
+    require("qemu-system-arm")
+    found = api.verify(DIGITS / "digits.onnx", target="cortex-m4", optimize=optimize)  # type: ignore[arg-type]  # one of the two
+    assert found.relative_error < 1e-5
+
+
+def test_every_target_says_what_it_is() -> None:
+    for name in NAMES:
+        target = targets.load(name)
+        assert target.description, name
+        assert target.compilers, name
+        assert target.isa[-1] == "ref", name
+
+
+def test_a_board_is_a_processor_with_memory() -> None:
+    board, processor = targets.load("nrf52840"), targets.load("cortex-m4")
+    assert board.compilers == processor.compilers
+    assert board.isa == processor.isa
+    assert board.memory == {"flash": 1 << 20, "ram": 256 << 10}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('base = "cortex-m5"', "no base cortex-m5"),
+        ('base = "mine"', "no base mine"),
+        ('memory = { ram = "much" }', "much is no size of ram"),
+        ('memory = { ram = "128k" }', "128k is no size of ram"),
+        ("memory = { ram = -1 }", "-1 is no size of ram"),
+        ("memory = { ram = 1.5 }", "1.5 is no size of ram"),
+        ('memory = "128K"', "memory should be a dict"),
+    ],
+)
+def test_mistakes_in_target_files_are_named(text: str, words: str) -> None:
+    with pytest.raises(EdgeKitError, match=words):
+        targets.parse("mine", text)
