@@ -241,8 +241,10 @@ def compile_objects(
     ]
     if compiler.family == "gcc":
         flags.append("-fcallgraph-info=su")
-    compiler.run([*flags, "-c", *names], folder)
-    return [Path(name).stem + ".o" for name in names]
+    objects = [f"{Path(name).stem}.o" for name in names]
+    for name, made in zip(names, objects, strict=True):  # not every compiler takes several at once
+        compiler.run([*flags, "-c", name, "-o", made], folder)
+    return objects
 
 
 def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain.Sizes | None:
