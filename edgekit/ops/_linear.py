@@ -58,7 +58,7 @@ class Linear(Op):
         """The results that belong to the sums f(x, w) + b, one for each output in the last dimension. `bits`
         of those of quantized tensors."""
         if out.quant is None:
-            return np.clip(sums, self.lo, self.hi).astype(out.dtype.numpy)
+            return clamped(sums, self.lo, self.hi).astype(out.dtype.numpy)
         return requantize_sums(sums, ins, out, self.lo, self.hi, bits=bits, dense=self.computed_once)
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
@@ -92,6 +92,8 @@ def _sum(weights: Array, x: Array) -> Array:
     return total.reshape(-1)
 
 
-def is_narrow(*arrays: Array) -> bool:
-    """Are there floats of less than 32 bits among these?"""
-    return any(DType.of(a.dtype).is_float and a.dtype.itemsize < 4 for a in arrays)
+def clamped(sums: Array, lo: float, hi: float) -> Array:
+    """Within lo and hi; a zero keeps its sign, and NaN stays."""
+    kind = sums.dtype.type
+    result: Array = np.where(sums < kind(lo), kind(lo), np.where(sums > kind(hi), kind(hi), sums))
+    return result

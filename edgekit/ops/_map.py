@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._formula import parse
 from edgekit.ops._integer_maps import table, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, elementwise
@@ -83,11 +84,19 @@ class Map(Op):
         return (Type(self.result(*dtypes), shape, quant),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
-        """Floats narrower than float32 are computed in float32, as in C."""
-        dtype = self.result(*(DType.of(x.dtype) for x in ins))
-        wide = [x.astype(np.float32) if _narrow(x) else x for x in ins]
+        """Floats narrower than float32 are computed in float32, by the very formula of C."""
+        dtypes = [DType.of(x.dtype) for x in ins]
+        dtype = self.result(*dtypes)
         with np.errstate(all="ignore"):
-            return (np.asarray(self.compute(*wide)).astype(dtype.numpy, copy=False),)
+            y = self._in_float32(dtypes, ins) if any(_narrow(x) for x in ins) else self.compute(*ins)
+            return (np.asarray(y).astype(dtype.numpy, copy=False),)
+
+    def _in_float32(self, dtypes: Sequence[DType], ins: Sequence[Array]) -> Array:
+        formula = parse(self.formula(*dtypes))
+        wide = [np.atleast_1d(x.astype(np.float32) if _narrow(x) else x) for x in ins]
+        shape = np.broadcast_shapes(*(x.shape for x in ins))
+        y = formula(dict(zip("abc", wide, strict=False)))
+        return np.broadcast_to(y, shape or (1,)).reshape(shape)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         if self.moves and all(t.dtype == ins[0].dtype for t in ins):

@@ -62,6 +62,8 @@ class Cast(Unary):
             return np.clip(x.astype(np.float32), -most, most).astype(self.to.numpy)
         if self.to is DType.F8E8M0:
             return _to_power_of_two(x.astype(np.float32), self.saturate, self.round_mode)
+        if self.to in (DType.F16, DType.BF16) and source.is_float:
+            return _narrowed(x, self.to)
         if self.to.bytes < 4 and self.to is not DType.F16 and self.to.is_float:
             return x.astype(np.float32).astype(self.to.numpy)
         if self.to.is_integer and source.is_float:
@@ -114,6 +116,14 @@ class BitCast(Op):
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True
+
+
+def _narrowed(x: Array, to: DType) -> Array:
+    """Rounded to nearest even. NaN becomes quiet and keeps its sign and the leading bits of what it says."""
+    y = (x if to is DType.F16 else x.astype(np.float32)).astype(to.numpy)
+    u = x.astype(np.float32).view(np.uint32)
+    nan = u >> 16 | 0x40 if to is DType.BF16 else u >> 16 & 0x8000 | 0x7E00 | u >> 13 & 0x3FF
+    return np.where(np.isnan(x), nan, y.view(np.uint16)).astype(np.uint16).view(to.numpy)
 
 
 def _whole(to: DType) -> DType:

@@ -12,7 +12,8 @@ import numpy as np
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
-from edgekit.ops._linear import Linear, is_narrow
+from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._order import is_narrow
 from edgekit.ops.matmul import wrapping
 
 Pads = tuple[int, int, int, int]
@@ -129,7 +130,7 @@ class Conv2d(Linear):
         weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
         in_order = is_narrow(x, w) or self.groups > k_h * k_w * depth
         sums = (_sums_in_order if in_order else _sums)(grouped, weights, b.astype(wide))
-        sums = sums if wide is np.int64 else np.clip(sums, self.lo, self.hi)
+        sums = sums if wide is np.int64 else clamped(sums, self.lo, self.hi)
         return (sums.astype(x.dtype).reshape(*patches.shape[:3], outputs),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:

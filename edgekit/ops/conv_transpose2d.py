@@ -13,7 +13,8 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of, requantization, sum_bits
-from edgekit.ops._linear import Linear
+from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._order import is_narrow
 from edgekit.ops.conv2d import limits, wide_type
 from edgekit.ops.matmul import wrapping
 
@@ -69,7 +70,7 @@ class ConvTranspose2d(Linear):
         # All of the plane that windows reach, from `top`, `left` on as large as y.
         size = [max(r, n + p) + max(-p, 0) for r, n, p in zip(reach, self.size, self.pads, strict=True)]
         first = [max(-p, 0) for p in self.pads]
-        plane = np.zeros((batch, *size, outputs), wide)
+        plane: Array = np.full((batch, *size, outputs), b, wide)
         for g in range(self.groups):
             cells: Array = x[..., g * depth : (g + 1) * depth].astype(wide)
             here = slice(g * per_group, (g + 1) * per_group)
@@ -77,10 +78,16 @@ class ConvTranspose2d(Linear):
                 for j in range(k_w):
                     rows = slice(first[0] + i * d_h, first[0] + i * d_h + (height - 1) * s_h + 1, s_h)
                     columns = slice(first[1] + j * d_w, first[1] + j * d_w + (width - 1) * s_w + 1, s_w)
-                    plane[:, rows, columns, here] += cells @ w[here, i, j].astype(wide).T
+                    reached = plane[:, rows, columns, here]
+                    weights: Array = w[here, i, j].astype(wide)
+                    if is_narrow(x):
+                        for c in range(depth):
+                            reached += cells[..., c, None] * weights[:, c]
+                    else:
+                        reached += cells @ weights.T
         at = [f + p for f, p in zip(first, self.pads, strict=True)]
-        y = plane[:, at[0] : at[0] + self.size[0], at[1] : at[1] + self.size[1]] + b.astype(wide)
-        y = y if wide is np.int64 else np.clip(y, self.lo, self.hi)
+        y = plane[:, at[0] : at[0] + self.size[0], at[1] : at[1] + self.size[1]]
+        y = y if wide is np.int64 else clamped(y, self.lo, self.hi)
         return (y.astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:

@@ -38,6 +38,7 @@ class Cumulative(Op):
         dtype = np.dtype(np.float32) if compute_type(DType.of(x.dtype)) is DType.F32 else x.dtype
         with np.errstate(all="ignore"):
             y = accumulate(terms, self.axis, dtype=dtype)
+            y = y + dtype.type(0) if self.kind == "sum" else y  # sums begin with 0, and 0 + -0 is 0
             if self.exclusive:
                 y = np.insert(y, 0, self.kind == "prod", self.axis).take(range(x.shape[self.axis]), self.axis)
             return ((np.flip(y, self.axis) if self.reverse else y).astype(x.dtype),)

@@ -13,7 +13,8 @@ from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
 from edgekit.ops._layout import Layout, Moved, Want, plain
-from edgekit.ops._linear import Linear, is_narrow
+from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._order import is_narrow
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Dense(Linear):
             y = _sums_in_order(x.astype(wide), w.astype(wide), b.astype(wide))
         else:
             y = np.matmul(x.astype(wide), w.astype(wide).T) + b.astype(wide)
-        return (np.clip(y, self.lo, self.hi).astype(x.dtype),)
+        return (clamped(y, self.lo, self.hi).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._map import compute_type, real_type
+from edgekit.ops._order import is_narrow
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,9 @@ class Det(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
         wide = compute_type(DType.of(x.dtype)).numpy
-        return (np.asarray(np.linalg.det(x.astype(wide))).astype(x.dtype),)
+        determinants = _by_elimination if is_narrow(x) else np.linalg.det
+        with np.errstate(all="ignore"):
+            return (np.asarray(determinants(x.astype(wide))).astype(x.dtype),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
@@ -38,3 +41,25 @@ class Det(Op):
                 macs=y.type.size * n**3 // 3,
             )
         ]
+
+
+def _by_elimination(x: Array) -> Array:
+    """In the steps of the kernel: the largest pivot of each column, the first among equals."""
+    results = [_of_matrix(m.copy()) for m in x.reshape(-1, *x.shape[-2:])]
+    return np.array(results, x.dtype).reshape(x.shape[:-2])
+
+
+def _of_matrix(m: Array) -> np.floating:
+    product: np.floating = m.dtype.type(1)
+    for k in range(len(m)):
+        pivot = k
+        for i in range(k + 1, len(m)):
+            pivot = i if abs(m[i, k]) > abs(m[pivot, k]) else pivot
+        product = -product if pivot != k else product
+        m[[k, pivot]] = m[[pivot, k]]
+        product *= m[k, k]
+        if m[k, k] == 0:
+            break
+        factors = m[k + 1 :, k] / m[k, k]
+        m[k + 1 :, k + 1 :] -= factors[:, None] * m[k, k + 1 :]
+    return product

@@ -15,6 +15,8 @@ from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, plain, stored
+from edgekit.ops._map import real_type
+from edgekit.ops._order import is_narrow, row_sums
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class LayerNorm(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, scale, bias = ins
+        if is_narrow(x):
+            return (_narrow_rows(x, self.epsilon, scale, bias),)
         d = x - x.mean(axis=-1, keepdims=True)
         variance = np.square(d).mean(axis=-1, keepdims=True)
         return ((d / np.sqrt(variance + x.dtype.type(self.epsilon)) * scale + bias).astype(x.dtype),)
@@ -68,6 +72,8 @@ class RmsNorm(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, scale = ins
+        if is_narrow(x):
+            return (_narrow_rows(x, self.epsilon, scale),)
         square = np.square(x).mean(axis=-1, keepdims=True)
         return ((x / np.sqrt(square + x.dtype.type(self.epsilon)) * scale).astype(x.dtype),)
 
@@ -89,12 +95,23 @@ class RmsNorm(Op):
 
 def _check_types(x: Type, *vectors: Type) -> None:
     require(
-        x.dtype in (DType.F32, DType.F64) or (x.dtype is DType.S8 and x.quant is not None),
+        real_type(x.dtype) or (x.dtype is DType.S8 and x.quant is not None),
         f"is not defined on {x.dtype.value}",
     )
     wanted = DType.F32 if x.quant is not None else x.dtype
     found = ", ".join(map(str, vectors))
     require(all(v.dtype is wanted for v in vectors), f"operands differ in type: {x}, {found}")
+
+
+def _narrow_rows(x: Array, epsilon: float, scale: Array, bias: Array | None = None) -> Array:
+    """Rows of 16-bit floats, computed in float32 in the steps of the kernels; without bias, not centred."""
+    wide = x.astype(np.float32)
+    n = np.float32(x.shape[-1])
+    with np.errstate(all="ignore"):
+        d = wide - row_sums(wide) / n if bias is not None else wide
+        inverse = np.float32(1) / np.sqrt(row_sums(d * d) / n + np.float32(epsilon))
+        y = d * inverse * scale.astype(np.float32)
+        return (y if bias is None else y + bias.astype(np.float32)).astype(x.dtype)
 
 
 def _has_integers(ins: Sequence[Value]) -> bool:

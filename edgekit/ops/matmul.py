@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, DType, Type, Value
+from edgekit.ir import Array, DType, Type, Value, type_of
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.ops._layout import Layout, Moved, plain, stored
+from edgekit.ops._order import is_narrow, product
 from edgekit.ops._strided import Strides, contiguous, loops
 
 _MOST_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
@@ -43,11 +44,19 @@ class MatMul(Op):
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         a, b = self._matrices(*ins)
-        dtype = a.dtype
-        narrow = DType.of(dtype).is_float and dtype.itemsize < 4
         with np.errstate(all="ignore"):
-            y = np.matmul(a.astype(np.float32), b.astype(np.float32)) if narrow else np.matmul(a, b)
-        return (y.astype(dtype),)
+            if is_narrow(a):
+                dots = self._has_dots(*(type_of(x) for x in ins))
+                y = product(a.astype(np.float32), b.astype(np.float32), lanes=dots)
+            else:
+                y = np.matmul(a, b)
+        return (y.astype(a.dtype),)
+
+    def _has_dots(self, *ins: Type) -> bool:
+        """Dense rows of b are added up whole; where its columns are dense, each result is a dot product."""
+        a, b = (_operand(x, perm, ()) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True))
+        columns = _permuted(ins[1].shape, self.perm_b)[-1]
+        return b[-1] != 1 and columns > 1 and b[-2] == 1 and a[-1] == 1
 
     def _matrices(self, *ins: Array) -> list[Array]:
         perms = (self.perm_a, self.perm_b)
@@ -76,8 +85,7 @@ class MatMul(Op):
             _operand(x.type, perm, batch) for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True)
         )
         inner = _permuted(ins[0].type.shape, self.perm_a)[-1]
-        # Dense rows of b are added up whole; where its columns are dense, each result is a dot product.
-        kernel = "matmul_nt" if b[-1] != 1 and columns > 1 and b[-2] == 1 and a[-1] == 1 else "matmul"
+        kernel = "matmul_nt" if self._has_dots(*(x.type for x in ins)) else "matmul"
         rule = _rule(ins, y) if y.type.quant is not None else None
         calls: list[Step] = []
         for sizes, (a_batch, b_batch, y_batch), (a0, b0, y0) in loops(

@@ -13,6 +13,7 @@ from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
+from edgekit.ops._order import STEPS, is_narrow, reduced
 from edgekit.ops.conv2d import Pads, Window, add_pads
 from edgekit.ops.reduce import formula, identity
 
@@ -52,9 +53,15 @@ class Pool2d(Op):
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
         dtype = DType.of(x.dtype)
-        wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 else x
-        patches = self.window.patches(wide, identity("max" if self.kind == "max" else "sum", dtype))
-        y = patches.max(axis=(3, 4)) if self.kind == "max" else patches.sum(axis=(3, 4), dtype=wide.dtype)
+        narrow = is_narrow(x)
+        wide = x.astype(np.float32) if narrow else x
+        start = identity("max" if self.kind == "max" else "sum", dtype)
+        patches = self.window.patches(wide, start)
+        if narrow:
+            kept = [axis not in (3, 4) for axis in range(patches.ndim)]
+            y = reduced(STEPS[self.kind], start, patches, kept).reshape(*patches.shape[:3], x.shape[3])
+        else:
+            y = patches.max(axis=(3, 4)) if self.kind == "max" else patches.sum(axis=(3, 4), dtype=wide.dtype)
         if self.kind == "mean":
             with np.errstate(all="ignore"):
                 y = y / self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from edgekit import fixed
-from edgekit.ir import Array, DType, Quant, Type, Value
+from edgekit.ir import Array, DType, Quant, Type, Value, type_of
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import centred, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._map import compute_type
-from edgekit.ops._strided import contiguous, fold
+from edgekit.ops._order import STEPS, is_narrow, reduced
+from edgekit.ops._strided import Strides, contiguous, fold
 
 _MOST_TERMS = (2**31 - 1) // 255  # of a sum of differences from a zero point, in 32 bits
 LOOPS = 4  # of the kernels, over what stays and over what is reduced
@@ -65,13 +66,20 @@ class Reduce(Op):
         wide = x.astype(np.float32) if dtype.is_float and dtype.bytes < 4 and not self.narrow else x
         start = np.asarray(identity(self.kind, dtype)).astype(wide.dtype)
         with np.errstate(all="ignore"):
-            y = _NUMPY[self.kind](wide, axis=self.axes, keepdims=self.keepdims, initial=start)
+            if is_narrow(x) and x.size:
+                y = self._in_order(wide, start.item()).reshape(self.infer(type_of(x))[0].shape)
+            else:
+                y = _NUMPY[self.kind](wide, axis=self.axes, keepdims=self.keepdims, initial=start)
             if self.kind == "mean":
                 y = y.astype(compute_type(dtype).numpy)
                 count = np.asarray(prod(x.shape[a] for a in self.axes), y.dtype)
                 # Integers are divided towards zero, as in C.
                 y = y / count if dtype.is_float else y // count + ((y < 0) & (y % count != 0)).astype(y.dtype)
         return (np.asarray(y).astype(x.dtype),)
+
+    def _in_order(self, x: Array, start: float) -> Array:
+        sizes, _, kept = _loops(x.shape, self.axes, self.narrow)
+        return reduced(STEPS[self.kind], start, x.reshape(sizes), [stays != 0 for stays in kept])
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         if self.kind in ("max", "min"):
@@ -176,20 +184,26 @@ def _walk(shape: Sequence[int], axes: Sequence[int]) -> tuple[list[tuple[int, in
     return [(n, s) for n, s, k in dims if k], [(n, s) for n, s, k in dims if not k]
 
 
+def _loops(shape: Sequence[int], axes: Sequence[int], narrow: bool) -> tuple[Strides, Strides, Strides]:
+    """Sizes of the loops of the kernels, their strides, and 0 for those that are reduced."""
+    strides = contiguous(shape)
+    # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
+    marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
+    sizes, (steps, kept) = fold(shape, strides, marks)
+    if not sizes or (narrow and kept[-1] == 0):  # lanes would take the elements in another order
+        return (*sizes, 1), (*steps, 1), (*kept, 1)
+    return sizes, steps, kept
+
+
 def reduction(x: Arg, y: Arg, kind: str, axes: Sequence[int], narrow: bool = False) -> list[Step]:
     """The kernel call of a reduction: over what stays, then over what is reduced. The last dimension is the
     inner loop either way: many results advance together, or one result in several lanes."""
     if y.type.size == 0:
         return []
     shape = x.type.shape
-    strides = contiguous(shape)
-    # A dimension that is reduced has stride 0 in y, so that only equal neighbours fold.
-    marks = tuple(0 if i in axes else s for i, s in enumerate(strides))
-    sizes, (steps, kept) = fold(shape, strides, marks)
+    sizes, steps, kept = _loops(shape, axes, narrow)
     if 0 in shape:  # nothing is reduced to each result
         sizes, steps, kept = (y.type.size, 0), (0, 1), (1, 0)
-    if not sizes or (narrow and kept[-1] == 0):  # lanes would take the elements in another order
-        sizes, steps, kept = (*sizes, 1), (*steps, 1), (*kept, 1)
     rows = kept[-1] == 0
     outer = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k != 0]
     inner = [(n, s) for n, s, k in zip(sizes, steps, kept, strict=True) if k == 0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops._order import is_narrow, one_by_one
 
 # Samples along one side of a cell, at most: a box may come from anywhere, and the loop must end.
 MOST_SAMPLES = 4096
@@ -52,11 +53,7 @@ class RoiAlign(Op):
                     if not corners:
                         continue
                     stack = np.stack(corners)
-                    y[r, h, v] = (
-                        stack.sum(axis=(0, 1)) / len(corners)
-                        if self.kind == "mean"
-                        else stack.max(axis=(0, 1))
-                    )
+                    y[r, h, v] = self._in_order(stack) if is_narrow(x) else self._pooled(stack)
         return (y.astype(x.dtype),)
 
     def _samples(self, first: np.floating, last: np.floating, axis: int) -> list[Array]:
@@ -65,11 +62,30 @@ class RoiAlign(Op):
         start = first * kind(self.scale) - kind(self.shift)
         size = last * kind(self.scale) - kind(self.shift) - start
         if not self.shift:
-            size = max(size, kind(1))
-        step = size / kind(cells)
-        count = self.samples or int(np.ceil(np.clip(np.nan_to_num(step), 0, MOST_SAMPLES)))
-        inside = (np.arange(count, dtype=kind) + kind(0.5)) * (step / kind(max(count, 1)))
-        return [start + kind(i) * step + inside for i in range(cells)]
+            size = size if size >= 1 else kind(1)
+        cell = size / kind(cells)
+        count = self.samples or int(np.ceil(np.clip(np.nan_to_num(cell), 0, MOST_SAMPLES)))
+        step = cell / kind(max(count, 1))
+        inside = np.arange(count, dtype=kind) * step
+        return [start + kind(i) * cell + step / kind(2) + inside for i in range(cells)]
+
+    def _pooled(self, corners: Array) -> Array:
+        if self.kind == "mean":
+            total: Array = corners.sum(axis=(0, 1)) / len(corners)
+            return total
+        most: Array = corners.max(axis=(0, 1))
+        return most
+
+    def _in_order(self, corners: Array) -> Array:
+        """One result from what its corners contribute, as the kernel takes them."""
+        terms = corners.reshape(-1, corners.shape[-1])
+        if self.kind == "mean":
+            total: Array = one_by_one(np.add, 0, terms) / terms.dtype.type(len(corners))
+            return total
+        result: Array = terms[0]
+        for term in terms[1:]:
+            result = np.where(term > result, term, result)
+        return result
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         x, boxes, _ = ins
@@ -101,9 +117,9 @@ class RoiAlign(Op):
 
 def _corners(plane: Array, row: np.floating, column: np.floating) -> Array:
     """The four pixels around a point, times what they contribute to it; 0 outside of the image."""
-    height, width, channels = plane.shape
+    height, width, _ = plane.shape
     if not (-1 <= row <= height and -1 <= column <= width):
-        return np.zeros((4, channels), plane.dtype)
+        return np.repeat(plane[:1, 0] * plane.dtype.type(0), 4, axis=0)
     (top, bottom, down), (left, right, across) = _between(row, height), _between(column, width)
     return np.stack(
         [
@@ -121,4 +137,5 @@ def _between(at: np.floating, n: int) -> tuple[int, int, np.floating]:
     low = int(max(at, kind(0)))
     if low >= n - 1:
         return n - 1, n - 1, kind(0)
-    return low, low + 1, max(at, kind(0)) - kind(low)
+    rest = max(at, kind(0)) - kind(low)
+    return low, low + int(rest > 0), rest

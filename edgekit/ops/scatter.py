@@ -12,6 +12,7 @@ from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._copy import copy, stored_as
 from edgekit.ops._indexed import cells, check_index, clamped, components
 from edgekit.ops._map import Map
+from edgekit.ops._order import is_narrow
 from edgekit.ops._strided import Strides, broadcast, contiguous, loops
 from edgekit.ops.arithmetic import Add, Max, Min, Mul
 
@@ -106,15 +107,31 @@ def _check(x: Type, update: Type, reduction: str) -> None:
 def _scatter(x: Array, places: tuple[Array, ...], update: Array, reduction: str) -> Array:
     """numpy's own indexing promises nothing about repeated indices: the last of them must win."""
     y = x.copy()
-    if reduction != "none":
+    if reduction != "none" and not is_narrow(x):
         with np.errstate(all="ignore"):
             if places:
                 _COMBINE[reduction][1].at(y, places, update)
             return y if places else _COMBINE[reduction][1](y, update)
     where = np.arange(x.size).reshape(x.shape)[places] if places else np.arange(x.size).reshape(x.shape)
     flat = np.broadcast_to(where, update.shape).reshape(-1)
+    if reduction != "none":
+        return _combined(y, flat, update.reshape(-1), _COMBINE[reduction][0])
     last = flat.size - 1 - np.unique(flat[::-1], return_index=True)[1]
     y.reshape(-1)[flat[last]] = update.reshape(-1)[last]
+    return y
+
+
+def _combined(y: Array, flat: Array, update: Array, op: Op) -> Array:
+    """Each cell with its updates, one after the other: the steps of the kernel, which rounds after each."""
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    places = np.arange(flat.size)
+    begins = np.where(np.diff(ordered, prepend=-1) != 0, places, 0)
+    turns = places - np.maximum.accumulate(begins)
+    cells = y.reshape(-1)
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        now = order[turns == turn]
+        (cells[flat[now]],) = op.eval(cells[flat[now]], update[now])
     return y
 
 

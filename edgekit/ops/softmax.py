@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit import fixed, fixed_tfl
-from edgekit.ir import Array, DType, Type, Value
+from edgekit import fixed, fixed_tfl, math_f32
+from edgekit.ir import Array, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, stored
+from edgekit.ops._map import real_type
+from edgekit.ops._order import is_narrow, row_sums
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,17 @@ class Softmax(Op):
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank >= 1, f"takes rows, got {x}")
-        require(
-            x.dtype in (DType.F32, DType.F64) or x.quant is not None, f"is not defined on {x.dtype.value}"
-        )
+        require(real_type(x.dtype) or x.quant is not None, f"is not defined on {x.dtype.value}")
         return (x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
+        narrow = is_narrow(x)
+        wide = x.astype(np.float32) if narrow else x
         with np.errstate(all="ignore"):
-            e = np.exp(x - x.max(axis=-1, keepdims=True, initial=-np.inf))
-            return ((e / e.sum(axis=-1, keepdims=True)).astype(x.dtype),)
+            d = wide - wide.max(axis=-1, keepdims=True, initial=-np.inf)
+            e = math_f32.exp(d) if narrow else np.exp(d)
+            return ((e / (row_sums(e) if narrow else e.sum(axis=-1, keepdims=True))).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         (x,) = args

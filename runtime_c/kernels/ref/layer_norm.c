@@ -9,12 +9,12 @@ EK_INLINE EK_T_ACC EK_FN_sum(const EK_T *x, const int32_t n, const EK_T_ACC shif
     for (; i + 16 <= n; i += 16) {
         EK_SIDE_BY_SIDE
         for (int32_t l = 0; l < 16; l++) {
-            const EK_T_ACC d = x[i + l] - shift;
+            const EK_T_ACC d = EK_LOAD_T(x[i + l]) - shift;
             lane[l] += square ? d * d : d;
         }
     }
     for (int32_t l = 0; i + l < n; l++) {
-        const EK_T_ACC d = x[i + l] - shift;
+        const EK_T_ACC d = EK_LOAD_T(x[i + l]) - shift;
         lane[l] += square ? d * d : d;
     }
     EK_T_ACC sum = lane[0];
@@ -35,11 +35,12 @@ EK_KERNEL void EK_FN(const EK_T *x, const EK_T *EK_RESTRICT scale, const EK_T *E
         for (; i + 16 <= p->n; i += 16) { /* all loads of a block before its stores, because y may be x */
             EK_T_ACC part[16];
             for (int32_t l = 0; l < 16; l++)
-                part[l] = (x[i + l] - mean) * inverse * scale[i + l] + bias[i + l];
+                part[l] =
+                    (EK_LOAD_T(x[i + l]) - mean) * inverse * EK_LOAD_T(scale[i + l]) + EK_LOAD_T(bias[i + l]);
             for (int32_t l = 0; l < 16; l++)
-                y[i + l] = part[l];
+                y[i + l] = EK_STORE_T(part[l]);
         }
         for (; i < p->n; i++)
-            y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+            y[i] = EK_STORE_T((EK_LOAD_T(x[i]) - mean) * inverse * EK_LOAD_T(scale[i]) + EK_LOAD_T(bias[i]));
     }
 }
