@@ -5,8 +5,9 @@ graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks o
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
 
 Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is
-W and I as one dimension; i4(0213) is the order of elements in a block; and behind a colon comes the type that
-they are stored in, a factor, and what is added: `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
+W and I as one dimension; i4(0213) is the order of elements in a block, digits and letters from a on; and
+behind a colon comes the type that they are stored in, a factor, and what is added:
+`O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
-_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)!?)?(\d+)?(?:\((\d+)\))?$")
+_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)!?)?(\d+)?(?:\((\w+)\))?$")
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
             array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
             axes.append(letters.lower())
             order = next((t[4] for t in tokens if t[1] == letters.lower() and t[4]), "")
-            array = np.take(array, [int(digit) for digit in order], axis=at + 1) if order else array
+            array = np.take(array, [int(digit, 36) for digit in order], axis=at + 1) if order else array
     assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
     array = array.transpose([axes.index(t[1]) for t in tokens])
     for word in storage.split():

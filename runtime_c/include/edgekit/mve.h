@@ -1,0 +1,116 @@
+/* What kernels for Helium share: products of int8, 16 at a time, into general registers; copies; stores. The products
+ * are assembly, because compilers keep eight sums, which must be in even registers, badly. */
+#ifndef EDGEKIT_MVE_H
+#define EDGEKIT_MVE_H
+
+#include <arm_mve.h>
+
+/* Copies n bytes, of 0 and more. */
+static inline void ek_mve_copy(int8_t *to, const int8_t *from, int32_t n)
+{
+    __asm volatile("wlstp.8 lr, %[n], 2f\n"
+                   "1: vldrb.u8 q0, [%[from]], #16\n"
+                   "vstrb.8 q0, [%[to]], #16\n"
+                   "letp lr, 1b\n"
+                   "2:\n"
+        : [to] "+r"(to), [from] "+r"(from)
+        : [n] "r"(n)
+        : "q0", "lr", "memory");
+}
+
+/* Sets n bytes, of 0 and more. */
+static inline void ek_mve_fill(int8_t *to, int32_t value, int32_t n)
+{
+    __asm volatile("vdup.8 q0, %[value]\n"
+                   "wlstp.8 lr, %[n], 2f\n"
+                   "1: vstrb.8 q0, [%[to]], #16\n"
+                   "letp lr, 1b\n"
+                   "2:\n"
+        : [to] "+r"(to)
+        : [n] "r"(n), [value] "r"(value)
+        : "q0", "lr", "memory");
+}
+
+/* `n` blocks, 1 or more: the first makes the sums, all others add to them. */
+#define EK_MVE_BLOCKS(BLOCK)                                                                                 \
+    BLOCK("vmladav") "subs %[n], #1\n beq 2f\n 1:\n" BLOCK("vmladava") "subs %[n], #1\n bne 1b\n 2:\n"
+
+/* 16 products each of x and x' with the weights of four outputs. */
+#define EK_MVE_2X4(OP)                                                                                       \
+    "vldrb.u8 q0, [%[x]], #16\n"                                                                             \
+    "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a0], q0, q2\n"                                                    \
+    "vldrb.u8 q1, [%[u]], #16\n" OP ".s8 %[b0], q1, q2\n"                                                    \
+    "vldrb.u8 q3, [%[w]], #16\n" OP ".s8 %[a1], q0, q3\n" OP ".s8 %[b1], q1, q3\n"                           \
+    "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a2], q0, q2\n" OP ".s8 %[b2], q1, q2\n"                           \
+    "vldrb.u8 q3, [%[w]], #16\n" OP ".s8 %[a3], q0, q3\n" OP ".s8 %[b3], q1, q3\n"
+
+/* ... of x alone. */
+#define EK_MVE_1X4(OP)                                                                                       \
+    "vldrb.u8 q0, [%[x]], #16\n"                                                                             \
+    "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a0], q0, q2\n"                                                    \
+    "vldrb.u8 q3, [%[w]], #16\n" OP ".s8 %[a1], q0, q3\n"                                                    \
+    "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a2], q0, q2\n"                                                    \
+    "vldrb.u8 q3, [%[w]], #16\n" OP ".s8 %[a3], q0, q3\n"
+
+/* Four sums into a vector. */
+#define EK_MVE_JOIN(V)                                                                                       \
+    "vmov %q[" #V "][2], %q[" #V "][0], %[" #V "0], %[" #V "2]\n"                                            \
+    "vmov %q[" #V "][3], %q[" #V "][1], %[" #V "1], %[" #V "3]\n"
+
+/* Two rows of x times four of w, n >= 1 blocks of 16 each: w holds a block of each of its rows in turn. */
+static inline void ek_mve_dot_2x4(
+    const int8_t *x0, const int8_t *x1, const int8_t *w0, int32_t blocks, int32x4_t *sum0, int32x4_t *sum1)
+{
+    register int32_t a0 __asm("r0"), a1 __asm("r2"), a2 __asm("r4"), a3 __asm("r6");
+    register int32_t b0 __asm("r8"), b1 __asm("r10"), b2 __asm("r12"), b3 __asm("lr");
+    register const int8_t *x __asm("r1") = x0, *u __asm("r3") = x1, *w __asm("r5") = w0;
+    register int32_t n __asm("r9") = blocks;
+    register int32x4_t a __asm("q0"), b __asm("q1");
+    __asm volatile(EK_MVE_BLOCKS(EK_MVE_2X4) EK_MVE_JOIN(a) EK_MVE_JOIN(b)
+        : [x] "+r"(x), [u] "+r"(u), [w] "+r"(w), [n] "+r"(n), [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2),
+        [a3] "=&r"(a3), [b0] "=&r"(b0), [b1] "=&r"(b1), [b2] "=&r"(b2), [b3] "=&r"(b3), [a] "=&w"(a),
+        [b] "=&w"(b)
+        :
+        : "q2", "q3", "cc", "memory");
+    *sum0 = a;
+    *sum1 = b;
+}
+
+/* One row of x times four of w. */
+static inline int32x4_t ek_mve_dot_1x4(const int8_t *x0, const int8_t *w0, int32_t blocks)
+{
+    register int32_t a0 __asm("r0"), a1 __asm("r2"), a2 __asm("r4"), a3 __asm("r6");
+    register const int8_t *x __asm("r1") = x0, *w __asm("r5") = w0;
+    register int32_t n __asm("r9") = blocks;
+    register int32x4_t a __asm("q0");
+    __asm volatile(EK_MVE_BLOCKS(EK_MVE_1X4) EK_MVE_JOIN(a)
+        : [x] "+r"(x), [w] "+r"(w), [n] "+r"(n), [a0] "=&r"(a0), [a1] "=&r"(a1), [a2] "=&r"(a2),
+        [a3] "=&r"(a3), [a] "=&w"(a)
+        :
+        : "q2", "q3", "cc", "memory");
+    return a;
+}
+
+/* The same where a row of x ends within a block, behind `rest` bytes, and nothing behind them may be read. */
+static inline int32x4_t ek_mve_tail_1x4(const int8_t *x, const int8_t *w, int32_t rest)
+{
+    const int8x16_t last = vldrbq_z_s8(x, vctp8q((uint32_t)rest));
+    int32x4_t sum = vdupq_n_s32(vmladavq_s8(last, vldrbq_s8(w)));
+    sum = vsetq_lane_s32(vmladavq_s8(last, vldrbq_s8(w + 16)), sum, 1);
+    sum = vsetq_lane_s32(vmladavq_s8(last, vldrbq_s8(w + 32)), sum, 2);
+    return vsetq_lane_s32(vmladavq_s8(last, vldrbq_s8(w + 48)), sum, 3);
+}
+
+/* The first `count` of four results, 1 to 4, as int8. */
+static inline void ek_mve_store_x4(
+    int8_t *y, int32x4_t v, int32_t zero, int32_t lo, int32_t hi, int32_t count)
+{
+    v = vaddq_n_s32(v, zero);
+    v = vminq_s32(vmaxq_s32(v, vdupq_n_s32(lo)), vdupq_n_s32(hi));
+    if (count >= 4)
+        vstrbq_s32(y, v);
+    else
+        vstrbq_p_s32(y, v, vctp32q((uint32_t)count));
+}
+
+#endif
