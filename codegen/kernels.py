@@ -74,7 +74,9 @@ def instantiate(call: Call, target: Target) -> Kernel:
     better = target.isa[: target.isa.index(variant.isa)]
     if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
         name += f"_{variant.isa}"  # another call may take that one
-    return _instantiate(call.kernel, name, tuple(call.types.items()), call.expr, call.rule, variant)
+    return _instantiate(
+        call.kernel, name, tuple(call.types.items()), call.expr, call.rule, variant, target.isa
+    )
 
 
 def variant_of(call: Call, target: Target) -> Variant:
@@ -94,18 +96,25 @@ def _operands(contract: str) -> tuple[str, ...]:
 
 @cache
 def _instantiate(
-    kernel: str, name: str, types: tuple[tuple[str, DType], ...], expr: str, rule: str, variant: Variant
+    kernel: str,
+    name: str,
+    types: tuple[tuple[str, DType], ...],
+    expr: str,
+    rule: str,
+    variant: Variant,
+    isas: tuple[str, ...],
 ) -> Kernel:
     contract = _contract(kernel, name)
-    tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": rule}
-    text = _read(variant.path)
+    tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
+    text = variant.source()
     header = _read(_RUNTIME / "include" / "edgekit" / contract)
     if variant.scratch:
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
+    included = _INCLUDE.findall(text)
     text, header = _substitute(text, tokens), _substitute(header, tokens)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
-    supports = tuple(sorted(_supports(header + text)))
+    supports = tuple(sorted(_supports(header + text, included, isas)))
     includes = "".join(f'#include "{h}"\n' for h in supports)
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
@@ -181,10 +190,11 @@ def _place_includes(text: str, contract: str, includes: str) -> str:
 
 
 @cache
-def _definitions() -> Mapping[str, str]:
-    """Which header of the runtime defines each inline function, macro or type that kernels may use."""
-    found: dict[str, str] = {}
-    for path in (_RUNTIME / "include" / "edgekit").iterdir():
+def _definitions() -> Mapping[str, tuple[str, ...]]:
+    """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
+    instruction sets define the same names."""
+    found: dict[str, tuple[str, ...]] = {}
+    for path in sorted((_RUNTIME / "include" / "edgekit").iterdir()):
         if path.name == "generic.h" or "EK_FN" in _read(path):
             continue
         text = _COMMENT.sub("", _read(path))
@@ -195,14 +205,20 @@ def _definitions() -> Mapping[str, str]:
         names += re.findall(r"^typedef .*?\b(ek_\w+);", text, re.MULTILINE)
         names += re.findall(r"^struct (ek_\w+)", text, re.MULTILINE)
         for name in names:
-            found.setdefault(name, path.name)
+            found[name] = (*found.get(name, ()), path.name)
     return found
 
 
-def _supports(text: str) -> set[str]:
-    """The headers that define what a text uses. Conversions of 16-bit floats hide behind macros."""
+def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
+    """The headers that define what a text uses: those that it includes, or that are named after one of the
+    instruction sets, go first. Conversions of 16-bit floats hide behind macros."""
+    endings = tuple(f"_{isa}" for isa in isas)
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", _COMMENT.sub("", text)))
-    found = {_definitions()[name] for name in used if name in _definitions()}
+    found = set()
+    for name in used & _definitions().keys():
+        headers = _definitions()[name]
+        own = [header for header in headers if header in included or header[:-2].endswith(endings)]
+        found.add((own or headers)[0])
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
         found.add("half.h")
     return found | {"types.h"}

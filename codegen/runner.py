@@ -16,7 +16,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
-_NATIVE = "native"
+NATIVE = "native"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def why_not_here(target: Target) -> str:
     if not target.runner:
         return f"there is no emulator for target {target.name}: it is compiled, not run"
     first = shlex.split(target.runner)[0]
-    if first != _NATIVE and shutil.which(first) is None:
+    if first != NATIVE and shutil.which(first) is None:
         return f"target {target.name} runs under {first}, which is not installed"
     if missing := [flag for flag in target.cpu_flags if flag not in _cpu_flags()]:
         return f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
@@ -88,7 +88,7 @@ def run(
 ) -> Done:
     """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
-    command = [str(executable), *arguments] if words == [_NATIVE] else [*words, str(executable), *arguments]
+    command = [str(executable), *arguments] if words == [NATIVE] else [*words, str(executable), *arguments]
     if target.board:
         (folder / "driver.in").write_bytes(data)
         (folder / "driver.out").write_bytes(b"")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from edgekit.codegen import elf
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
@@ -101,41 +102,18 @@ def section_sizes(objects: Sequence[Path]) -> tuple[int, int, int]:
     """(code, read-only data, writable data) bytes of ELF object files."""
     code = constants = writable = 0
     for path in objects:
-        for flags, size in _elf_sections(path.read_bytes()):
-            if not flags & 2:  # SHF_ALLOC
+        for section in elf.sections(path.read_bytes()):
+            # No firmware keeps unwind tables.
+            unwinding = section.name.startswith((".eh_frame", ".ARM.exidx", ".ARM.extab", ".note"))
+            if unwinding or not section.flags & 2:  # SHF_ALLOC
                 continue
-            if flags & 4:  # SHF_EXECINSTR
-                code += size
-            elif flags & 1:  # SHF_WRITE
-                writable += size
+            if section.flags & 4:  # SHF_EXECINSTR
+                code += section.size
+            elif section.flags & 1:  # SHF_WRITE
+                writable += section.size
             else:
-                constants += size
+                constants += section.size
     return code, constants, writable
-
-
-def _elf_sections(data: bytes) -> list[tuple[int, int]]:
-    """(flags, size) of each section but unwind tables, which no firmware keeps."""
-    if data[:4] != b"\x7fELF":
-        return []
-    wide, order = data[4] == 2, "little" if data[5] == 1 else "big"
-
-    def number(at: int, size: int) -> int:
-        return int.from_bytes(data[at : at + size], order)  # type: ignore[arg-type]  # one of the two literals
-
-    word = 8 if wide else 4
-    table = number(0x28 if wide else 0x20, word)
-    entry, count, names = (number((0x3A if wide else 0x2E) + 2 * i, 2) for i in range(3))
-    sections = []
-    strings = table + entry * names
-    base = number(strings + (0x18 if wide else 0x10), word)
-    for i in range(count):
-        at = table + entry * i
-        name_at = base + number(at, 4)
-        name = data[name_at : data.index(b"\0", name_at)]
-        if name.startswith((b".eh_frame", b".ARM.exidx", b".ARM.extab", b".note")):
-            continue
-        sections.append((number(at + 8, word), number(at + (0x20 if wide else 0x14), word)))
-    return sections
 
 
 _CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([\w,]+)\)[^"]*?)?"')

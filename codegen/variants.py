@@ -3,11 +3,12 @@
 A file says in its first comment what it is for, one tag a line:
 
     for X=s8 W=s8           what the type letters must stand for
-    rule e tfl              the requantization rules that it knows
+    rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
     when k_h == 1 and ...   a condition on the parameters and facts of the call
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
+    like neon/f.c dot=mmla  no code of its own: that of another file, with ek_mmla_... for ek_dot_...
     order pixels 16         when a result is written, which inputs are still read (overlap.py)
 
 `<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several
@@ -29,7 +30,7 @@ from edgekit.ops import Call
 KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TAG = re.compile(
-    r"^ ?\*? ?/?\*? ?(for|rule|when|pack|fold|scratch|order)\b ?([^\n]+?)(?: \*/)?$", re.MULTILINE
+    r"^ ?\*? ?/?\*? ?(for|rule|when|pack|fold|scratch|order|like)\b ?([^\n]+?)(?: \*/)?$", re.MULTILINE
 )
 
 
@@ -41,12 +42,27 @@ class Variant:
     path: Path
     name: str  # of the variant; empty for the general file
     types: Mapping[str, str] = field(default_factory=dict)
-    rules: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)  # how it calls each
     conditions: tuple[str, ...] = ()
     pack: Mapping[str, str] = field(default_factory=dict)
     fold: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     scratch: str = ""
     order: str = ""
+    like: str = ""
+
+    def source(self) -> str:
+        """The text of the file; where it is like another one, that of the other below its own comment."""
+        text = self.path.read_text(encoding="utf-8")
+        if not self.like:
+            return text
+        file, _, change = self.like.partition(" ")
+        old, _, new = (change or "=").partition("=")
+        other = (KERNELS / file).read_text(encoding="utf-8")
+        first, theirs = _COMMENT.match(text), _COMMENT.match(other)
+        assert first, f"{self.path} says nothing of itself"
+        assert theirs, f"{file} says nothing of itself"
+        code = re.sub(rf"\bek_{old}_", f"ek_{new}_", other[theirs.end() :])
+        return first[0] + re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
 
     def fits(self, call: Call, operands: Sequence[str]) -> bool:
         """Can this file compute the call, whose operands have these names in C?"""
@@ -87,6 +103,8 @@ def _read(isa: str, path: Path, kernel: str) -> Variant:
     types = dict(part.split("=") for text in tags.get("for", ()) for part in text.split())
     conditions = [part.strip() for text in tags.get("when", ()) for part in text.split(" and ")]
     pack = dict(map(_named, tags.get("pack", ())))
+    words = [word.partition("=") for text in tags.get("rule", ()) for word in text.split()]
+    rules = {rule: other or rule for rule, _, other in words}
     fold = {}
     for text in tags.get("fold", ()):
         operand, rest = _named(text)
@@ -97,12 +115,13 @@ def _read(isa: str, path: Path, kernel: str) -> Variant:
         path,
         path.stem.removeprefix(kernel).removeprefix("."),
         types,
-        tuple(rule for text in tags.get("rule", ()) for rule in text.split()),
+        rules,
         tuple(conditions),
         pack,
         fold,
         " ".join(tags.get("scratch", ())),
         " ".join(tags.get("order", ())),
+        " ".join(tags.get("like", ())),
     )
 
 

@@ -48,6 +48,11 @@ def load(name: str) -> Target:
     return parse(name, file.read_text(encoding="utf-8"))
 
 
+def with_runner(target: Target, runner: str) -> Target:
+    """The same target, run by another command."""
+    return replace(target, runner=runner)
+
+
 def names() -> Iterator[str]:
     """The targets that come with EdgeKit."""
     yield from sorted(f.name[:-5] for f in files("edgekit.targets").iterdir() if f.name.endswith(".toml"))

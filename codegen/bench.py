@@ -1,0 +1,148 @@
+"""What one run costs: time where the code runs natively, executed instructions where an emulator runs it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.codegen.build import generate, library_sources
+from edgekit.codegen.driver import FLAGS
+from edgekit.codegen.elf import symbols
+from edgekit.codegen.program import Port, Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize
+from edgekit.codegen.verify import LEVEL, Tell
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+from edgekit.target import Target
+
+_PLUGIN = Path(str(files("edgekit.runtime_c"))) / "bare" / "instructions.c"
+_ROUNDS = 200
+_MARKERS = ("ek_begin", "ek_end")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What was measured; either time or instructions."""
+
+    name: str
+    target: str
+    optimize: str
+    compiler: str
+    macs: int
+    rounds: int
+    microseconds: float | None  # median
+    fastest: float | None
+    slowest: float | None
+    instructions: int | None
+
+    @property
+    def instructions_per_mac(self) -> float | None:
+        return self.instructions / self.macs if self.instructions is not None and self.macs else None
+
+
+def bench(
+    graph: Graph, target: Target, *, optimize: Optimize = "speed", tell: Tell = lambda step: None
+) -> Bench:
+    """Compile the library and measure one run of it."""
+    if reason := runner.why_not_here(target):
+        raise EdgeKitError("E0503", reason)
+    program = compile_graph(graph, target)
+    compiler = toolchain.find(target)
+    native = not target.startup
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        folder = Path(scratch)
+        library = generate(program, optimize)
+        write(library, folder)
+        (folder / "main.c").write_text("\n".join(_main(program, native)))
+        tell(f"compiling with {compiler.name}")
+        flags = [*FLAGS, LEVEL[optimize], *target.cflags, *runner.compile_flags(target)]
+        sources = [*library_sources(library, optimize), "main.c", "-o", "bench"]
+        compiler.run([*flags, *sources, *runner.link_flags(target, compiler, folder)], folder)
+        tell("running")
+        times, instructions = (_times(target, folder), None) if native else ([], _count(target, folder))
+    return Bench(
+        name=program.name,
+        target=target.name,
+        optimize=optimize,
+        compiler=compiler.name,
+        macs=program.macs,
+        rounds=len(times) or 1,
+        microseconds=statistics.median(times) if times else None,
+        fastest=min(times, default=None),
+        slowest=max(times, default=None),
+        instructions=instructions,
+    )
+
+
+def _times(target: Target, folder: Path) -> list[float]:
+    done = runner.run(target, folder / "bench", [])
+    if done.code:
+        raise EdgeKitError("E0602", f"the benchmark ended with {done.code}", hint="please report it")
+    return [float(line) for line in done.out.split()]
+
+
+def _count(target: Target, folder: Path) -> int:
+    """Instructions between the markers, by a plugin of the emulator."""
+    host = toolchain.find(targets.load("host"))
+    host.run(
+        ["-O2", "-shared", "-fPIC", "-fvisibility=hidden", str(_PLUGIN), "-o", "instructions.so"], folder
+    )
+    at = symbols((folder / "bench").read_bytes())
+    start, stop = (at[name] for name in _MARKERS)
+    emulator = shlex.split(target.runner)
+    plugin = f"{folder / 'instructions.so'},start={start:#x},stop={stop:#x}"
+    done = runner.run(
+        targets.with_runner(target, shlex.join([*emulator, "-plugin", plugin])), folder / "bench", []
+    )
+    found = re.search(r"instructions (\d+)", done.words)
+    if done.code or not found:
+        raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")
+    return int(found[1])
+
+
+def _main(program: Program, native: bool) -> Iterator[str]:
+    """A program that runs the model: once between markers, or many times with a clock."""
+    name = program.name
+    ports: Sequence[Port] = (*program.inputs, *program.outputs)
+    if native:
+        yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
+    yield f'#include "{name}.h"'
+    for i, port in enumerate(ports):
+        yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
+    yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
+    arguments = [f"p{i}" for i in range(len(ports))]
+    if program.states:
+        yield f"static struct {name}_state state;"
+        arguments.append("&state")
+    yield "void ek_begin(void);\nvoid ek_end(void);"
+    for marker in _MARKERS:
+        yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
+    yield "int main(void)\n{"
+    for i, port in enumerate(program.inputs):
+        is_float = port.type.dtype.c in ("float", "double")
+        value = "(float)(i * 37 % 101) / 50.0f - 1.0f" if is_float else f"({port.type.dtype.c})(i * 37 % 101)"
+        yield f"    for (int i = 0; i < {port.type.size}; i++)\n        p{i}[i] = {value};"
+    if program.states:
+        yield f"    {name}_reset(&state);"
+    run = f"{name}_run({', '.join([*arguments, 'arena'])});"
+    if native:
+        yield f"    for (int i = 0; i < {_ROUNDS + _ROUNDS // 10}; i++) {{"
+        yield "        struct timespec a, b;"
+        yield "        clock_gettime(CLOCK_MONOTONIC, &a);"
+        yield f"        {run}"
+        yield "        clock_gettime(CLOCK_MONOTONIC, &b);"
+        yield f"        if (i >= {_ROUNDS // 10})"
+        yield '            printf("%.3f\\n", (double)(b.tv_sec - a.tv_sec) * 1e6'
+        yield "                                 + (double)(b.tv_nsec - a.tv_nsec) * 1e-3);\n    }"
+    else:
+        yield f"    ek_begin();\n    {run}\n    ek_end();"
+    yield "    return 0;\n}\n"
