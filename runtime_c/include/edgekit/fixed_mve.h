@@ -29,6 +29,13 @@ static inline int32x4_t ek_requantize_tfl_x4(int32x4_t acc, int32x4_t m, int32x4
     return vrshlq_s32(vaddq_s32(z, vshrq_n_s32(vandq_s32(z, e), 31)), e);
 }
 
+/* The same with one multiplier and one exponent, 0 or less, for all four. */
+static inline int32x4_t ek_requantize_tfl_same_x4(int32x4_t acc, int32_t m, int32_t e)
+{
+    const int32x4_t z = vqrdmulhq_n_s32(acc, m);
+    return e < 0 ? vrshlq_n_s32(vaddq_s32(z, vshrq_n_s32(z, 31)), e) : z;
+}
+
 static inline int32x4_t ek_requantize_once_exponents(const int8_t *e, int32_t o)
 {
     return vldrbq_s32(e + o);
