@@ -6,6 +6,10 @@
 #include "edgekit/fixed_neon.h"
 #include "edgekit/types.h"
 
+/* Cells that are multiplied at once: pieces of windows are whole multiples, or gathered. And blocks of a tile. */
+#define EK_DOT_CELLS 4
+#define EK_DOT_BLOCKS 4
+
 /* What four cells add to a pixel's sums: a lane of its vector x times the weights of each block. */
 #define EK_DOT_PIXEL(p, dot, lane) \
     if (pixels > p) { \
@@ -18,7 +22,7 @@
             sum[4 * p + 3] = dot(sum[4 * p + 3], w3, x##p, lane); \
     }
 
-#define EK_DOT_CELLS(dot, lane) \
+#define EK_DOT_FOUR(dot, lane) \
     { \
         const int8x16_t w0 = vld1q_s8(w + 16 * lane); \
         const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 16 * lane + block) : w0; \
@@ -46,21 +50,25 @@ EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, c
         int32_t c = 0;
         for (; c + 16 <= length; c += 16, w += 64) {
             EK_DOT_LOAD(int8x16_t, vld1q_s8)
-            EK_DOT_CELLS(vdotq_laneq_s32, 0)
-            EK_DOT_CELLS(vdotq_laneq_s32, 1)
-            EK_DOT_CELLS(vdotq_laneq_s32, 2)
-            EK_DOT_CELLS(vdotq_laneq_s32, 3)
+            EK_DOT_FOUR(vdotq_laneq_s32, 0)
+            EK_KEEP_ORDER
+            EK_DOT_FOUR(vdotq_laneq_s32, 1)
+            EK_KEEP_ORDER
+            EK_DOT_FOUR(vdotq_laneq_s32, 2)
+            EK_KEEP_ORDER
+            EK_DOT_FOUR(vdotq_laneq_s32, 3)
+            EK_KEEP_ORDER
         }
         if (length & 8) {
             EK_DOT_LOAD(int8x8_t, vld1_s8)
-            EK_DOT_CELLS(vdotq_lane_s32, 0)
-            EK_DOT_CELLS(vdotq_lane_s32, 1)
+            EK_DOT_FOUR(vdotq_lane_s32, 0)
+            EK_DOT_FOUR(vdotq_lane_s32, 1)
             c += 8;
             w += 32;
         }
         if (length & 4) {
             EK_DOT_LOAD(int8x8_t, ek_load4_neon)
-            EK_DOT_CELLS(vdotq_lane_s32, 0)
+            EK_DOT_FOUR(vdotq_lane_s32, 0)
             c += 4;
             w += 16;
         }
@@ -70,7 +78,7 @@ EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, c
             const int8x8_t x1 = pixels > 1 ? ek_load_tail_neon(x + c + step, rest) : x0;
             const int8x8_t x2 = pixels > 2 ? ek_load_tail_neon(x + c + 2 * step, rest) : x0;
             const int8x8_t x3 = pixels > 3 ? ek_load_tail_neon(x + c + 3 * step, rest) : x0;
-            EK_DOT_CELLS(vdotq_lane_s32, 0)
+            EK_DOT_FOUR(vdotq_lane_s32, 0)
         }
     }
 }

@@ -6,6 +6,9 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
+/* Loads stay behind this: compilers would do so many of them early that registers do not suffice. */
+#define EK_KEEP_ORDER __asm__ volatile("" ::: "memory");
+
 /* Four bytes from anywhere, as the lowest of a vector. */
 static inline int8x8_t ek_load4_neon(const int8_t *x)
 {
@@ -68,6 +71,18 @@ static inline int32x4_t ek_requantize_tfl_x4(int32x4_t acc, int32x4_t m, int32x4
     const int32x4_t zero = vdupq_n_s32(0);
     const int32x4_t product = vqrdmulhq_s32(vshlq_s32(acc, vmaxq_s32(e, zero)), m);
     return vrshlq_s32(vsraq_n_s32(product, vandq_s32(product, e), 31), vminq_s32(e, zero));
+}
+
+/* The same where every exponent is negative. */
+static inline int32x4_t ek_requantize_tfl_down_load(const int8_t *e, int32_t o)
+{
+    return ek_widen4_neon(e + o);
+}
+
+static inline int32x4_t ek_requantize_tfl_down_x4(int32x4_t acc, int32x4_t m, int32x4_t e)
+{
+    const int32x4_t product = vqrdmulhq_s32(acc, m);
+    return vrshlq_s32(vsraq_n_s32(product, product, 31), e);
 }
 
 /* The same with one multiplier and exponent for all, which the compiler may know. */

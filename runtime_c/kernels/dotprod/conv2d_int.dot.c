@@ -41,7 +41,7 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
     const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
 {
-    const int32_t block = (p->k_h * p->k_w * p->in_c + 3) / 4 * 16;
+    const int32_t cells = p->k_h * p->k_w * p->in_c, block = (cells + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < pixels; i++)
@@ -68,8 +68,8 @@ EK_INLINE void EK_FN_pixels(const int8_t *EK_RESTRICT x, const int32_t step, con
     const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 16 <= p->out_c; o += 16)
-        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 4, p);
+    for (; o + 4 * EK_DOT_BLOCKS <= p->out_c; o += 4 * EK_DOT_BLOCKS)
+        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, EK_DOT_BLOCKS, p);
     const int32_t rest = p->out_c - o;
     if (rest > 12)
         EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 4, p);
@@ -92,7 +92,7 @@ EK_INLINE void EK_FN_columns(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTR
     const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
                        && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
     const int straight =
-        p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && (p->k_h == 1 || length % 4 == 0);
+        p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && (p->k_h == 1 || length % EK_DOT_CELLS == 0);
     if (straight && inside)
         EK_FN_pixels(x + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
             p->dilation_h * p->step_h, p->k_h, length, w, b, m, e, y, pixels, p);

@@ -12,7 +12,7 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
     const int32_t rows, const int32_t blocks, const struct EK_STRUCT *p)
 {
-    const int32_t block = (p->inputs + 3) / 4 * 16, left_over = p->outputs - first;
+    const int32_t block = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4, left_over = p->outputs - first;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < rows; i++)
@@ -37,8 +37,8 @@ EK_INLINE void EK_FN_rows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
     const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 16 <= p->outputs; o += 16)
-        EK_FN_tile(x, w, b, m, e, y, o, rows, 4, p);
+    for (; o + 4 * EK_DOT_BLOCKS <= p->outputs; o += 4 * EK_DOT_BLOCKS)
+        EK_FN_tile(x, w, b, m, e, y, o, rows, EK_DOT_BLOCKS, p);
     const int32_t rest = p->outputs - o;
     if (rest > 12)
         EK_FN_tile(x, w, b, m, e, y, o, rows, 4, p);

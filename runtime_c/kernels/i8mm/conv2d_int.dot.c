@@ -1,0 +1,10 @@
+/* Convolution of int8: see conv2d_int.h. Four pixels of a row and sixteen outputs advance together, by SMMLA.
+ * like dotprod/conv2d_int.dot.c dot=mmla
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when groups == 1
+ * pack w: O/4! HWI/8! o4 hwi8
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
+ * scratch 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */

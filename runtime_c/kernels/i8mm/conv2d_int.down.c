@@ -1,0 +1,10 @@
+/* As conv2d_int.dot.c, for rule T with negative exponents, which are almost all.
+ * like dotprod/conv2d_int.dot.c dot=mmla
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl=tfl_down
+ * when groups == 1 and most_exponent < 0
+ * pack w: O/4! HWI/8! o4 hwi8
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
+ * scratch 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */
