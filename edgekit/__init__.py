@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from edgekit.api import (
+        Bench,
         Checkup,
         Difference,
         EdgeKitError,
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         Settings,
         Target,
         Verification,
+        bench,
         build,
         convert,
         diff,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Bench",
     "Checkup",
     "Difference",
     "EdgeKitError",
@@ -44,6 +47,7 @@ __all__ = [
     "Target",
     "Verification",
     "__version__",
+    "bench",
     "build",
     "convert",
     "diff",

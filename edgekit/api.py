@@ -15,7 +15,9 @@ import numpy as np
 from edgekit import arrays, difference, file, inspection, simulate
 from edgekit import target as target_files
 from edgekit.checkup import Checkup, doctor
+from edgekit.codegen import bench as benchmark
 from edgekit.codegen import build as library
+from edgekit.codegen.bench import Bench
 from edgekit.codegen.build import Report
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.verify import Verification
@@ -35,6 +37,7 @@ from edgekit.sample_files import Samples
 from edgekit.target import Target
 
 __all__ = [
+    "Bench",
     "Checkup",
     "Difference",
     "EdgeKitError",
@@ -46,6 +49,7 @@ __all__ = [
     "Settings",
     "Target",
     "Verification",
+    "bench",
     "build",
     "convert",
     "diff",
@@ -263,6 +267,13 @@ def verify(
     graph = convert(model)
     samples = None if inputs is None else arrays.samples(graph, _inputs(graph, inputs))
     return library.verify(graph, wanted, optimize=optimize, samples=samples, tell=tell)
+
+
+def bench(
+    model: Model, *, target: str | Target = "host", optimize: Optimize = "speed", tell: Tell = _quiet
+) -> Bench:
+    """What one run of the compiled code costs: time where it runs natively, else executed instructions."""
+    return benchmark.bench(convert(model), _target(target), optimize=optimize, tell=tell)
 
 
 def diff(

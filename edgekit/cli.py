@@ -386,6 +386,23 @@ def verify(
 
 
 @app.command()
+def bench(
+    model: Model,
+    target: TargetName = "host",
+    optimize: Goal = Optimize.SPEED,
+    shape: Shapes = None,
+    json: Json = False,
+) -> None:
+    """Measure a run: its time, or the instructions under an emulator."""
+    from edgekit import api, report
+
+    with console.progress() as tell:
+        graph = api.convert(model, shapes=settings.shapes(shape))
+        found = api.bench(graph, target=target, optimize=optimize.value, tell=tell)
+    _emit("bench", found, report.bench(found), json)
+
+
+@app.command()
 def diff(
     a: Model,
     b: Model,

@@ -9,7 +9,17 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from edgekit.api import Checkup, Difference, Graph, Inspection, Quantization, Report, Target, Verification
+from edgekit.api import (
+    Bench,
+    Checkup,
+    Difference,
+    Graph,
+    Inspection,
+    Quantization,
+    Report,
+    Target,
+    Verification,
+)
 from edgekit.checkup import TargetStatus
 from edgekit.difference import other_weights, short_name
 from edgekit.errors import EdgeKitError
@@ -239,6 +249,21 @@ def _verified(found: Verification) -> str:
     if found.exact:
         return f"equal to the simulator bit by bit; {how}"
     return f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}; {how}"
+
+
+def bench(found: Bench) -> list[str]:
+    """What one run costs, in words."""
+    rows = [
+        ("model", f"{found.name}, {found.macs:,} MACs, target {found.target}, --optimize {found.optimize}")
+    ]
+    if found.microseconds is not None:
+        spread = f"{found.fastest:,.1f} to {found.slowest:,.1f} in {found.rounds} runs"
+        rows.append(("time", f"{found.microseconds:,.1f} us, {spread}"))
+    if found.instructions is not None:
+        per_mac = found.instructions_per_mac
+        ratio = f", {per_mac:.3f} a MAC" if per_mac is not None else ""
+        rows.append(("instructions", f"{found.instructions:,}{ratio}"))
+    return table([*rows, ("compiler", found.compiler)])
 
 
 def difference(found: Difference) -> list[str]:

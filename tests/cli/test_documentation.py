@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.command_line import CommandLine
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_module
 
 from edgekit import cli as command_line
+from edgekit import target as targets
 from edgekit.errors import Exit
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -21,6 +22,8 @@ def blocks(language: str) -> list[str]:
 
 def test_console_examples(cli: CommandLine, dynamic: Path) -> None:
     require("gcc")
+    require("qemu-system-arm")
+    require_module("ziglang")
     checker = doctest.OutputChecker()
     examples = [example for block in blocks("console") for example in block.split("$ ")[1:]]
     assert len(examples) > 6
@@ -33,10 +36,12 @@ def test_console_examples(cli: CommandLine, dynamic: Path) -> None:
         assert checker.check_output(expected, said, doctest.ELLIPSIS), f"{line}\n{said}"
 
 
-def test_settings_example(cli: CommandLine) -> None:
-    (text,) = blocks("toml")
-    Path("edgekit.toml").write_text(text)
+def test_settings_and_target_examples(cli: CommandLine) -> None:
+    target, settings = sorted(blocks("toml"), key=lambda text: "[" in text)
+    Path("edgekit.toml").write_text(settings)
     cli.ok("targets")
+    Path("board.toml").write_text(target)
+    assert targets.load("board.toml").memory["ram"] == 96 << 10
 
 
 def test_python_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

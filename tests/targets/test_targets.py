@@ -76,3 +76,28 @@ def test_a_board_is_a_processor_with_memory() -> None:
 def test_mistakes_in_target_files_are_named(text: str, words: str) -> None:
     with pytest.raises(EdgeKitError, match=words):
         targets.parse("mine", text)
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "aarch64"])
+def test_instructions_are_counted_the_same_in_every_run(name: str) -> None:
+    require_module("ziglang")
+    require("qemu-system-arm")
+    require("qemu-aarch64")
+    first, second = (api.bench(digits(), target=name) for _ in range(2))
+    assert first == second
+    assert first.microseconds is None
+    assert first.instructions_per_mac is not None
+    assert 0.05 < first.instructions_per_mac < 30
+
+
+def test_time_is_taken_where_the_code_runs_natively() -> None:
+    require("gcc")
+    found = api.bench(digits())
+    assert found.instructions is None
+    assert found.microseconds is not None
+    assert (found.fastest or 0) <= found.microseconds <= (found.slowest or 0)
+
+
+def test_a_target_without_an_emulator_has_no_benchmark() -> None:
+    with pytest.raises(EdgeKitError, match="compiled, not run"):
+        api.bench(digits(), target="macos-aarch64")
