@@ -1,0 +1,147 @@
+"""Kernels for the DSP instructions of Cortex-M, on emulated boards: the integers of the simulator, always."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import integer_families as families
+from support.integer_bench import Bench, Family, Seeded
+from support.tools import require, require_module, require_shared
+
+from edgekit import simulate
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import DType
+from edgekit.ops.arithmetic import Add
+from edgekit.ops.conv2d import Conv2d
+from edgekit.passes.simplify import simplify
+from edgekit.target import Target
+
+TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
+COMPILERS = ("zig", "arm-none-eabi-gcc")
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
+LEVEL = {"size": "-Os", "speed": "-O2"}
+NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+
+
+def three_by_three(b: Bench) -> None:
+    """Depthwise convolutions as networks have them; some results fewer than two in a row."""
+    channels, stride = b.width(), b.size(2)
+    height, width = b.size(11), b.size(11)
+    pads = [b.pick((0, 1, 1, 2)) for _ in range(4)]
+    pads[2] = max(pads[2], 3 - height - pads[0])
+    pads[3] = max(pads[3], 3 - width - pads[1])
+    x = b.input(b.size(2), height, width, channels)
+    w, bias = b.weights(DType.S8, channels, 3, 3, 1)
+    top, left, bottom, right = pads
+    op = Conv2d((stride, stride), (top, left, bottom, right), (1, 1), channels, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def windows(b: Bench) -> None:
+    """Convolutions of many sums by all the widths of blocks and words."""
+    kernel, channels = b.pick(((1, 1), (1, 1), (3, 3), (1, 4), (10, 4))), b.size(20)
+    stride = (b.size(2), b.size(2))
+    x = b.input(1, kernel[0] + b.size(5), kernel[1] + b.size(5), channels)
+    w, bias = b.weights(DType.S8, b.size(35), *kernel, channels)
+    b.result(
+        Conv2d(stride, tuple(b.size(3) - 1 for _ in range(4)), (1, 1), 1, *b.limits()),
+        x,
+        w,
+        bias,  # type: ignore[arg-type]
+        quant=b.quant(0, 6),
+    )
+
+
+def long_sums(b: Bench) -> None:
+    """Of all elements, of which there are more than a word."""
+    shape = (b.size(3), b.size(40))
+    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
+
+
+FAMILIES: tuple[Family, ...] = (
+    three_by_three,
+    windows,
+    families.convolutions,
+    families.channels_first_convolutions,
+    families.depthwise_convolutions,
+    families.dense_layers,
+    long_sums,
+    families.sums,
+)
+
+
+def load(name: str, compiler: str) -> Target:
+    """A target with one of its compilers."""
+    require("qemu-system-arm")
+    if compiler == "zig":
+        require_module("ziglang")
+    else:
+        require(compiler)
+    target = targets.load(name)
+    return replace(target, compilers=tuple(c for c in target.compilers if c.startswith(compiler)))
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: str = "") -> Driver:
+    """The library, compiled without a warning, in a program that runs it."""
+    target, compiler = program.target, toolchain.find(program.target)
+    files = render(program, optimize)
+    write(files, folder)
+    names = sources(files, optimize)
+    flags = [level or LEVEL[optimize], "-std=c99", *target.cflags, *runner.compile_flags(target)]
+    objects = [f"{Path(name).stem}.o" for name in names]
+    for name, made in zip(names, objects, strict=True):
+        compiler.run([*flags, *STRICT, "-I.", "-c", name, "-o", made], folder)
+    return Driver([program], objects, folder, compiler, flags)
+
+
+def integers(seed: int, count: int) -> Bench:
+    bench = Bench(Seeded(seed))
+    for i in range(count):
+        bench.case(FAMILIES[i % len(FAMILIES)])
+    return bench
+
+
+def kernels(program: Program) -> Counter[str]:
+    """How often each file of the instruction set is called."""
+    functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__dsp")]
+    return Counter(re.sub(r"^ek_|__dsp$", "", name) for name in functions)
+
+
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarray]]) -> None:  # type: ignore[type-arg]
+    for sample in samples:
+        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for output in program.graph.outputs:
+            assert np.array_equal(found[output], expected[output]), output
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m33", "speed")])
+def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 120)
+    program = compile_graph(bench.graph(), load(name, compiler))
+    called = kernels(program)
+    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "dense_s8_once"]
+    assert set(names) <= set(called), called
+    check(program, drive(program, tmp_path, optimize), [bench.inputs])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_networks_of_int8(name: str, network: str, tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
+    program = compile_graph(graph, load(name, "zig"))
+    layers = [line for line in program.lines if line.macs]
+    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    check(
+        program, drive(program, tmp_path, "speed", "-O3"), [simulate.random_inputs(graph, s) for s in (0, 1)]
+    )
