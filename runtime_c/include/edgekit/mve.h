@@ -101,6 +101,41 @@ static inline int32x4_t ek_mve_tail_1x4(const int8_t *x, const int8_t *w, int32_
     return vsetq_lane_s32(vmladavq_s8(last, vldrbq_s8(w + 48)), sum, 3);
 }
 
+/* Adds 16 products each of x and x' with 32 weights to four vectors of sums: numbers 0, 4, 8, 12 to the first; 2, 6, 10,
+ * 14 to the second; 1, 5, 9, 13 to the third; 3, 7, 11, 15 to the fourth. Two products fit into 16 bits. With the four
+ * sums live there are four registers, so x' is read twice; compilers would store and load more than that. */
+static inline void ek_mve_two_x16(const int8_t *x, const int8_t *u, const int8_t *w, int32x4_t *s0,
+    int32x4_t *s1, int32x4_t *s2, int32x4_t *s3)
+{
+    int8x16_t even, odd, cell, weights;
+    __asm volatile("vldrb.u8 %q[cell], [%[x]]\n vldrb.u8 %q[weights], [%[w]]\n"
+                   "vmullb.s8 %q[even], %q[cell], %q[weights]\n vmullt.s8 %q[odd], %q[cell], %q[weights]\n"
+                   "vldrb.u8 %q[cell], [%[u]]\n vldrb.u8 %q[weights], [%[w], #16]\n"
+                   "vmullb.s8 %q[cell], %q[cell], %q[weights]\n vadd.i16 %q[even], %q[even], %q[cell]\n"
+                   "vldrb.u8 %q[cell], [%[u]]\n vmullt.s8 %q[cell], %q[cell], %q[weights]\n"
+                   "vadd.i16 %q[odd], %q[odd], %q[cell]\n"
+                   "vmovlb.s16 %q[cell], %q[even]\n vmovlt.s16 %q[even], %q[even]\n"
+                   "vadd.i32 %q[s0], %q[s0], %q[cell]\n vadd.i32 %q[s1], %q[s1], %q[even]\n"
+                   "vmovlb.s16 %q[cell], %q[odd]\n vmovlt.s16 %q[odd], %q[odd]\n"
+                   "vadd.i32 %q[s2], %q[s2], %q[cell]\n vadd.i32 %q[s3], %q[s3], %q[odd]\n"
+        : [s0] "+w"(*s0), [s1] "+w"(*s1), [s2] "+w"(*s2), [s3] "+w"(*s3), [even] "=&w"(even),
+        [odd] "=&w"(odd), [cell] "=&w"(cell), [weights] "=&w"(weights)
+        : [x] "r"(x), [u] "r"(u), [w] "r"(w)
+        : "memory");
+}
+
+/* The same of x alone, the first `count` numbers of it, which are all that is read. */
+static inline void ek_mve_one_x16(const int8_t *x, const int8_t *w, int32_t count, int32x4_t *s0,
+    int32x4_t *s1, int32x4_t *s2, int32x4_t *s3)
+{
+    const int8x16_t cell = count < 16 ? vldrbq_z_s8(x, vctp8q((uint32_t)count)) : vldrbq_s8(x);
+    const int16x8_t even = vmullbq_int_s8(cell, vldrbq_s8(w)), odd = vmulltq_int_s8(cell, vldrbq_s8(w));
+    *s0 = vaddq_s32(*s0, vmovlbq_s16(even));
+    *s1 = vaddq_s32(*s1, vmovltq_s16(even));
+    *s2 = vaddq_s32(*s2, vmovlbq_s16(odd));
+    *s3 = vaddq_s32(*s3, vmovltq_s16(odd));
+}
+
 /* The first `count` of four results, 1 to 4, as int8. */
 static inline void ek_mve_store_x4(
     int8_t *y, int32x4_t v, int32_t zero, int32_t lo, int32_t hi, int32_t count)
