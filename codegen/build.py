@@ -17,6 +17,7 @@ from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write as write
 from edgekit.codegen.render import Optimize, Weights, render, sources
+from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import LEVEL, Tell, Verification
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
@@ -51,6 +52,7 @@ class Report:
     weight_bytes: int
     arena_bytes: int
     arena_lower_bound: int  # no plan needs less
+    working_bytes: int  # arena, inputs and outputs
     state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
@@ -71,14 +73,16 @@ def build(
     *,
     optimize: Optimize = "speed",
     weights: Weights = "auto",
+    ports: Ports = "caller",
     check: bool | None = None,
     force: bool = False,
     tell: Tell = lambda step: None,
 ) -> Report:
-    """Write the library into `folder`, by default one with its name. It is compiled and compared with the
-    simulator before; `check` is False to leave that out, True to insist, None to do what is possible here."""
+    """Write the library into `folder`, by default one with its name, after it was compiled and compared with
+    the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
+    leave the comparison out, True to insist, None to do what is possible here."""
     tell("planning")
-    program = compile_graph(graph, target)
+    program = compile_graph(graph, target, ports)
     folder = folder or Path(program.name)
     files = generate(program, optimize, weights)
     if not force:
@@ -110,6 +114,7 @@ def build(
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
         arena_lower_bound=program.arena.lower_bound,
+        working_bytes=program.working_bytes,
         state_bytes=program.state_bytes,
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
@@ -209,6 +214,7 @@ def generate(program: Program, optimize: Optimize, weights: Weights = "auto") ->
         "optimize": optimize,
         "source": {"file": program.graph.source.file, "sha256": program.graph.source.sha256},
         "arena_bytes": program.arena.size,
+        **({"ports": program.ports} if program.ports != "caller" else {}),
         **({"state_bytes": program.state_bytes} if program.states else {}),
         "weight_bytes": program.weight_bytes,
         "macs": program.macs,

@@ -132,7 +132,8 @@ static uint32_t checksum(struct room r)
 def _runner(index: int, program: Program) -> Iterator[str]:
     """The function that runs one program. Inputs and outputs are aligned for their element type, not more."""
     align = max(program.target.align, 16)
-    used = [*map(_room, program.inputs), *map(_room, program.outputs), ("arena", str(program.arena.size), 0)]
+    outside = [*map(_room, program.inputs), *map(_room, program.outputs)] if program.ports == "caller" else []
+    used = [*outside, ("arena", str(program.arena.size), 0)]
     state = [("state", f"sizeof(struct {program.name}_state)", 0)] * bool(program.states)
     rooms = [*used, *state]
     yield f"static int run_{index}(int steps)\n{{"
@@ -141,6 +142,10 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
         yield f"    const struct room {name} = {{{name}_memory + EK_GUARD + {skew}, {size}}};"
         yield f"    memset({name}_memory, 0xA5, sizeof {name}_memory);"
+    if program.ports == "arena":
+        for port in (*program.inputs, *program.outputs):
+            at = f"(unsigned char *){program.name}_{port.c}(arena.at)"
+            yield f"    const struct room {_room(port)[0]} = {{{at}, {port.type.bytes}}};"
     # What is read before it is written is NaN, or -1: nobody takes that for a rounding error.
     if state:
         yield "    memset(state.at, 0xFF, state.size);"
@@ -150,13 +155,16 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     for port in program.inputs:
         name, size, _ = _room(port)
         yield f"        if (fread({name}.at, 1, {size}, stdin) != {size})\n            return {_SHORT};"
-        yield f"        const uint32_t {name}_sum = checksum({name});"
-    arguments = [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
-    arguments += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
+        if outside:
+            yield f"        const uint32_t {name}_sum = checksum({name});"
+    arguments = []
+    if outside:
+        arguments += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
+        arguments += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
     arguments += [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
     yield f"        {program.name}_run({', '.join([*arguments, 'arena.at'])});"
     yield from (f"        if (!intact({name}))\n            return {_OUTSIDE};" for name, _, _ in rooms)
-    for port in program.inputs:
+    for port in program.inputs if outside else ():
         name, _, _ = _room(port)
         yield f"        if (checksum({name}) != {name}_sum)\n            return {_CHANGED};"
     yield from (f"        fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)

@@ -11,7 +11,7 @@ from edgekit.codegen.kernels import Kernel, instantiate, variant_of
 from edgekit.codegen.overlap import distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
-from edgekit.codegen.sharing import Layer, Sharing, operands
+from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.variants import evaluated
 from edgekit.ir import Graph, Value
 from edgekit.ops import Arg, Call, Param, Step
@@ -24,7 +24,7 @@ from edgekit.target import Target
 _MAX_STRIDED_CHANNELS = 16
 
 
-def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
+def lower(graph: Graph, target: Target, ports: Ports = "caller") -> tuple[Layer, ...]:
     """The layers in the order of execution that needs the least memory."""
     layers = []
     for node in graph.nodes:
@@ -39,13 +39,13 @@ def lower(graph: Graph, target: Target) -> tuple[Layer, ...]:
             else:
                 steps.append(step)
         layers.append(Layer(node, tuple(steps)))
-    return _in_best_order(graph, _drop_dead(graph, layers))
+    return _in_best_order(graph, _drop_dead(graph, layers), ports)
 
 
-def _in_best_order(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def _in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[Layer, ...]:
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
-    they are placed; inputs, outputs, states and constants are not ours."""
-    sharing = Sharing(graph, layers)
+    they are placed; what the caller has, states and constants are not ours."""
+    sharing = Sharing(graph, layers, ports)
     tasks = [_task(layer, sharing) for layer in layers]
     names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
     roots = {name: sharing.root(name)[0] for name in sorted(names)}

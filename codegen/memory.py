@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from edgekit.codegen.arena import Buffer, Plan, Shift, plan
-from edgekit.codegen.sharing import Kind, Layer, Sharing, operands
+from edgekit.codegen.sharing import Kind, Layer, Ports, Sharing, operands
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Call, Join
 from edgekit.ops._copy import copy
@@ -39,11 +39,13 @@ class Memory:
     calls: tuple[Scheduled, ...]
     places: Mapping[str, Place]
     arena: Plan
+    inputs: Mapping[str, int]  # where they start in the arena, if that is where they are
+    outputs: Mapping[str, int]
 
 
-def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
+def assign(graph: Graph, layers: Sequence[Layer], align: int, ports: Ports = "caller") -> Memory:
     """Decide the memory of every tensor."""
-    sharing = Sharing(graph, layers)
+    sharing = Sharing(graph, layers, ports)
     copies = _copy_outputs(graph, sharing)
     calls: list[Scheduled] = []
     for layer in layers:
@@ -60,14 +62,19 @@ def assign(graph: Graph, layers: Sequence[Layer], align: int) -> Memory:
 
 
 def _copy_outputs(graph: Graph, sharing: Sharing) -> list[Scheduled]:
-    """At the end, copy those graph outputs to the caller that are part of something else."""
+    """At the end, copy those graph outputs to the caller that are part of something else, and those to the
+    arena that are not there."""
     copies: list[Scheduled] = []
     for name in graph.outputs:
-        if sharing.is_output(name):
+        in_arena = sharing.ports == "arena" and sharing.is_free(sharing.root(name)[0])
+        if in_arena or sharing.is_output(name):
             continue
         type = graph.type(name)
         target = Arg(f"{name}#out", Value(type))
-        sharing.output_of[target.name] = name
+        if sharing.ports == "arena":
+            sharing.copy_of[name] = target.name
+        else:
+            sharing.output_of[target.name] = name
         copies += _copied(graph, Arg(name, graph.values[name]), target, sharing)
     return copies
 
@@ -93,7 +100,7 @@ def _update_states(graph: Graph, calls: list[Scheduled], sharing: Sharing) -> No
     first, last = _lifetimes(calls, sharing)
     for state, source in following.items():
         root, offset = sharing.root(source.name)
-        whole = offset == 0 and sharing.size.get(root) == source.type.bytes
+        whole = offset == 0 and sharing.size.get(root) == source.type.bytes and root not in sharing.lasting()
         if whole and sharing.is_free(root) and _dies(state, root, first, last, calls, sharing):
             sharing.parent[root] = (state, 0)
     for state, source in following.items():
@@ -151,9 +158,12 @@ def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
 
 
 def _lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
-    """First and last call that touches each root."""
+    """First and last call that touches each root; -1 and one past the last are the caller's turns."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
+    if sharing.ports == "arena":
+        for name in sharing.graph.inputs:
+            first[sharing.root(name)[0]] = last[sharing.root(name)[0]] = -1
     for step, scheduled in enumerate(calls):
         for arg in scheduled.call.args:
             root, _ = sharing.root(arg.name)
@@ -161,6 +171,11 @@ def _lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, 
             last[root] = step
         if scheduled.scratch:
             first[scheduled.scratch] = last[scheduled.scratch] = step
+    if sharing.ports == "arena":
+        for name in map(sharing.holder, sharing.graph.outputs):
+            root, _ = sharing.root(name)
+            first.setdefault(root, len(calls))
+            last[root] = len(calls)
     return first, last
 
 
@@ -170,14 +185,15 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
         if s.scratch:
             sharing.size[s.scratch] = s.call.scratch
     buffers = [
-        Buffer(root, max(sharing.size[root], 1), first[root], last[root], align)
+        Buffer(root, max(sharing.size[root], 1), first[root] + 1, last[root] + 1, align)
         for root in first
         if sharing.is_free(root)
     ]
     arena = plan(buffers, shifts=_shifts(calls, sharing, first, last))
     places: dict[str, Place] = {}
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
-    for name in sorted(names):
+    held = [*graph.inputs, *map(sharing.holder, graph.outputs)] if sharing.ports == "arena" else []
+    for name in sorted(names.union(held)):
         root, offset = sharing.root(name)
         if root in sharing.output_of:
             places[name] = Place("output", sharing.output_of[root], offset)
@@ -185,7 +201,9 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
             places[name] = Place(sharing.kind[root], root, offset)
         else:
             places[name] = Place("arena", root, arena.offsets[root] + offset)
-    return Memory(tuple(calls), places, arena)
+    inputs = {name: places[name].offset for name in graph.inputs if held}
+    outputs = {name: places[sharing.holder(name)].offset for name in graph.outputs if held}
+    return Memory(tuple(calls), places, arena, inputs, outputs)
 
 
 def _shifts(

@@ -12,6 +12,7 @@ from edgekit.codegen.lower import lower
 from edgekit.codegen.memory import Memory, Place, Scheduled, assign
 from edgekit.codegen.names import HEADERS, identifier
 from edgekit.codegen.pack import is_tiled, pack
+from edgekit.codegen.sharing import Ports
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.target import Target
 
@@ -23,6 +24,7 @@ class Port:
     name: str  # as in the model
     c: str  # the parameter in C
     type: Type
+    offset: int | None = None  # in the arena, if that is where it is
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Program:
     constants: tuple[Constant, ...]
     lines: tuple[Line, ...]
     arena: Plan
+    ports: Ports = "caller"  # whose the memory of inputs and outputs is
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -101,26 +104,38 @@ class Program:
         return sum(c.data.size * c.dtype.bytes for c in self.constants)
 
     @property
+    def working_bytes(self) -> int:
+        """What a run takes beside constants and states: arena, inputs and outputs."""
+        outside = (*self.inputs, *self.outputs) if self.ports == "caller" else ()
+        return self.arena.size + sum(port.type.bytes for port in outside)
+
+    @property
     def macs(self) -> int:
         return sum(line.macs for line in self.lines)
 
 
-def compile_graph(graph: Graph, target: Target) -> Program:
-    """Lower a graph for a target."""
-    memory = assign(graph, lower(graph, target), target.align)
+def compile_graph(graph: Graph, target: Target, ports: Ports = "caller") -> Program:
+    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena."""
+    memory = assign(graph, lower(graph, target, ports), target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
     taken = {f"{prefix}_run", f"{prefix}_selftest"}
     if graph.states:
         taken |= {"state", f"{prefix}_state", f"{prefix}_reset"}
-    inputs = tuple(Port(n, identifier(n, taken, "x"), graph.type(n)) for n in graph.inputs)
-    outputs = tuple(Port(n, identifier(n, taken, "y"), graph.type(n)) for n in graph.outputs)
-    ports = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
+    if ports == "arena":  # functions are named after them
+        taken |= {"run", "selftest", "reset", "state"}
+    inputs, outputs = (
+        tuple(Port(n, identifier(n, taken, c), graph.type(n), starts.get(n)) for n in names)
+        for names, c, starts in ((graph.inputs, "x", memory.inputs), (graph.outputs, "y", memory.outputs))
+    )
+    if ports == "arena":
+        taken |= {f"{prefix}_{port.c}" for port in (*inputs, *outputs)}
+    places = {("input", p.name): p for p in inputs} | {("output", p.name): p for p in outputs}
     pool = _Constants(prefix, taken)
     states = tuple(_memos(graph, pool, taken))
-    ports |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
-    lines = tuple(_lines(graph, memory, target, pool, ports, taken))
+    places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
+    lines = tuple(_lines(graph, memory, target, pool, places, taken))
     constants = tuple(pool.found.values())
-    return Program(graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena)
+    return Program(graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena, ports)
 
 
 class _Constants:

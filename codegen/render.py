@@ -76,8 +76,10 @@ def _half_ports(program: Program) -> bool:
 
 
 def _text(template: str, program: Program, optimize: Optimize, binary: bool = False) -> str:
-    ports = [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
-    ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
+    ports = []
+    if program.ports == "caller":
+        ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
+        ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
     ports += [f"struct {program.name}_state *state"] * bool(program.states)
     used = {o.place.name for line in program.lines for o in line.operands if o.place.kind != "arena"}
     source = program.graph.source
@@ -110,7 +112,9 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
             uses_state=any(o.place.kind == "state" for line in program.lines for o in line.operands),
             uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
-            unused=[p for p in (*program.inputs, *program.outputs) if p.name not in used],
+            unused=[
+                p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used
+            ],
             arena_map=_arena_map(program),
             weight_offsets=offsets,
         )

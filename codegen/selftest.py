@@ -108,7 +108,8 @@ def render(program: Program) -> bytes:
     text.append("")
     arrays = [(port, f"given_{port.c}") for port in program.inputs]
     arrays += [(port, f"found_{port.c}") for port in program.outputs]
-    text += [f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_SIZE + 1];" for port, c in arrays]
+    if program.ports == "caller":
+        text += [f"static {port.type.dtype.c} {c}[{guard}_{port.c.upper()}_SIZE + 1];" for port, c in arrays]
     text += [f"static struct {name}_state state;"] * bool(program.states)
     if any(port.type.size for port in program.inputs):
         text += ["", "static uint32_t byte_of(uint32_t i)", "{", "    uint32_t h = i * 2654435761u;"]
@@ -124,10 +125,14 @@ def render(program: Program) -> bytes:
             f"        given_{port.c}[i] = {_c_from_byte(port)};",
             "    }",
         ]
-    arguments = ", ".join([*(c for _, c in arrays), *(["&state"] if program.states else []), "arena"])
+    passed = [c for _, c in arrays] if program.ports == "caller" else []
+    arguments = ", ".join([*passed, *(["&state"] if program.states else []), "arena"])
     body += [f"    {name}_run({arguments});", *checks]
     if program.states:
         loop = f"    for (int32_t step = 0; step < {_STEPS}; step++) {{"
         body = [f"    {name}_reset(&state);", loop, *(f"    {line}" for line in body), "    }"]
+    if program.ports == "arena":
+        used = [(port, c) for port, c in arrays if any(f"{c}[" in line for line in body)]
+        body = [f"    {p.type.dtype.c} *const {c} = {name}_{p.c}(arena);" for p, c in used] + body
     text += ["", f"int {name}_selftest(void *arena)", "{", *body, "    return 0;", "}", ""]
     return "\n".join(text).encode()

@@ -10,6 +10,8 @@ from edgekit.ir import Graph, Node
 from edgekit.ops import Arg, Call, Join, Step, View
 
 Kind = Literal["input", "output", "state", "constant", "arena"]
+# Whose the memory of inputs and outputs is: the caller's, or part of the arena.
+Ports = Literal["caller", "arena"]
 
 
 @dataclass(frozen=True)
@@ -32,14 +34,18 @@ def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
 class Sharing:
     """Union-find with byte offsets: the root of a tensor is the one whose memory it lies in."""
 
-    def __init__(self, graph: Graph, layers: Sequence[Layer]) -> None:
+    def __init__(self, graph: Graph, layers: Sequence[Layer], ports: Ports = "caller") -> None:
         self.graph = graph
+        self.ports = ports
         self.parent: dict[str, tuple[str, int]] = {}
         self.size: dict[str, int] = {}
-        self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs, "input")
+        self.kind: dict[str, Kind] = dict.fromkeys(graph.inputs if ports == "caller" else (), "input")
         self.kind |= {state.input: "state" for state in graph.states}
         self.kind |= {name: "constant" for name, _ in graph.constants()}  # lowering may add more
         self.output_of: dict[str, str] = {}  # root -> the graph output whose memory it is
+        self.copy_of: dict[str, str] = {}  # graph output -> what it is copied to, in the arena
+        for name in (*graph.inputs, *graph.outputs):
+            self.size[name] = graph.type(name).bytes
         steps = [step for layer in layers for step in layer.steps]
         for step in steps:
             for arg in (*operands(step)[0], *operands(step)[1]):
@@ -48,7 +54,8 @@ class Sharing:
                     self.kind[arg.name] = "constant"
             if isinstance(step, View):
                 self.parent[step.result.name] = (step.arg.name, step.offset)
-        self._claim_outputs()
+        if ports == "caller":
+            self._claim_outputs()
         for step in steps:
             if isinstance(step, Join):
                 self._join(step)
@@ -63,6 +70,15 @@ class Sharing:
     def is_free(self, root: str) -> bool:
         """May this root still be placed anywhere?"""
         return root not in self.kind and root not in self.output_of
+
+    def lasting(self) -> set[str]:
+        """The roots in the arena that hold something when a run begins or ends: inputs and outputs."""
+        names = (*self.graph.inputs, *map(self.holder, self.graph.outputs)) if self.ports == "arena" else ()
+        return {root for root, _ in map(self.root, names) if self.is_free(root)}
+
+    def holder(self, output: str) -> str:
+        """The tensor that a graph output is read from: itself, or a copy."""
+        return self.copy_of.get(output, output)
 
     def is_output(self, name: str) -> bool:
         """Is this graph output computed in the caller's memory? If not, it is copied there at the end."""

@@ -20,6 +20,7 @@ from edgekit.codegen import build as library
 from edgekit.codegen.bench import Bench
 from edgekit.codegen.build import Report
 from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import Verification
 from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
@@ -144,13 +145,16 @@ def build(
     target: str | Target = "host",
     optimize: Optimize = "speed",
     weights: Weights = "auto",
+    ports: Ports = "caller",
     verify: bool | None = None,
     force: bool = False,
     tell: Tell = _quiet,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
-    default one with the model's name. `verify`: False leaves the comparison out, True fails where it cannot
-    be done. `force` overwrites files that were changed or come from elsewhere. `tell` hears of progress."""
+    default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
+    parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
+    cannot be done. `force` overwrites files that were changed or come from elsewhere. `tell` hears of
+    progress."""
     wanted = _target(target)
     tell("reading the model")
     graph = convert(model)
@@ -160,6 +164,7 @@ def build(
         None if folder is None else Path(folder),
         optimize=optimize,
         weights=weights,
+        ports=ports,
         check=verify,
         force=force,
         tell=tell,

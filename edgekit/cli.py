@@ -45,6 +45,13 @@ class Weights(StrEnum):
     BIN = "bin"
 
 
+class Ports(StrEnum):
+    """Whose memory inputs and outputs are in."""
+
+    CALLER = "caller"
+    ARENA = "arena"
+
+
 class Profile(StrEnum):
     """Whose integers a quantized TFLite model keeps."""
 
@@ -304,6 +311,9 @@ def build(
     weights: Annotated[
         Weights, typer.Option("--weights", help="As C text or as a binary file; auto: by size.")
     ] = Weights.AUTO,
+    ports: Annotated[
+        Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")
+    ] = Ports.CALLER,
     verify: Annotated[
         bool | None,
         typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
@@ -329,6 +339,7 @@ def build(
             target=target,
             optimize=optimize.value,
             weights=weights.value,
+            ports=ports.value,
             verify=verify,
             force=force,
             tell=tell,

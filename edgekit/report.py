@@ -212,7 +212,8 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         other = (found.constant_bytes or 0) - found.weight_bytes
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
-    rows.append(("arena", _arena(found.arena_bytes, found.arena_lower_bound)))
+    whole = f"{size(found.working_bytes)} with inputs and outputs"
+    rows.append(("arena", f"{_arena(found.arena_bytes, found.arena_lower_bound)}; {whole}"))
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))

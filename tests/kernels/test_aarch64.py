@@ -12,16 +12,12 @@ from support.tools import require, require_shared
 
 from edgekit import simulate
 from edgekit import target as targets
-from edgekit.builder import Builder
 from edgekit.codegen import toolchain
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import Graph, Type
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
