@@ -132,5 +132,5 @@ def _named(text: str) -> tuple[str, str]:
 
 def evaluated(expression: str, call: Call) -> int:
     """A condition or size over the parameters and facts of a call: the text comes from our own kernels."""
-    names = {**call.params, **call.facts}
+    names = {**call.params, **call.facts, "rule": call.rule}
     return int(eval(expression, {"__builtins__": {"max": max, "min": min}}, names))

@@ -65,15 +65,30 @@ EK_INLINE void ek_block_s8_x16(const uint8_t *x, const int8_t *w, const int32_t 
             }
         }
     }
+    struct ek_scales_x16 scales[4];
 #pragma GCC unroll 4
-    for (int32_t o = 0; o < blocks; o++) {
-        const __mmask16 lanes = ek_lanes_s8_x16(o, blocks, s->outputs);
+    for (int32_t o = 0; o < blocks; o++)
+        scales[o] = ek_scales_x16(s->results.kind, m + 16 * o, s->results.kind < 2 ? e : e + 16 * o,
+            ek_lanes_s8_x16(o, blocks, s->outputs));
 #pragma GCC unroll 16
-        for (int32_t q = 0; q < pixels; q++) {
-            const __m512i z = ek_result_x16(
-                sum[q][o], m + 16 * o, s->results.kind < 2 ? e : e + 16 * o, lanes, &s->results);
-            _mm_mask_storeu_epi8(y + q * y_step + 16 * o, lanes, _mm512_cvtepi32_epi8(z));
+    for (int32_t at = 0; at < pixels * blocks; at += 4) {
+        __m512i z[4];
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < 4; k++) {
+            const int32_t n = at + k < pixels * blocks ? at + k : at;
+            z[k] = ek_requantize_x16(s->results.kind, sum[n / blocks][n % blocks], &scales[n % blocks]);
         }
+        const __m512i packed = ek_packed_x16(z[0], z[1], z[2], z[3], &s->results);
+        if (blocks == 4 && s->outputs == 64)
+            _mm512_storeu_si512(y + at / 4 * y_step, packed);
+        else
+#pragma GCC unroll 4
+            for (int32_t k = 0; k < 4; k++) {
+                const int32_t n = at + k, o = n % blocks;
+                if (n < pixels * blocks)
+                    ek_store_result_x16(
+                        y + n / blocks * y_step + 16 * o, packed, k, ek_lanes_s8_x16(o, blocks, s->outputs));
+            }
     }
 }
 

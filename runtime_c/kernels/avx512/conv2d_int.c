@@ -2,7 +2,7 @@
  * are whole.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * when groups == 1 and dilation_w == 1 and sum_bits <= 30
+ * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16! H WI/4! o16 wi4
  * fold b: -128 w
  * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64 */

@@ -1,7 +1,7 @@
 /* Fully connected layer of int8: see dense_int.h. Rows are the pixels of a line: see lines_s8_x16.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * when sum_bits <= 30
+ * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16! I/4! o16 i4
  * fold b: -128 w
  * scratch rows * inputs + 64 */

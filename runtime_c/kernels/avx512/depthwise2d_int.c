@@ -2,7 +2,7 @@
  * more, as the left factors of AVX-512 VNNI are unsigned; so a dot product has four taps of a column.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * when in_c == out_c and sum_bits <= 30
+ * when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16! H/4! W I o16 h4
  * fold b: -128 w
  * scratch ((k_h + 3) // 4) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * ((in_c + 15) // 16) * 64 */
@@ -56,10 +56,19 @@ EK_INLINE void EK_FN_pixels(const uint8_t *x, const EK_W *w, const EK_S *b, cons
             for (int32_t q = 0; q < pixels; q++)
                 sum[q] = _mm512_dpbusd_epi32(sum[q], _mm512_loadu_si512(from + q * p->stride_w * cell), v);
         }
-#pragma GCC unroll 8
-    for (int32_t q = 0; q < pixels; q++)
-        _mm_mask_storeu_epi8(
-            y + q * p->out_c, lanes, _mm512_cvtepi32_epi8(ek_result_x16(sum[q], m, e, lanes, &r)));
+    const struct ek_scales_x16 scales = ek_scales_x16(r.kind, m, e, lanes);
+#pragma GCC unroll 2
+    for (int32_t at = 0; at < pixels; at += 4) {
+        __m512i z[4];
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < 4; k++)
+            z[k] = at + k < pixels ? ek_requantize_x16(r.kind, sum[at + k], &scales) : z[0];
+        const __m512i packed = ek_packed_x16(z[0], z[1], z[2], z[3], &r);
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < 4; k++)
+            if (at + k < pixels)
+                ek_store_result_x16(y + (at + k) * p->out_c, packed, k, lanes);
+    }
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
