@@ -162,6 +162,22 @@ static inline void ek_requantize_e_constants(const int8_t *e, int32_t zero, int3
     *offset = zero * (1 << *shift) + (1 << (*shift - 1));
 }
 
+/* (a b + 2^31) >> 32 */
+static inline int32_t ek_high_word(int32_t a, int32_t b)
+{
+    int32_t y;
+    __asm("smmulr %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+/* a / 2, rounded down, as the nearest int8. */
+static inline int8_t ek_half_s8(int32_t a)
+{
+    int32_t y;
+    __asm("ssat %0, #8, %1, asr #1" : "=r"(y) : "r"(a) : "cc");
+    return (int8_t)y;
+}
+
 /* Puts bytes between bounds; those of int8 are there already. */
 static inline void ek_clamp_bytes(int8_t *y, int32_t count, int32_t lo, int32_t hi)
 {
@@ -190,14 +206,16 @@ static EK_SHARED int8_t *ek_copy_bytes(int8_t *to, const int8_t *from, int32_t c
 /* Copies bytes, and up to three more: whole words. */
 static inline void ek_copy_words(int8_t *to, const int8_t *from, int32_t count)
 {
-    uint32_t words[4];
-    for (; count > 12; count -= 16, to += 16, from += 16) {
-        __builtin_memcpy(words, from, 16);
-        __builtin_memcpy(to, words, 16);
-    }
+    uint32_t word;
+    if ((((uintptr_t)to | (uintptr_t)from) & 3) == 0)
+        for (; count > 12; count -= 16)
+            __asm volatile("ldm %0!, {r4, r5, r6, r8}\n stm %1!, {r4, r5, r6, r8}"
+                : "+r"(from), "+r"(to)
+                :
+                : "r4", "r5", "r6", "r8", "memory");
     for (; count > 0; count -= 4, to += 4, from += 4) {
-        __builtin_memcpy(words, from, 4);
-        __builtin_memcpy(to, words, 4);
+        __builtin_memcpy(&word, from, 4);
+        __builtin_memcpy(to, &word, 4);
     }
 }
 

@@ -32,12 +32,8 @@ static EK_SHARED void EK_FN_spread(const int8_t *x, int16_t *plane, const struct
         const int8_t *from = x;
         int16_t *to = plane;
         int32_t left = count;
-        for (; left >= 4; left -= 4, from += 4 * step, to += 4) {
-            to[0] = from[0];
-            to[1] = from[step];
-            to[2] = from[2 * step];
-            to[3] = from[3 * step];
-        }
+        for (; left >= 4; left -= 4)
+            ek_spread_four(&from, step, &to);
         for (; left > 0; left--, from += step)
             *to++ = *from;
     }
