@@ -13,7 +13,8 @@ from edgekit.ir import Array, DType, Graph, Node
 from edgekit.ops._linear import Linear
 from edgekit.ops.cast import Cast
 from edgekit.ops.gather import Gather
-from edgekit.quantize.formats import NAMES, layers
+from edgekit.ops.grid_sample import GridSample
+from edgekit.quantize.formats import NAMES
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.int8 import Quantized
 from edgekit.quantize.measure import Measure, Sample
@@ -68,7 +69,7 @@ class _Weights:
         self.builder = Builder()
         self.names: dict[str, str] = {}
         self.formats: dict[str, str] = {}
-        self.layers = {node.outputs[0] for node in layers(graph)}
+        self.layers = {node.outputs[0] for node in graph.nodes if self._has_weights(node)}
 
     def run(self) -> Quantized:
         graph = self.graph
@@ -96,6 +97,9 @@ class _Weights:
             return
         made = self.builder.add(node.op, *operands, names=node.outputs)
         self.names |= dict(zip(node.outputs, made, strict=True))
+
+    def _has_weights(self, node: Node) -> bool:
+        return isinstance(node.op, Linear) and self.graph.data(node.inputs[1]) is not None
 
     def _looks_up(self, node: Node) -> bool:
         table = self.graph.data(node.inputs[0]) if node.inputs else None
@@ -145,11 +149,11 @@ class _Storage(_Weights):
         )
 
     def _operands(self, node: Node) -> Sequence[str]:
-        """The operands in 16 bits; the bias of a layer, which sums begin with, stays float32."""
-        operands = [self._half(name) for name in node.inputs]
-        if isinstance(node.op, Linear) and self.graph.data(node.inputs[2]) is not None:
-            operands[2] = self.wide(node.inputs[2])
-        return operands
+        """The operands in 16 bits; but the bias of a layer, which sums begin with, and the positions at which
+        images are sampled stay float32."""
+        has_bias = isinstance(node.op, Linear) and self.graph.data(node.inputs[2]) is not None
+        stays = 2 if has_bias else 1 if isinstance(node.op, GridSample) else -1
+        return [self.wide(name) if i == stays else self._half(name) for i, name in enumerate(node.inputs)]
 
     def _half(self, name: str) -> str:
         if self.graph.type(name).dtype is not DType.F32:

@@ -128,8 +128,11 @@ class Conv2d(Linear):
         outputs, k_h, k_w, depth = w.shape
         grouped = patches.reshape(*patches.shape[:5], self.groups, depth)
         weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
-        in_order = is_narrow(x, w) or self.groups > k_h * k_w * depth
-        sums = (_sums_in_order if in_order else _sums)(grouped, weights, b.astype(wide))
+        if is_narrow(x, w) or self.groups > k_h * k_w * depth:
+            inside = window.patches(np.ones((1, *x.shape[1:3], 1), np.bool_), False)[..., None]
+            sums = _sums_in_order(grouped, inside, weights, b.astype(wide))
+        else:
+            sums = _sums(grouped, weights, b.astype(wide))
         sums = sums if wide is np.int64 else clamped(sums, self.lo, self.hi)
         return (sums.astype(x.dtype).reshape(*patches.shape[:3], outputs),)
 
@@ -199,9 +202,12 @@ def _sums(patches: Array, w: Array, b: Array) -> Array:
     return np.concatenate(parts, axis=1) + b
 
 
-def _sums_in_order(patches: Array, w: Array, b: Array) -> Array:
-    """The same, with every sum in the order of i, j, c."""
+def _sums_in_order(patches: Array, inside: Array, w: Array, b: Array) -> Array:
+    """The same, with every sum in the order of i, j, c. Cells outside of the image add nothing."""
     sums: Array = np.broadcast_to(b.reshape(w.shape[:2]), (*patches.shape[:3], *w.shape[:2])).copy()
-    for i, j, c in np.ndindex(*w.shape[2:]):
-        sums += patches[:, :, :, i, j, :, c, None] * w[:, :, i, j, c]
+    with np.errstate(all="ignore"):
+        for i, j, c in np.ndindex(*w.shape[2:]):
+            here = inside[:, :, :, i, j]
+            product = patches[:, :, :, i, j, :, c, None] * w[:, :, i, j, c]
+            np.add(sums, product, out=sums, where=True if here.all() else here)
     return sums

@@ -44,16 +44,17 @@ class ConvTranspose2d(Linear):
             f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}",
         )
         outputs = w.shape[0]
-        quantized = x.quant is not None and w.quant is not None
         dtype = self.result_dtype(x, w)
-        require(quantized or x.dtype == w.dtype == b.dtype, f"operands differ in type: {x}, {w}, {b}")
         require(
             self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
             f"input {x} and weights {w} do not match with {self.groups} groups",
         )
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
         require(min(self.size) >= 0, f"a result of {self.size[0]} x {self.size[1]} cells is absurd")
-        require(x.dtype.is_float or quantized or (self.lo, self.hi) == (-inf, inf), "limits are for floats")
+        require(
+            x.dtype.is_float or x.quant is not None or (self.lo, self.hi) == (-inf, inf),
+            "limits are for floats",
+        )
         return (replace(x, dtype=dtype, shape=(x.shape[0], *self.size, outputs)),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -80,9 +81,8 @@ class ConvTranspose2d(Linear):
                     columns = slice(first[1] + j * d_w, first[1] + j * d_w + (width - 1) * s_w + 1, s_w)
                     reached = plane[:, rows, columns, here]
                     weights: Array = w[here, i, j].astype(wide)
-                    if is_narrow(x):
-                        for c in range(depth):
-                            reached += cells[..., c, None] * weights[:, c]
+                    if is_narrow(x, w):
+                        _add_in_order(reached, cells, weights)
                     else:
                         reached += cells @ weights.T
         at = [f + p for f, p in zip(first, self.pads, strict=True)]
@@ -123,7 +123,7 @@ class ConvTranspose2d(Linear):
         return [
             Call(
                 kernel="conv_transpose2d",
-                types={"T": wrapping(x.type.dtype)},
+                types={letter: wrapping(arg.type.dtype) for letter, arg in zip("TWB", ins, strict=True)},
                 args=(x, w, b, outs[0]),
                 params=params,
                 macs=self.macs(x.type, w.type, b.type),
@@ -157,6 +157,13 @@ class ConvTranspose2d(Linear):
 
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
         return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self
+
+
+def _add_in_order(sums: Array, cells: Array, weights: Array) -> None:
+    """sums += cells w', one input after the other."""
+    with np.errstate(all="ignore"):
+        for c in range(cells.shape[-1]):
+            sums += cells[..., c, None] * weights[:, c]
 
 
 def _around_zero(x: Type) -> Type:

@@ -75,7 +75,7 @@ class Reduce(Op):
                 count = np.asarray(prod(x.shape[a] for a in self.axes), y.dtype)
                 # Integers are divided towards zero, as in C.
                 y = y / count if dtype.is_float else y // count + ((y < 0) & (y % count != 0)).astype(y.dtype)
-        return (np.asarray(y).astype(x.dtype),)
+            return (np.asarray(y).astype(x.dtype),)
 
     def _in_order(self, x: Array, start: float) -> Array:
         sizes, _, kept = _loops(x.shape, self.axes, self.narrow)

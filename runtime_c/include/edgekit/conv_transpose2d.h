@@ -27,7 +27,7 @@ struct EK_STRUCT {
     EK_T_ACC hi;
 };
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
 
 #endif

@@ -4,14 +4,14 @@
 #include "edgekit/conv_transpose2d.h"
 
 /* `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts. */
-EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const int32_t down, const int32_t right, const int32_t width,
     const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     EK_T_ACC sum[16];
     for (int32_t o = 0; o < width; o++)
-        sum[o] = EK_LOAD_T(b[o]);
+        sum[o] = EK_LOAD_B(b[o]);
     for (int32_t i = 0; i < p->k_h; i++) {
         const int32_t below = down - i * p->dilation_h, row = below / p->stride_h;
         if (below < 0 || below % p->stride_h != 0 || row >= p->in_h)
@@ -21,12 +21,12 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
             if (beside < 0 || beside % p->stride_w != 0 || column >= p->in_w)
                 continue;
             const EK_T *cell = x + (row * p->in_w + column) * p->in_c;
-            const EK_T *weights = w + (i * p->k_w + j) * depth * width;
+            const EK_W *weights = w + (i * p->k_w + j) * depth * width;
             for (int32_t c = 0; c < depth; c++) {
                 const EK_T_ACC left = EK_LOAD_T(cell[c]);
                 EK_SIDE_BY_SIDE
                 for (int32_t o = 0; o < width; o++) {
-                    const EK_T_ACC weight = EK_LOAD_T(weights[c * width + o]);
+                    const EK_T_ACC weight = EK_LOAD_W(weights[c * width + o]);
                     sum[o] += left * weight;
                 }
             }
@@ -38,7 +38,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w,
     }
 }
 
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const EK_T *EK_RESTRICT b,
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
@@ -49,7 +49,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT w, const
                 const int32_t down = h + p->pad_top, right = v + p->pad_left;
                 for (int32_t g = 0; g < p->groups; g++, y += outputs) {
                     const EK_T *from = x + g * depth;
-                    const EK_T *weights = w + g * outputs * cells, *bias = b + g * outputs;
+                    const EK_W *weights = w + g * outputs * cells;
+                    const EK_B *bias = b + g * outputs;
                     int32_t o = 0;
                     for (; o + 16 <= outputs; o += 16)
                         EK_FN_block(from, weights + o * cells, bias + o, y + o, down, right, 16, p);
