@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from edgekit.codegen import elf
@@ -73,7 +74,7 @@ def find(target: Target) -> Compiler:
             path = shutil.which(first)
             argv = (path, *rest) if path else ()
         if argv and (family := _family(argv)):
-            return Compiler(name, argv, family)
+            return Compiler(" ".join(takewhile(lambda word: word[0] != "-", name.split())), argv, family)
     raise EdgeKitError(
         "E0501",
         f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",

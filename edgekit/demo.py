@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit import api, report
+from edgekit import api, html_report, report
 from edgekit.ir import Array
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown
 _INK = " .:*#"
 _CALIBRATION = 64  # images
+_FIRMWARE = "cortex-m4"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Demo:
     quantization: api.Quantization
     int8: api.Report
     int8_correct: int
+    firmware: api.Report
+    instructions: int | None  # of one run on the microcontroller; None: no emulator here
 
 
 def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
@@ -78,11 +81,33 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     int8_correct = _correct(small, x, labels, target)
     sizes = f"{report.size(size.flash_bytes)} became {report.size(int8.flash_bytes)}"
     out(f"\n{int8_correct} of {len(labels)} are right in int8, {correct} in floats; of flash, {sizes}.")
+    out("\nThe same for a microcontroller, a Cortex-M4:\n")
+    firmware = api.build(small, folder / _FIRMWARE, target=_FIRMWARE)
+    _tell(out, report.build(_shown(firmware, kept), verbose=False))
+    instructions = api.bench(small, target=_FIRMWARE).instructions if firmware.verification else None
+    if instructions:
+        per_mac = instructions / max(firmware.macs, 1)
+        out(f"\nOne run takes {instructions:,} instructions, {per_mac:.2f} a multiplication.")
+    page = folder / "report.html"
+    html_report.save(page, api.diff(graph, small, x[:8]), ["digits, float32", "digits, int8"])
     if kept:
-        out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c.")
+        out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c;")
+        out(f"{kept}/report.html shows what int8 does to each layer.")
     else:
         out("\n`edgekit demo -o FOLDER` keeps the files. Your own model: `edgekit build MODEL`.")
-    return Demo(kept, size, speed, ran_on, len(labels), correct, quantization, int8, int8_correct)
+    return Demo(
+        folder=kept,
+        size=size,
+        speed=speed,
+        ran_on=ran_on,
+        images=len(labels),
+        correct=correct,
+        quantization=quantization,
+        int8=int8,
+        int8_correct=int8_correct,
+        firmware=firmware,
+        instructions=instructions,
+    )
 
 
 def _correct(graph: api.Graph, x: Array, labels: Array, target: str | None) -> int:

@@ -211,6 +211,8 @@ def test_demo_goes_all_the_way(cli: CommandLine, folder: Path) -> None:
     assert Path("kept/size/digits.c").is_file()
     assert Path("kept/int8/digits.c").is_file()
     assert Path("kept/speed/digits.c").is_file()
+    assert Path("kept/cortex-m4/digits.c").is_file()
+    assert Path("kept/report.html").is_file()
 
 
 def test_without_a_compiler_demo_and_doctor_say_so(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
