@@ -8,10 +8,11 @@
 
 #include <stdint.h>
 
+/* ADR counts from words: it is off by two where a linker puts a function between two of them. */
 #if defined(__clang__)
-#define EK_ASSEMBLY __attribute__((naked, noinline, unused))
-#else
-#define EK_ASSEMBLY __attribute__((naked, noipa, unused)) /* arguments are used, though gcc cannot see it */
+#define EK_ASSEMBLY __attribute__((naked, aligned(4), noinline, unused))
+#else /* arguments are used, though gcc cannot see it */
+#define EK_ASSEMBLY __attribute__((naked, aligned(4), noipa, unused))
 #endif
 #define EK_SHARED __attribute__((noinline, unused)) /* one copy for all layers */
 #define EK_IN_ASSEMBLY __attribute__((unused))

@@ -136,7 +136,7 @@ static inline void ek_spread_four(const int8_t **from, int32_t step, int16_t **t
                    "ldrsb %3, [%0, %5]\n"
                    "strh %2, [%1], #2\n"
                    "strh %3, [%1], #2"
-        : "+r"(*from), "+r"(*to), "=&r"(t), "=&r"(u)
+        : "+&r"(*from), "+&r"(*to), "=&r"(t), "=&r"(u)
         : "r"(step), "r"(-step)
         : "memory");
 }
