@@ -1,7 +1,8 @@
-"""Kernels of 64-bit ARM, under its emulator: the integers of the simulator, for random shapes and whole networks."""
+"""Kernels of 64-bit ARM, under its emulator, against the simulator: random shapes and whole networks."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,17 @@ from support.tools import require, require_shared
 
 from edgekit import simulate
 from edgekit import target as targets
+from edgekit.builder import Builder
 from edgekit.codegen import toolchain
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
+from edgekit.ir import Array, DType, Type
+from edgekit.ops._linear import Linear
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
@@ -70,6 +76,40 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     expected = simulate.run(graph, bench.inputs)
     for output in bench.outputs:
         assert np.array_equal(found[output], expected[output]), output
+
+
+# An operator, the shape of its image, and that of its weights.
+LAYERS: tuple[tuple[Linear, tuple[int, ...], tuple[int, ...]], ...] = (
+    (Conv2d(pads=(1, 1, 1, 1)), (1, 9, 11, 7), (19, 3, 3, 7)),
+    (Conv2d((2, 2), (0, 1, 1, 0), lo=0.0, hi=6.0), (2, 9, 10, 4), (16, 3, 2, 4)),
+    (Conv2d(), (1, 5, 7, 13), (5, 1, 1, 13)),
+    (Conv2d(dilations=(2, 2)), (1, 7, 7, 3), (10, 2, 2, 3)),
+    (Conv2d(pads=(1, 1, 1, 1), groups=2), (1, 5, 5, 6), (10, 3, 3, 3)),
+    (Conv2d(pads=(1, 1, 1, 1), groups=21), (1, 6, 7, 21), (21, 3, 3, 1)),
+    (Conv2d((2, 2), (2, 2, 2, 2), groups=3), (1, 8, 9, 3), (6, 5, 5, 1)),
+    (Dense(lo=-1.0), (6, 33), (21, 33)),
+    (Dense(), (1, 8), (3, 8)),
+)
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Path) -> None:
+    target = load("aarch64")
+    builder, random = Builder(), np.random.default_rng(2026)
+    inputs: dict[str, Array] = {}
+    outputs: list[str] = []
+    for dtype, (op, image, weights) in product((DType.F32, DType.BF16), LAYERS):
+        x = builder.input(f"x{len(inputs)}", Type(DType.F32, image))
+        inputs[x] = random.normal(size=image).astype(np.float32)
+        w = builder.const(random.normal(size=weights).astype(dtype.numpy))
+        outputs += builder.add(op, x, w, builder.const(random.normal(size=weights[0]).astype(np.float32)))
+    graph = builder.graph("floats", list(inputs), outputs)
+    program = compile_graph(graph, target)
+    found, expected = drive([program], tmp_path, optimize).run(program, inputs), simulate.run(graph, inputs)
+    for name in outputs:
+        assert np.abs(found[name] - expected[name]).max() <= 1e-5 * np.abs(expected[name]).max(), name
+    kernels = {line.kernel.function for line in program.lines}
+    assert {"ek_conv2d_f32_tile__neon", "ek_conv2d_f32_bf16_wide__neon", "ek_dense_f32__neon"} <= kernels
 
 
 @pytest.mark.parametrize("network", NETWORKS)

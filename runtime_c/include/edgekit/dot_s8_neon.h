@@ -11,33 +11,33 @@
 #define EK_DOT_BLOCKS 4
 
 /* What four cells add to a pixel's sums: a lane of its vector x times the weights of each block. */
-#define EK_DOT_PIXEL(p, dot, lane) \
-    if (pixels > p) { \
-        sum[4 * p] = dot(sum[4 * p], w0, x##p, lane); \
-        if (blocks > 1) \
-            sum[4 * p + 1] = dot(sum[4 * p + 1], w1, x##p, lane); \
-        if (blocks > 2) \
-            sum[4 * p + 2] = dot(sum[4 * p + 2], w2, x##p, lane); \
-        if (blocks > 3) \
-            sum[4 * p + 3] = dot(sum[4 * p + 3], w3, x##p, lane); \
+#define EK_DOT_PIXEL(p, dot, lane)                                                                           \
+    if (pixels > p) {                                                                                        \
+        sum[4 * p] = dot(sum[4 * p], w0, x##p, lane);                                                        \
+        if (blocks > 1)                                                                                      \
+            sum[4 * p + 1] = dot(sum[4 * p + 1], w1, x##p, lane);                                            \
+        if (blocks > 2)                                                                                      \
+            sum[4 * p + 2] = dot(sum[4 * p + 2], w2, x##p, lane);                                            \
+        if (blocks > 3)                                                                                      \
+            sum[4 * p + 3] = dot(sum[4 * p + 3], w3, x##p, lane);                                            \
     }
 
-#define EK_DOT_FOUR(dot, lane) \
-    { \
-        const int8x16_t w0 = vld1q_s8(w + 16 * lane); \
-        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 16 * lane + block) : w0; \
-        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 16 * lane + 2 * block) : w0; \
-        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 16 * lane + 3 * block) : w0; \
-        EK_DOT_PIXEL(0, dot, lane) \
-        EK_DOT_PIXEL(1, dot, lane) \
-        EK_DOT_PIXEL(2, dot, lane) \
-        EK_DOT_PIXEL(3, dot, lane) \
+#define EK_DOT_FOUR(dot, lane)                                                                               \
+    {                                                                                                        \
+        const int8x16_t w0 = vld1q_s8(w + 16 * lane);                                                        \
+        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 16 * lane + block) : w0;                              \
+        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 16 * lane + 2 * block) : w0;                          \
+        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 16 * lane + 3 * block) : w0;                          \
+        EK_DOT_PIXEL(0, dot, lane)                                                                           \
+        EK_DOT_PIXEL(1, dot, lane)                                                                           \
+        EK_DOT_PIXEL(2, dot, lane)                                                                           \
+        EK_DOT_PIXEL(3, dot, lane)                                                                           \
     }
 
-#define EK_DOT_LOAD(type, load) \
-    const type x0 = load(x + c); \
-    const type x1 = pixels > 1 ? load(x + c + step) : x0; \
-    const type x2 = pixels > 2 ? load(x + c + 2 * step) : x0; \
+#define EK_DOT_LOAD(type, load)                                                                              \
+    const type x0 = load(x + c);                                                                             \
+    const type x1 = pixels > 1 ? load(x + c + step) : x0;                                                    \
+    const type x2 = pixels > 2 ? load(x + c + 2 * step) : x0;                                                \
     const type x3 = pixels > 3 ? load(x + c + 3 * step) : x0;
 
 /* Adds to sum[4 p + b], for one to four pixels and blocks. A pixel's cells are `rows` pieces of `length`, `row`

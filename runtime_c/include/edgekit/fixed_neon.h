@@ -54,7 +54,8 @@ static inline int32x4_t ek_requantize_e_wide_load(const int8_t *e, int32_t o)
 
 static inline int32x4_t ek_requantize_e_wide_x4(int32x4_t acc, int32x4_t m, int32x4_t e)
 {
-    const int64x2_t low = vrshlq_s64(vmull_s32(vget_low_s32(acc), vget_low_s32(m)), vmovl_s32(vget_low_s32(e)));
+    const int64x2_t low =
+        vrshlq_s64(vmull_s32(vget_low_s32(acc), vget_low_s32(m)), vmovl_s32(vget_low_s32(e)));
     const int64x2_t high = vrshlq_s64(vmull_high_s32(acc, m), vmovl_high_s32(e));
     return vqmovn_high_s64(vqmovn_s64(low), high);
 }

@@ -11,40 +11,42 @@
 #define EK_MMLA_BLOCKS 4
 
 /* The same eight cells of two pixels, times those of two outputs. `half` counts pairs of outputs. */
-#define EK_MMLA_PAIR(half, at) \
-    if (2 * blocks > half) { \
-        const int8x16_t v = vld1q_s8(w + half / 2 * block + 32 * at + half % 2 * 16); \
-        a##half = vmmlaq_s32(a##half, x##at##0, v); \
-        if (pixels > 2) \
-            b##half = vmmlaq_s32(b##half, x##at##2, v); \
+#define EK_MMLA_PAIR(half, at)                                                                               \
+    if (2 * blocks > half) {                                                                                 \
+        const int8x16_t v = vld1q_s8(w + half / 2 * block + 32 * at + half % 2 * 16);                        \
+        a##half = vmmlaq_s32(a##half, x##at##0, v);                                                          \
+        if (pixels > 2)                                                                                      \
+            b##half = vmmlaq_s32(b##half, x##at##2, v);                                                      \
     }
 
-#define EK_MMLA_EIGHT(at) \
-    EK_MMLA_PAIR(0, at) \
-    EK_MMLA_PAIR(1, at) \
-    EK_MMLA_PAIR(2, at) \
-    EK_MMLA_PAIR(3, at) \
-    EK_MMLA_PAIR(4, at) \
-    EK_MMLA_PAIR(5, at) \
-    EK_MMLA_PAIR(6, at) \
+#define EK_MMLA_EIGHT(at)                                                                                    \
+    EK_MMLA_PAIR(0, at)                                                                                      \
+    EK_MMLA_PAIR(1, at)                                                                                      \
+    EK_MMLA_PAIR(2, at)                                                                                      \
+    EK_MMLA_PAIR(3, at)                                                                                      \
+    EK_MMLA_PAIR(4, at)                                                                                      \
+    EK_MMLA_PAIR(5, at)                                                                                      \
+    EK_MMLA_PAIR(6, at)                                                                                      \
     EK_MMLA_PAIR(7, at)
 
 /* Two registers of sums of one pixel each, as the matrices have them, and back. */
-#define EK_MMLA_BEFORE(low, high, k) \
-    int32x4_t a##low = ek_mmla_lower(sum[k], pixels > 1 ? sum[4 + k] : sum[k]); \
-    int32x4_t a##high = ek_mmla_upper(sum[k], pixels > 1 ? sum[4 + k] : sum[k]); \
-    int32x4_t b##low = pixels > 2 ? ek_mmla_lower(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##low; \
-    int32x4_t b##high = pixels > 2 ? ek_mmla_upper(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##high;
+#define EK_MMLA_BEFORE(low, high, k)                                                                         \
+    int32x4_t a##low = ek_mmla_lower(sum[k], pixels > 1 ? sum[4 + k] : sum[k]);                              \
+    int32x4_t a##high = ek_mmla_upper(sum[k], pixels > 1 ? sum[4 + k] : sum[k]);                             \
+    int32x4_t b##low =                                                                                       \
+        pixels > 2 ? ek_mmla_lower(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##low;              \
+    int32x4_t b##high =                                                                                      \
+        pixels > 2 ? ek_mmla_upper(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##high;
 
-#define EK_MMLA_BEHIND(low, high, k) \
-    if (blocks > k) { \
-        sum[k] = ek_mmla_lower(a##low, a##high); \
-        if (pixels > 1) \
-            sum[4 + k] = ek_mmla_upper(a##low, a##high); \
-        if (pixels > 2) \
-            sum[8 + k] = ek_mmla_lower(b##low, b##high); \
-        if (pixels > 3) \
-            sum[12 + k] = ek_mmla_upper(b##low, b##high); \
+#define EK_MMLA_BEHIND(low, high, k)                                                                         \
+    if (blocks > k) {                                                                                        \
+        sum[k] = ek_mmla_lower(a##low, a##high);                                                             \
+        if (pixels > 1)                                                                                      \
+            sum[4 + k] = ek_mmla_upper(a##low, a##high);                                                     \
+        if (pixels > 2)                                                                                      \
+            sum[8 + k] = ek_mmla_lower(b##low, b##high);                                                     \
+        if (pixels > 3)                                                                                      \
+            sum[12 + k] = ek_mmla_upper(b##low, b##high);                                                    \
     }
 
 static inline int32x4_t ek_mmla_lower(int32x4_t u, int32x4_t v)
@@ -73,9 +75,9 @@ static inline int8x8_t ek_mmla_load(const int8_t *x, int32_t n)
     if (n >= 8)
         return vld1_s8(x);
     if (n > 4)
-        return vreinterpret_s8_s32(vset_lane_s32(
-            vget_lane_s32(vreinterpret_s32_s8(ek_load_tail_neon(x + 4, n - 4)), 0),
-            vset_lane_s32(0, vreinterpret_s32_s8(ek_load4_neon(x)), 1), 1));
+        return vreinterpret_s8_s32(
+            vset_lane_s32(vget_lane_s32(vreinterpret_s32_s8(ek_load_tail_neon(x + 4, n - 4)), 0),
+                vset_lane_s32(0, vreinterpret_s32_s8(ek_load4_neon(x)), 1), 1));
     if (n == 4)
         return vreinterpret_s8_s32(vset_lane_s32(0, vreinterpret_s32_s8(ek_load4_neon(x)), 1));
     return vreinterpret_s8_s32(vset_lane_s32(0, vreinterpret_s32_s8(ek_load_tail_neon(x, n)), 1));

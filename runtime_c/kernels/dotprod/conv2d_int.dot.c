@@ -7,7 +7,8 @@
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16
- * scratch 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */
+ * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * scratch else 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */
 #include "edgekit/conv2d_int.h"
 
 /* One window, its cells side by side. */
@@ -41,7 +42,8 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
     const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
 {
-    const int32_t cells = p->k_h * p->k_w * p->in_c, block = (cells + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4;
+    const int32_t cells = p->k_h * p->k_w * p->in_c,
+                  block = (cells + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < pixels; i++)

@@ -8,11 +8,13 @@
 #include "edgekit/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */
-EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
-    const int32_t rows, const int32_t blocks, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
+    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
+    int8_t *EK_RESTRICT y, const int32_t first, const int32_t rows, const int32_t blocks,
+    const struct EK_STRUCT *p)
 {
-    const int32_t block = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4, left_over = p->outputs - first;
+    const int32_t block = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4,
+                  left_over = p->outputs - first;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < rows; i++)
@@ -32,9 +34,9 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
 }
 
 /* All outputs of one to four rows. */
-EK_INLINE void EK_FN_rows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t rows,
-    const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_rows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
+    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
+    int8_t *EK_RESTRICT y, const int32_t rows, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
     for (; o + 4 * EK_DOT_BLOCKS <= p->outputs; o += 4 * EK_DOT_BLOCKS)

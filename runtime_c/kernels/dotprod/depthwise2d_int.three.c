@@ -38,7 +38,8 @@ EK_INLINE int8x16x4_t EK_FN_column(const int8_t *const *row, const int32_t colum
     const int16x8_t ab = vreinterpretq_s16_s8(vzip1q_s8(a, b)), cc = vreinterpretq_s16_s8(vzip1q_s8(c, c));
     y.val[0] = vreinterpretq_s8_s16(vzip1q_s16(ab, cc));
     y.val[1] = vreinterpretq_s8_s16(vzip2q_s16(ab, cc));
-    const int16x8_t high = vreinterpretq_s16_s8(vzip2q_s8(a, b)), last = vreinterpretq_s16_s8(vzip2q_s8(c, c));
+    const int16x8_t high = vreinterpretq_s16_s8(vzip2q_s8(a, b)),
+                    last = vreinterpretq_s16_s8(vzip2q_s8(c, c));
     y.val[2] = vreinterpretq_s8_s16(vzip1q_s16(high, last));
     y.val[3] = vreinterpretq_s8_s16(vzip2q_s16(high, last));
     return y;
@@ -72,7 +73,8 @@ EK_INLINE void EK_FN_line(const int8_t *const *row, const int8_t *EK_RESTRICT w,
 {
     int32_t left = -p->pad_left, n = p->out_w;
     if (p->stride_w == 1) {
-        int8x16x4_t s = EK_FN_column(row, left, first, width, p), t = EK_FN_column(row, left + 1, first, width, p);
+        int8x16x4_t s = EK_FN_column(row, left, first, width, p),
+                    t = EK_FN_column(row, left + 1, first, width, p);
         for (; n >= 3; n -= 3, left += 3, y += 3 * p->out_c) {
             const int8x16x4_t u = EK_FN_column(row, left + 2, first, width, p);
             EK_FN_pixel(s, t, u, w, b, m, e, y, first, width, p);

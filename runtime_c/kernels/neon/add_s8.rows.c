@@ -25,7 +25,8 @@ EK_INLINE int8x16_t EK_FN_sixteen(const int8x16_t a, const int8x16_t b, const st
 }
 
 /* A row of any length. What is less than sixteen goes through memory of its own. */
-EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_row(
+    const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *p)
 {
     int32_t i = 0;
     for (; i + 16 <= n; i += 16)

@@ -1,0 +1,11 @@
+/* Convolution of int8: see conv2d_int.h. Four pixels of a row and four outputs advance together, by SMULL and SADALP.
+ * like dotprod/conv2d_int.dot.c dot=madd
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when groups == 1
+ * pack w: O/4! HWI/16! o4 hwi16
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
+ * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * scratch else 4 * ((k_h * k_w * in_c + 15) // 16 * 16) */

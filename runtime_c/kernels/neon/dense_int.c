@@ -1,0 +1,8 @@
+/* Fully connected layer of int8: see dense_int.h. Four outputs of up to four rows advance together, by SMULL and SADALP.
+ * like dotprod/dense_int.c dot=madd
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * pack w: O/4! I/16! o4 i16
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16 */
