@@ -21,6 +21,9 @@ def distance(order: str, call: Call) -> int | None:
         pixels N    x and y are images in NHWC. All of a pixel of y is written before anything of the next, by
                     N channels of each group at a time, and N are written after all that they read is read
         rows N      the same of a matrix: a row is a pixel
+        pixels N M  of M pixels side by side, N channels each are computed at a time
+        rows N M
+        windows M   as pixels, where all that M pixels of an image need is read before any of them is written
     """
     if not order:
         return None
@@ -29,14 +32,17 @@ def distance(order: str, call: Call) -> int | None:
         return None
     if x.dtype is not y.dtype and min(x.dtype.bits, y.dtype.bits) > 8:
         return None  # C lets only bytes be looked at as something else
-    name, block = order.split()
+    name, *numbers = order.split()
+    block, group = (int(n) for n in (*numbers, "1")[:2])
     p = call.params
     match name:
         case "pixels":
-            return _pixels(p, int(block), x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+            return _pixels(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+        case "windows":
+            return _windows(p, block, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "rows":
             image = {"in_w": p["rows"], "out_w": p["rows"], "in_c": p["inputs"], "out_c": p["outputs"]}
-            return _pixels(image, int(block), x.dtype.bytes, y.dtype.bytes)
+            return _pixels(image, block, group, x.dtype.bytes, y.dtype.bytes)
     raise AssertionError(f"unknown order {name}")
 
 
@@ -48,22 +54,37 @@ def _is_dense(p: Mapping[str, Param]) -> bool:
     return [_number(p, f"step_{d}") for d in "hwc"] == [in_w * in_c, in_c, 1]
 
 
-def _pixels(p: Mapping[str, Param], block: int, x_bytes: int, y_bytes: int) -> int:
-    in_c = _number(p, "in_c" if "in_c" in p else "channels")
+def _pixels(p: Mapping[str, Param], block: int, group: int, x_bytes: int, y_bytes: int) -> int:
     out_c = _number(p, "out_c" if "out_c" in p else "channels")
+    needed = _needed(p) * x_bytes
+    pixels = np.arange(len(needed), dtype=np.int64)
+    # While the last block of a pixel is computed, all others of it are there, and of those beside it.
+    outputs = out_c // _number(p, "groups")
+    unwritten = outputs % block or min(block, outputs)
+    written = np.minimum(pixels + group, len(pixels)) * out_c - unwritten
+    return max(0, int((written * y_bytes - needed).max(initial=0)))
+
+
+def _windows(p: Mapping[str, Param], group: int, x_bytes: int, y_bytes: int) -> int | None:
+    if _number(p, "groups") > 1:
+        return None  # they are read one after the other
+    batch, size = _number(p, "batch"), _number(p, "out_h") * _number(p, "out_w")
+    needed = np.append(_needed(p), _NEVER) * x_bytes
+    ends = np.minimum(np.arange(0, size, group, dtype=np.int64) + group, size)
+    done = (np.arange(batch, dtype=np.int64)[:, None] * size + ends).reshape(-1)
+    return max(0, int((done * (_number(p, "out_c") * y_bytes) - needed[done]).max(initial=0)))
+
+
+def _needed(p: Mapping[str, Param]) -> Array:
+    """Elements of the image before the first that each pixel of the result, or one after it, reads."""
+    in_c = _number(p, "in_c" if "in_c" in p else "channels")
     batch, in_h, in_w = (_number(p, name) for name in ("batch", "in_h", "in_w"))
     # The first cell of the image that each pixel reads, if any.
     top, left = _first_cells(p, "h", "top")[:, None], _first_cells(p, "w", "left")
     image = np.arange(batch, dtype=np.int64)[:, None, None] * (in_h * in_w)
-    reads = np.where((top < in_h) & (left < in_w), image + top * in_w + left, _NEVER)
-    needed = reads.reshape(-1) * (in_c * x_bytes)
-    needed = np.minimum.accumulate(needed[::-1])[::-1]  # by a pixel and all after it
-    pixels = np.arange(len(needed), dtype=np.int64)
-    # While the last block of a pixel is computed, all others of it are there.
-    outputs = out_c // _number(p, "groups")
-    unwritten = outputs % block or min(block, outputs)
-    written = (pixels + 1) * out_c - unwritten
-    return max(0, int((written * y_bytes - needed).max(initial=0)))
+    reads = np.where((top < in_h) & (left < in_w), image + top * in_w + left, _NEVER).reshape(-1)
+    needed: Array = np.minimum.accumulate(reads[::-1])[::-1] * in_c
+    return needed
 
 
 def _first_cells(p: Mapping[str, Param], d: str, side: str) -> Array:

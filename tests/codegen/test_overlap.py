@@ -100,6 +100,56 @@ def test_the_distance_is_that_found_byte_by_byte() -> None:
     assert seen > SEEDS
 
 
+def in_groups(call: Call, block: int, group: int, at_once: bool) -> int:
+    """The same where pixels advance together, and where all that they need is read at once."""
+    p = {"groups": 1, **{k: v for k, v in call.params.items() if isinstance(v, int)}}
+    size, outputs = p["in_h"] * p["in_w"] * p["in_c"], p["out_c"] // p["groups"]
+    count = p["out_h"] * p["out_w"]
+    reads, writes = [], []
+    for n in range(p["batch"]):
+        for start in range(0, count, group):
+            some = range(start, min(start + group, count))
+            cells = [
+                n * size + (row * p["in_w"] + column) * p["in_c"]
+                for h, v in (divmod(pixel, p["out_w"]) for pixel in some)
+                for row in (h * p["stride_h"] - p["pad_top"] + i * p["dilation_h"] for i in range(p["k_h"]))
+                for column in (
+                    v * p["stride_w"] - p["pad_left"] + j * p["dilation_w"] for j in range(p["k_w"])
+                )
+                if 0 <= row < p["in_h"] and 0 <= column < p["in_w"]
+            ]
+            base = (n * count + start) * p["out_c"]
+            blocks = [g * outputs + o for g in range(p["groups"]) for o in range(0, outputs, block)]
+            for k in [0] if at_once else range(len(blocks)):
+                before = base if k == 0 else base + (len(some) - 1) * p["out_c"] + blocks[k]
+                reads.append(min(cells, default=1 << 60))
+                writes.append(before)
+    return max(0, *(writes[i] - min(reads[i:]) for i in range(len(reads))))
+
+
+def test_the_distance_of_kernels_that_compute_pixels_together() -> None:
+    seen = 0
+    for seed in range(SEEDS):
+        for layer in lower(random_chain(seed), HOST):
+            for call in layer.steps:
+                if isinstance(call, Call) and call.kernel in ("conv2d_int", "depthwise2d_int"):
+                    for order, found in (
+                        ("pixels 16 1", in_groups(call, 16, 1, at_once=False)),
+                        ("windows 1", in_groups(call, 1, 1, at_once=True)),
+                        ("windows 2", in_groups(call, 1, 2, at_once=True)),
+                        ("windows 4", in_groups(call, 1, 4, at_once=True)),
+                    ):
+                        if order[0] == "p" or call.params.get("groups", 1) == 1:
+                            assert distance(order, call) == found, (order, call.params)
+                        else:
+                            assert distance(order, call) is None
+                    together = distance("pixels 4 2", call)
+                    assert together is not None
+                    assert together >= in_groups(call, 4, 2, at_once=False)
+                    seen += together > 0
+    assert seen > SEEDS
+
+
 def test_only_kernels_with_an_order_overlap_and_only_dense_images() -> None:
     call = next(c for layer in lower(random_chain(0), HOST) for c in layer.steps if isinstance(c, Call))
     assert distance("", call) is None

@@ -1,5 +1,5 @@
-/* Convolution of int8 with Helium: two pixels and four outputs at once, see ek_mve_dot_2x4. Windows that are not
- * side by side in x already are gathered first. All are read in blocks of 16: what is too much meets weights of 0.
+/* Convolution of int8 with Helium: the windows of two pixels are gathered, then four outputs of both are computed at
+ * once, see ek_mve_dot_2x4. Windows are read in blocks of 16: what is too much meets weights of 0.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e tfl once
  * when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0) and (most_exponent <= 0 or least_exponent > 32)
@@ -7,27 +7,20 @@
  * pack b: O/4! o4
  * pack m: O/4! o4
  * pack e: O/4! o4
- * scratch 32 * ((k_h * k_w * (in_c // groups) + 15) // 16) */
+ * scratch 32 * ((k_h * k_w * (in_c // groups) + 15) // 16)
+ * order windows 2 */
 #include "edgekit/conv2d_int.h"
 
-/* The window at (top, left), maybe outside of x, as k_h k_w depth bytes. */
-EK_INLINE const int8_t *EK_FN_window(
-    const int8_t *x, const int8_t *end, int32_t top, int32_t left, int8_t *scratch, const struct EK_STRUCT *p)
+/* Puts the window at (top, left), maybe outside of x, together: k_h k_w depth bytes. */
+EK_INLINE void EK_FN_gather(int8_t *to, const int8_t *x, int32_t top, int32_t left, const struct EK_STRUCT *p)
 {
-    const int32_t depth = p->in_c / p->groups, run = p->k_w * depth, whole = (p->k_h * run + 15) / 16 * 16;
-    const int side_by_side = p->dilation_w == 1 && p->step_w == depth;
-    int8_t *to = scratch;
-    if (p->k_h == 1 && (p->k_w == 1 || side_by_side) && top >= 0 && top < p->in_h && left >= 0
-        && left + p->k_w <= p->in_w) {
-        const int8_t *from = x + top * p->step_h + left * p->step_w;
-        if (end - from >= whole)
-            return from;
-    }
+    const int32_t depth = p->in_c / p->groups, run = p->k_w * depth;
+    const int whole = p->dilation_w == 1 && p->step_w == depth && left >= 0 && left + p->k_w <= p->in_w;
     for (int32_t i = 0; i < p->k_h; i++, to += run) {
         const int32_t row = top + i * p->dilation_h;
         if (row < 0 || row >= p->in_h)
             ek_mve_fill(to, p->in_zero, run);
-        else if (side_by_side && left >= 0 && left + p->k_w <= p->in_w)
+        else if (whole)
             ek_mve_copy(to, x + row * p->step_h + left * p->step_w, run);
         else
             for (int32_t j = 0; j < p->k_w; j++) {
@@ -38,7 +31,6 @@ EK_INLINE const int8_t *EK_FN_window(
                     ek_mve_copy(to + j * depth, x + row * p->step_h + column * p->step_w, depth);
             }
     }
-    return scratch;
 }
 
 /* Outputs `first` to first + 3, at most `count` of them, of two pixels. */
@@ -56,41 +48,35 @@ EK_INLINE void EK_FN_block(const int8_t *x0, const int8_t *x1, const int8_t *w, 
     ek_mve_store_x4(y0 + first, sum0, p->zero, p->lo, p->hi, count);
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups, pixels = p->out_h * p->out_w;
     const int32_t blocks = (p->k_h * p->k_w * depth + 15) / 16, rest = outputs % 4;
-    const int8_t *end = x + p->batch * p->in_h * p->in_w * p->in_c;
-    int8_t *windows = (int8_t *)scratch;
+    int8_t *x0 = (int8_t *)scratch, *x1 = x0 + 16 * blocks;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
-        int32_t top = -p->pad_top, left = -p->pad_left, v = 0;
+        int32_t h = 0, v = 0;
         for (int32_t i = 0; i < pixels; i += 2) {
-            const int32_t top0 = top, left0 = left;
-            v++, left += p->stride_w;
-            if (v == p->out_w)
-                v = 0, left = -p->pad_left, top += p->stride_h;
-            const int32_t pair = i + 1 < pixels;
             /* An odd pixel is computed twice, and written to the same place. */
-            const int32_t top1 = pair ? top : top0, left1 = pair ? left : left0;
-            int8_t *y1 = pair ? y + p->out_c : y;
-            v++, left += p->stride_w;
-            if (v == p->out_w)
-                v = 0, left = -p->pad_left, top += p->stride_h;
+            const int32_t h0 = h, v0 = v, two = i + 1 < pixels;
+            if (two && ++v == p->out_w)
+                v = 0, h++;
             for (int32_t g = 0; g < p->groups; g++) {
-                const int8_t *x0 = EK_FN_window(x + g * depth, end, top0, left0, windows, p);
-                const int8_t *x1 = EK_FN_window(x + g * depth, end, top1, left1, windows + 16 * blocks, p);
                 const int8_t *from = w + g * ((outputs + 3) / 4) * blocks * 64;
                 int32_t o = g * outputs;
+                EK_FN_gather(
+                    x0, x + g * depth, h0 * p->stride_h - p->pad_top, v0 * p->stride_w - p->pad_left, p);
+                EK_FN_gather(
+                    x1, x + g * depth, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, p);
                 for (; o < g * outputs + outputs - rest; o += 4, from += 64 * blocks)
-                    EK_FN_block(x0, x1, from, b, m, e, y, y1, o, blocks, 4, p);
+                    EK_FN_block(x0, x1, from, b, m, e, y, y + two * p->out_c, o, blocks, 4, p);
                 if (rest)
-                    EK_FN_block(x0, x1, from, b, m, e, y, y1, o, blocks, rest, p);
+                    EK_FN_block(x0, x1, from, b, m, e, y, y + two * p->out_c, o, blocks, rest, p);
             }
-            y += 2 * p->out_c;
+            y += (1 + two) * p->out_c;
+            if (++v == p->out_w)
+                v = 0, h++;
         }
-        if (pixels % 2)
-            y -= p->out_c;
     }
 }

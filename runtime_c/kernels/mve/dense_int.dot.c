@@ -5,7 +5,8 @@
  * pack w: O/4! I/16! o4 i16
  * pack b: O/4! o4
  * pack m: O/4! o4
- * pack e: O/4! o4 */
+ * pack e: O/4! o4
+ * order rows 4 2 */
 #include "edgekit/dense_int.h"
 
 /* Four outputs from `first` on, at most `count` of them, of one row, or of two. */
@@ -45,8 +46,8 @@ EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *w, const int32_t *b, co
         EK_FN_block(x, w, b, m, e, y, o, rest, two, p);
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
 {
     int32_t r = 0;
     for (; r + 1 < p->rows; r += 2)

@@ -7,7 +7,8 @@
  * pack b: O/16! o16(048c26ae159d37bf)
  * pack m: O/16! o16(048c26ae159d37bf)
  * pack e: O/16! o16(048c26ae159d37bf)
- * scratch 16 */
+ * scratch 16
+ * order pixels 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* The cell of x at tap t of the window, or what is outside of x; all of the window is in x if `inside`. */
@@ -80,9 +81,9 @@ EK_INLINE void EK_FN_pixel(const int8_t *x, const int8_t *w, const int32_t *b, c
         EK_FN_block(x, w, b, m, e, y, border, first, top, left, rest, inside, goes_on, p);
 }
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
 {
     const int32_t height = (p->k_h - 1) * p->dilation_h, width = (p->k_w - 1) * p->dilation_w;
     const int32_t image = p->in_h * p->in_w * p->in_c, over = (p->in_c + 15) / 16 * 16;
