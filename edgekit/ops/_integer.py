@@ -112,7 +112,12 @@ def requantization(
         params={"zero": y.zero[0], "lo": low, "hi": high},
         name="_".join(t.value for t in distinct) + rule,
         rule=named,
-        facts={"sum_bits": bits, "least_exponent": int(exponent.min()), "most_exponent": int(exponent.max())},
+        facts={
+            "sum_bits": bits,
+            "least_exponent": int(exponent.min()),
+            "most_exponent": int(exponent.max()),
+            "least_weight": int(weights.min()),
+        },
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,
     )
