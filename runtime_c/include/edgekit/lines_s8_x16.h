@@ -5,6 +5,9 @@
 
 #include "edgekit/fixed_avx512.h"
 
+/* Four bytes anywhere. */
+typedef int32_t ek_four_x16 __attribute__((aligned(1), may_alias));
+
 /* A window of `rows` runs of x, each of `chunks` times four bytes. */
 struct ek_window_s8_x16 {
     int32_t rows;
@@ -56,36 +59,34 @@ EK_INLINE void ek_block_s8_x16(const uint8_t *x, const int8_t *w, const int32_t 
                 v[o] = _mm512_loadu_si512(w + o * block_weights);
 #pragma GCC unroll 16
             for (int32_t q = 0; q < pixels; q++) {
-                int32_t four;
-                (void)__builtin_memcpy(&four, from + q * x_step, sizeof four);
-                const __m512i t = _mm512_set1_epi32(four);
+                const __m512i t = _mm512_set1_epi32(*(const ek_four_x16 *)(const void *)(from + q * x_step));
 #pragma GCC unroll 4
                 for (int32_t o = 0; o < blocks; o++)
-                    sum[q][o] = _mm512_dpbusd_epi32(sum[q][o], t, v[o]);
+                    sum[q][o] = ek_dot_x16(sum[q][o], t, v[o]);
             }
         }
     }
-    struct ek_scales_x16 scales[4];
+    __m512i z[28];
 #pragma GCC unroll 4
-    for (int32_t o = 0; o < blocks; o++)
-        scales[o] = ek_scales_x16(s->results.kind, m + 16 * o, s->results.kind < 2 ? e : e + 16 * o,
-            ek_lanes_s8_x16(o, blocks, s->outputs));
+    for (int32_t o = 0; o < blocks; o++) {
+        const struct ek_scales_x16 scales = ek_scales_x16(s->results.kind, m + 16 * o,
+            s->results.kind < 2 ? e : e + 16 * o, ek_lanes_s8_x16(o, blocks, s->outputs));
+#pragma GCC unroll 16
+        for (int32_t q = 0; q < pixels; q++)
+            z[q * blocks + o] = ek_requantize_x16(s->results.kind, sum[q][o], &scales);
+    }
 #pragma GCC unroll 16
     for (int32_t at = 0; at < pixels * blocks; at += 4) {
-        __m512i z[4];
-#pragma GCC unroll 4
-        for (int32_t k = 0; k < 4; k++) {
-            const int32_t n = at + k < pixels * blocks ? at + k : at;
-            z[k] = ek_requantize_x16(s->results.kind, sum[n / blocks][n % blocks], &scales[n % blocks]);
-        }
-        const __m512i packed = ek_packed_x16(z[0], z[1], z[2], z[3], &s->results);
+        const int32_t last = pixels * blocks - 1;
+        const __m512i packed = ek_packed_x16(z[at], z[at + 1 < last ? at + 1 : last],
+            z[at + 2 < last ? at + 2 : last], z[at + 3 < last ? at + 3 : last], &s->results);
         if (blocks == 4 && s->outputs == 64)
             _mm512_storeu_si512(y + at / 4 * y_step, packed);
         else
 #pragma GCC unroll 4
             for (int32_t k = 0; k < 4; k++) {
                 const int32_t n = at + k, o = n % blocks;
-                if (n < pixels * blocks)
+                if (n <= last)
                     ek_store_result_x16(
                         y + n / blocks * y_step + 16 * o, packed, k, ek_lanes_s8_x16(o, blocks, s->outputs));
             }

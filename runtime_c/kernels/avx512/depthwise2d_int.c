@@ -54,7 +54,7 @@ EK_INLINE void EK_FN_pixels(const uint8_t *x, const EK_W *w, const EK_S *b, cons
             const uint8_t *from = x + (i * columns + j * p->dilation_w) * cell;
 #pragma GCC unroll 8
             for (int32_t q = 0; q < pixels; q++)
-                sum[q] = _mm512_dpbusd_epi32(sum[q], _mm512_loadu_si512(from + q * p->stride_w * cell), v);
+                sum[q] = ek_dot_x16(sum[q], _mm512_loadu_si512(from + q * p->stride_w * cell), v);
         }
     const struct ek_scales_x16 scales = ek_scales_x16(r.kind, m, e, lanes);
 #pragma GCC unroll 2
