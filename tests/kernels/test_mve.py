@@ -1,0 +1,99 @@
+"""Kernels for Helium on an emulated Cortex-M55: the integers of the simulator, always."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support import integer_families as families
+from support.boards import check, drive, load
+from support.integer_bench import Bench, Family, Seeded
+from support.tools import require_shared
+
+from edgekit import simulate
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import DType
+from edgekit.ops.arithmetic import Add
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.passes.simplify import simplify
+
+COMPILERS = ("zig", "arm-none-eabi-gcc")
+LEVEL = {"size": "-Os", "speed": "-O3"}
+NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+
+
+def windows(b: Bench) -> None:
+    """Convolutions around the widths of vectors, with pixels in pairs and alone."""
+    kernel, channels = b.pick(((1, 1), (1, 1), (3, 3), (1, 4), (10, 4))), b.size(34)
+    x = b.input(b.size(2), kernel[0] + b.size(4), kernel[1] + b.size(4), channels)
+    w, bias = b.weights(DType.S8, b.size(9), *kernel, channels)
+    top, left, bottom, right = (b.size(3) - 1 for _ in range(4))
+    op = Conv2d((b.size(2), b.size(2)), (top, left, bottom, right), (1, 1), 1, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def channels(b: Bench) -> None:
+    """Depthwise convolutions whose last cells end within a vector."""
+    width, kernel = b.pick((1, 3, 7, 15, 16, 17, 32, 40)), b.pick(((3, 3), (3, 3), (2, 2), (1, 5), (4, 1)))
+    height, columns = kernel[0] + b.size(5), kernel[1] + b.size(5)
+    x = b.input(b.size(2), height, columns, width)
+    w, bias = b.weights(DType.S8, width, *kernel, 1)
+    top, left, bottom, right = (b.size(3) - 1 for _ in range(4))
+    op = Conv2d((b.size(2), b.size(2)), (top, left, bottom, right), (1, 1), width, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def long_rows(b: Bench) -> None:
+    x = b.input(b.size(3), b.size(70))
+    w, bias = b.weights(DType.S8, b.size(9), b.builder.type(x).shape[1])
+    b.result(Dense(*b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
+def long_sums(b: Bench) -> None:
+    shape = (b.size(3), b.size(40))
+    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
+
+
+FAMILIES: tuple[Family, ...] = (
+    windows,
+    channels,
+    long_rows,
+    families.convolutions,
+    families.channels_first_convolutions,
+    families.depthwise_convolutions,
+    families.dense_layers,
+    long_sums,
+    families.sums,
+)
+
+
+def kernels(program: Program) -> Counter[str]:
+    """How often each file of the instruction set is called."""
+    functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__mve")]
+    return Counter(re.sub(r"^ek_|__mve$", "", name) for name in functions)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(2026 + len(optimize + compiler)))
+    for i in range(180 if optimize == "size" else 90):
+        bench.case(FAMILIES[i % len(FAMILIES)])
+    program = compile_graph(bench.graph(), load("cortex-m55", compiler))
+    called = kernels(program)
+    names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_lanes", "depthwise2d_s8_lanes"]
+    assert {*names, "dense_s8_dot", "dense_s8_once_dot", "add_s8_tfl_lanes"} <= set(called), called
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_networks_of_int8(network: str, tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
+    program = compile_graph(graph, load("cortex-m55", "zig"))
+    layers = [line for line in program.lines if line.macs]
+    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    samples = [simulate.random_inputs(graph, seed) for seed in (0, 1)]
+    check(program, drive(program, tmp_path, "speed", "-O3"), samples)

@@ -1,0 +1,52 @@
+"""Libraries for microcontrollers on emulated boards: compiled without a warning, then run and compared."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from support.tools import require, require_module
+
+from edgekit import simulate
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.ir import Array
+from edgekit.target import Target
+
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
+
+
+def load(name: str, compiler: str) -> Target:
+    """A target with one of its compilers."""
+    require("qemu-system-arm")
+    if compiler == "zig":
+        require_module("ziglang")
+    else:
+        require(compiler)
+    target = targets.load(name)
+    return replace(target, compilers=tuple(c for c in target.compilers if c.startswith(compiler)))
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
+    """The library in a program that runs it."""
+    target, compiler = program.target, toolchain.find(program.target)
+    files = render(program, optimize)
+    write(files, folder)
+    names = sources(files, optimize)
+    flags = [level, "-std=c99", *target.cflags, *runner.compile_flags(target)]
+    objects = [f"{Path(name).stem}.o" for name in names]
+    for name, made in zip(names, objects, strict=True):
+        compiler.run([*flags, *STRICT, "-I.", "-c", name, "-o", made], folder)
+    return Driver([program], objects, folder, compiler, flags)
+
+
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
+    """The integers of the simulator, all of them."""
+    for sample in samples:
+        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for output in program.graph.outputs:
+            assert np.array_equal(found[output], expected[output]), output
