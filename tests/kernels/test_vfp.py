@@ -1,0 +1,164 @@
+"""Kernels for scalar FPUs, on emulated boards, against the simulator: any shapes, and whole networks."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from support.boards import drive, load
+from support.tools import require_shared
+
+from edgekit import simulate
+from edgekit.builder import Builder
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import Array, DType, Type
+from edgekit.ops._linear import Linear
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.transpose import Transpose
+from edgekit.passes.simplify import simplify
+
+TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
+COMPILERS = ("zig", "arm-none-eabi-gcc")
+LEVEL = {"size": "-Os", "speed": "-O2"}
+NETWORKS = ("kws_ref_model_float32", "vww_96_float", "ad01_fp32")
+LIMITS = ((-np.inf, np.inf), (0.0, np.inf), (0.0, 6.0), (-1.0, 1.0))
+
+
+@dataclass
+class Bench:
+    """A graph in the making, in which every case is a layer with an input of its own."""
+
+    random: Random
+    numbers: np.random.Generator
+    builder: Builder = field(default_factory=Builder)
+    inputs: dict[str, Array] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+
+    def size(self, most: int) -> int:
+        return self.random.randint(1, most)
+
+    def data(self, *shape: int) -> Array:
+        return self.numbers.normal(size=shape).astype(np.float32)
+
+    def input(self, *shape: int) -> str:
+        name = self.builder.input(f"x{len(self.inputs)}", Type(DType.F32, shape))
+        self.inputs[name] = self.data(*shape)
+        return name
+
+    def layer(self, op: Linear, x: str, *weights: int) -> None:
+        w, bias = self.data(*weights), self.data(weights[0])
+        self.outputs += self.builder.add(op, x, self.builder.const(w), self.builder.const(bias))
+
+
+def convolution(b: Bench, groups: int, depth: int, outputs: int, *, first: bool = False) -> None:
+    """Over an image that is a little larger than the window, or so padded that windows miss it."""
+    kernel, dilations = (b.size(4), b.size(4)), (b.size(2), b.size(2))
+    top, left, bottom, right = (b.size(4) - 1 for _ in range(4))
+    height, width = ((k - 1) * d + b.size(6) for k, d in zip(kernel, dilations, strict=True))
+    height, width = max(1, height - top), max(1, width - left)
+    bottom = max(bottom, (kernel[0] - 1) * dilations[0] + 1 - height - top)
+    right = max(right, (kernel[1] - 1) * dilations[1] + 1 - width - left)
+    batch, channels = b.size(2), groups * depth
+    if first:
+        image = b.input(batch, channels, height, width)
+        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), image)
+    else:
+        x = b.input(batch, height, width, channels)
+    lo, hi = b.random.choice(LIMITS)
+    op = Conv2d((b.size(3), b.size(3)), (top, left, bottom, right), dilations, groups, lo, hi)
+    b.layer(op, x, outputs * groups, *kernel, depth)
+
+
+def convolutions(b: Bench) -> None:
+    convolution(b, 1, b.size(11), b.size(14))
+
+
+def points(b: Bench) -> None:
+    """Windows of one pixel."""
+    channels = b.size(20)
+    b.layer(Conv2d(), b.input(1, b.size(4), b.size(5), channels), b.size(9), 1, 1, channels)
+
+
+def grouped(b: Bench) -> None:
+    convolution(b, b.size(3) + 1, b.size(5), b.size(6))
+
+
+def channels_first(b: Bench) -> None:
+    convolution(b, 1, b.size(3), b.size(5), first=True)
+
+
+def depthwise(b: Bench) -> None:
+    convolution(b, b.size(26), 1, 1)
+
+
+def depthwise_of_several(b: Bench) -> None:
+    convolution(b, b.size(5), 1, 2)
+
+
+def dense(b: Bench) -> None:
+    lo, hi = b.random.choice(LIMITS)
+    inputs = b.size(40)
+    b.layer(Dense(lo, hi), b.input(b.size(5), inputs), b.size(10), inputs)
+
+
+FAMILIES: tuple[Callable[[Bench], None], ...] = (
+    convolutions,
+    points,
+    grouped,
+    channels_first,
+    depthwise,
+    depthwise_of_several,
+    dense,
+)
+
+
+def kernels(program: Program) -> Counter[str]:
+    """How often each file of the instruction set is called."""
+    names = (line.kernel.function for line in program.lines)
+    return Counter(name for name in names if name.endswith("__vfp"))
+
+
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
+    """Equal but for the rounding of sums; what is not finite exactly so."""
+    for sample in samples:
+        with np.errstate(invalid="ignore"):
+            found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for name in program.graph.outputs:
+            largest = np.abs(expected[name][np.isfinite(expected[name])]).max(initial=1.0)
+            np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-5 * largest, err_msg=name)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m33", "speed")])
+def test_floats_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    seed = len(name + compiler)
+    bench = Bench(Random(seed), np.random.default_rng(seed))
+    for i in range(140 if optimize == "size" else 70):
+        FAMILIES[i % len(FAMILIES)](bench)
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
+    )
+    called = kernels(program)
+    assert set(called) == {"ek_conv2d_f32__vfp", "ek_depthwise2d_f32__vfp", "ek_dense_f32__vfp"}
+    driver = drive(program, tmp_path, optimize, LEVEL[optimize])
+    extreme = {name: data.copy() for name, data in bench.inputs.items()}
+    for data in extreme.values():
+        data.reshape(-1)[:: max(7, data.size // 3)] = bench.random.choice((np.nan, np.inf, -np.inf))
+    check(program, driver, [bench.inputs, extreme])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_networks_of_floats(name: str, network: str, tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
+    program = compile_graph(graph, load(name, "zig"))
+    layers = [line for line in program.lines if line.macs]
+    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    check(program, drive(program, tmp_path, "speed", "-O2"), [simulate.random_inputs(graph, 0)])
