@@ -24,6 +24,7 @@ from edgekit.ir import Array, Graph
 from edgekit.target import Target
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
+_WARNINGS = "warnings.txt"  # of the compiler
 BASE_FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-ffunction-sections", "-fdata-sections")
 
 
@@ -245,11 +246,11 @@ def compile_objects(
         *runner.compile_flags(program.target),
         "-I.",
     ]
-    if compiler.family == "gcc":
-        flags.append("-fcallgraph-info=su")
     objects = [f"{Path(name).stem}.o" for name in names]
+    warnings = ""
     for name, made in zip(names, objects, strict=True):  # not every compiler takes several at once
-        compiler.run([*flags, "-c", name, "-o", made], folder)
+        warnings += compiler.run([*flags, *compiler.stack_flags, "-c", name, "-o", made], folder)
+    (folder / _WARNINGS).write_text(warnings)
     return objects
 
 
@@ -259,5 +260,13 @@ def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain
         return None
     code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
     assert not writable, "generated code has no writable globals"
-    stack = toolchain.stack_bound(sorted(folder.glob("*.ci")), f"{program.name}_run")
-    return toolchain.Sizes(code, constants, stack)
+    entry = f"{program.name}_run"
+    if graphs := sorted(folder.glob("*.ci")):
+        stack = toolchain.stack_bound(graphs, entry)
+    else:
+        layers = {f"{program.name}_{line.c}" for line in program.lines}
+        layers |= {kernel.function for kernel in program.kernels}
+        warnings = (folder / _WARNINGS).read_text()
+        stack = toolchain.stack_bound_of_frames(warnings, entry, layers)
+    unseen = max((kernel.stack for kernel in program.kernels), default=0)
+    return toolchain.Sizes(code, constants, None if stack is None else stack + unseen)

@@ -19,6 +19,7 @@ from edgekit.target import Target
 _RUNTIME = Path(str(files("edgekit.runtime_c")))
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
 
 
@@ -34,6 +35,12 @@ class Kernel:
     pack: Mapping[str, str]  # weight layout by operand name, as the kernel's file states it
     pointers: tuple[Pointer, ...]  # the arguments before the parameters, in order
     supports: tuple[str, ...]  # headers of the runtime that its text needs
+
+    @property
+    def stack(self) -> int:
+        """Bytes that inline assembly pushes, which no compiler sees: headers say so in a line `stack N`."""
+        texts = [_read(_RUNTIME / "include" / "edgekit" / name) for name in self.supports]
+        return max((int(size) for text in (self.source, *texts) for size in _PUSHED.findall(text)), default=0)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -28,8 +28,8 @@ class Compiler:
     argv: tuple[str, ...]
     family: str  # gcc or clang (zig cc is one)
 
-    def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """Run it in a folder; EdgeKitError with its own words where it fails."""
+    def run(self, arguments: Sequence[str], folder: Path) -> str:
+        """Run it in a folder, and return its warnings; EdgeKitError with its own words where it fails."""
         command = [*self.argv, *arguments]
         try:
             done = subprocess.run(
@@ -50,6 +50,12 @@ class Compiler:
                 f"{self.name} failed:\n{words}",
                 hint="a fault of the generated code is ours: please report it",
             )
+        return done.stderr
+
+    @property
+    def stack_flags(self) -> tuple[str, ...]:
+        """What makes it tell of the stack: gcc writes files, clang warns of every frame."""
+        return ("-fcallgraph-info=su",) if self.family == "gcc" else ("-Wframe-larger-than=0",)
 
 
 @cache
@@ -135,6 +141,19 @@ def stack_bound(call_graphs: Sequence[Path], entry: str) -> int | None:
         for caller, callee in _CI_EDGE.findall(text):
             calls.setdefault(caller.split(":")[-1], set()).add(callee.split(":")[-1])
     return _deepest(entry, frames, calls) if entry in frames else None
+
+
+_FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in '(\w+)'")
+_RETURN = 16  # bytes of a return address, and what aligns the frame behind it
+
+
+def stack_bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int | None:
+    """Bytes of stack below `entry`, where frames are known and calls are not: it calls one of `layers` at a
+    time, and those may call all other functions, one within the other."""
+    frames = {name: int(size) + _RETURN for size, name in _FRAME.findall(warnings)}
+    own = frames.pop(entry, _RETURN)
+    layer = max((frames.pop(name, _RETURN) for name in layers), default=0)
+    return own + layer + sum(frames.values())
 
 
 def _deepest(entry: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int:

@@ -2,7 +2,8 @@
  *
  * Eight outputs stay in r4 to r11. Four bytes of x are spread to 16 bits, the even ones in r2, the odd ones in r3;
  * weights lie in 16 bits in the same order, so that each SMLAD adds two products. Sums and biases are doubled:
- * (acc m + 2^30) >> 31 is then the rounded high word of a product, one SMMULR. */
+ * (acc m + 2^30) >> 31 is then the rounded high word of a product, one SMMULR.
+ * stack 76 */
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 

@@ -1,0 +1,74 @@
+"""The bound of the stack holds: what a run leaves below a painted stack on an emulated board is less."""
+
+import functools
+from pathlib import Path
+
+import pytest
+from support.tools import ROOT, require, require_module
+
+from edgekit import api
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.codegen.build import compile_objects, generate, measure
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize
+from edgekit.ir import Graph
+
+DIGITS = ROOT / "examples" / "digits"
+# Paints what lies below its frame, runs the model, and looks how far down the paint is gone.
+MAIN = """\
+#include "digits.h"
+#include <stdio.h>
+static uint8_t x[1024], y[64];
+static uint64_t arena[DIGITS_ARENA_SIZE / 8 + 1];
+int main(void)
+{{
+    volatile uint8_t *const top = __builtin_frame_address(0);
+    for (uint32_t i = 256; i < 16384; i++)
+        top[-(int32_t)i] = 0xA5;
+    digits_run((const void *)x, (void *)y, arena);
+    uint32_t depth = 16383;
+    while (depth > 256 && top[-(int32_t)depth] == 0xA5)
+        depth--;
+    fwrite(&depth, 4, 1, stdout);
+    return 0;
+}}
+"""
+
+
+@functools.cache
+def digits(dtype: str) -> Graph:
+    if dtype == "float32":
+        return api.convert(DIGITS / "digits.onnx")
+    return api.quantize_model(DIGITS / "digits.onnx", DIGITS / "calib.npz", calibrate="minmax", io="int8")[0]
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m55", "cortex-m0plus"])
+def test_a_run_takes_no_more_stack_than_the_bound(
+    name: str, dtype: str, optimize: Optimize, tmp_path: Path
+) -> None:
+    require_module("ziglang")
+    require("qemu-system-arm")
+    target = targets.load(name)
+    compiler = toolchain.find(target)
+    program = compile_graph(digits(dtype), target)
+    files = generate(program, optimize)
+    write(files, tmp_path)
+    objects = compile_objects(program, files, tmp_path, compiler, optimize)
+    sizes = measure(program, objects, tmp_path)
+    assert sizes is not None
+    assert sizes.stack is not None
+    (tmp_path / "main.c").write_text(MAIN.format())
+    flags = ["-O1", "-I.", *target.cflags, *runner.compile_flags(target)]
+    compiler.run(
+        [*flags, *objects, "main.c", "-o", "main", *runner.link_flags(target, compiler, tmp_path)], tmp_path
+    )
+    done = runner.run(target, tmp_path / "main", [])
+    assert done.code == 0
+    used = int.from_bytes(done.out, "little")
+    slack = 256 + 64  # what is not painted, and the frame that paints
+    assert used <= sizes.stack + slack
+    assert sizes.stack < 4096
