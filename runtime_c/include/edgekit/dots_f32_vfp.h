@@ -92,8 +92,8 @@ static inline void ek_put_vfp(
 #define EK_VFP_X1_ADD "add %[x1], %[x1], %[left]\n"
 #define EK_VFP_X1_FMA                                                                                        \
     EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28)                                                                \
-    EK_VFP_FOUR(4, 5, 6, 7, 12, 13, 14, 15, 29) EK_VFP_FOUR(4, 5, 6, 7, 16, 17, 18, 19, 30)                  \
-        EK_VFP_FOUR(4, 5, 6, 7, 20, 21, 22, 23, 31)
+    EK_VFP_FOUR(4, 5, 6, 7, 12, 13, 14, 15, 29)                                                              \
+    EK_VFP_FOUR(4, 5, 6, 7, 16, 17, 18, 19, 30) EK_VFP_FOUR(4, 5, 6, 7, 20, 21, 22, 23, 31)
 #define EK_VFP_REGISTERS                                                                                     \
     "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15",    \
         "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29",    \
