@@ -1,12 +1,12 @@
-/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each pixel is one function call for all of its outputs:
- * see fixed_dsp.h. Windows that do not lie in x as the function reads them are gathered.
+/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs: see
+ * window_dsp.h and fixed_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
  * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
- * order pixels 8
+ * order windows 1
  * scratch (k_h * k_w * in_c + 6) // 4 * 4 */
 #include "edgekit/conv2d_int.h"
 
@@ -21,27 +21,15 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     layer.depth = (p->k_h * p->k_w * p->in_c + 3) / 4 * 4;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
+    int8_t *const first = y;
     const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
         p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
-    /* Of a window of one pixel nothing is gathered, but where its last word would end behind x. */
-    const int is_pixel = p->k_h * p->k_w == 1 && p->step_c == 1 && p->pad_top == 0 && p->pad_left == 0
-                         && (p->out_h - 1) * p->stride_h < p->in_h && (p->out_w - 1) * p->stride_w < p->in_w;
-    int8_t *const first = y;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
-        for (int32_t h = 0; h < p->out_h; h++) {
-            const int32_t top = h * p->stride_h - p->pad_top;
-            int32_t v = 0;
-            if (is_pixel) {
-                int32_t at = top * p->step_h;
-                const int32_t last = p->in_h * p->step_h - layer.depth;
-                for (; v < p->out_w && at <= last; v++, at += p->stride_w * p->in_c, y += p->out_c)
-                    EK_RULE(dots)(x + at, y, &layer);
-            }
-            for (; v < p->out_w; v++, y += p->out_c) {
-                ek_gather(x, window, top, v * p->stride_w - p->pad_left, &shape);
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
+                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
                 EK_RULE(dots)(window, y, &layer);
             }
-        }
     ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
 }
 

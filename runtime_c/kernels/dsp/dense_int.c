@@ -1,40 +1,32 @@
-/* Fully connected layer of int8 with DSP instructions: see dense_int.h and fixed_dsp.h.
+/* Fully connected layer of int8 with DSP instructions: see dense_int.h and fixed_dsp.h. Rows are whole words.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl once e
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * when inputs % 4 == 0 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
  * pack w: O/8! I/4! o8 i4(0213) : s16 x2
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
- * order rows 8
- * scratch (inputs + 3) // 4 * 4 */
+ * order rows 8 */
 #include "edgekit/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
+    const int8_t *e, int8_t *y, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
     layer.w = (const int16_t *)(const void *)w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = (p->inputs + 3) / 4 * 4;
+    layer.depth = p->inputs;
     layer.outputs = p->outputs;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
     int8_t *const first = y;
-    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
-        const int8_t *from = x;
-        if ((p->rows - r) * p->inputs < layer.depth) {
-            ek_copy_bytes(window, x, p->inputs); /* a whole number of words */
-            from = window;
-        }
-        EK_RULE(dots)(from, y, &layer);
-    }
+    for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs)
+        EK_RULE(dots)(x, y, &layer);
     ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
+    EK_FN_run(x, w, b, m, e, y, p);
 }

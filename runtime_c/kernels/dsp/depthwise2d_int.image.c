@@ -6,7 +6,7 @@
  * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
- * order pixels 8
+ * order windows 1
  * scratch (k_h * k_w + 6) // 4 * 4 */
 #include "edgekit/depthwise2d_int.h"
 

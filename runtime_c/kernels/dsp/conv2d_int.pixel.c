@@ -1,0 +1,39 @@
+/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and fixed_dsp.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl e
+ * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
+ * when pad_top == 0 and (out_h - 1) * stride_h < in_h
+ * when pad_left == 0 and (out_w - 1) * stride_w < in_w
+ * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
+ * pack b: O/8! o8 : s32 x2
+ * pack e: O : s8 x-1 +-1
+ * order pixels 8 */
+#include "edgekit/conv2d_int.h"
+
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, const struct EK_STRUCT *p)
+{
+    struct ek_dots layer;
+    layer.w = (const int16_t *)(const void *)w;
+    layer.b = b;
+    layer.m = m;
+    layer.e = e;
+    layer.depth = p->in_c;
+    layer.outputs = p->out_c;
+    EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
+    int8_t *const first = y;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
+        for (int32_t h = 0; h < p->out_h; h++) {
+            const int8_t *pixel = x + h * p->stride_h * p->step_h;
+            for (int32_t v = 0; v < p->out_w; v++, pixel += p->stride_w * p->in_c, y += p->out_c)
+                EK_RULE(dots)(pixel, y, &layer);
+        }
+    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, p);
+}
