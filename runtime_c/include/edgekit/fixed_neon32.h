@@ -7,9 +7,6 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
-/* Loads stay behind this: compilers would do so many of them early that registers do not suffice. */
-#define EK_KEEP_ORDER __asm__ volatile("" ::: "memory");
-
 /* Four exponents, as numbers of 32 bits. */
 static inline int32x4_t ek_widen4_neon(const int8_t *e)
 {

@@ -46,38 +46,30 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t o,
     const int32_t pixels, const struct EK_STRUCT *p)
 {
-    int32x4_t s[8];
-    for (int32_t k = 0; k < 8; k++)
-        s[k] = vdupq_n_s32(0);
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
     for (int32_t i = 0; i < rows; i++, x += row) {
         const int8_t *from = x;
-        for (int32_t c = 0; c + 16 <= length; c += 16, from += 16, w += 64) {
-            const int8x16_t u = vld1q_s8(from);
-            const int8x16_t v = pixels > 1 ? vld1q_s8(from + step) : u;
-            for (int32_t k = 0; k < 4; k++) {
-                const int8x16_t weights = vld1q_s8(w + 16 * k);
-                s[k] = ek_pairs16(s[k], u, weights);
-                if (pixels > 1)
-                    s[4 + k] = ek_pairs16(s[4 + k], v, weights);
-            }
+        for (int32_t c = 0; c + 16 <= length; c += 16, from += 16) {
+            const int8x16_t u = vld1q_s8(from), v = pixels > 1 ? vld1q_s8(from + step) : u;
+            EK_PAIRS16(s0, t0)
+            EK_PAIRS16(s1, t1)
+            EK_PAIRS16(s2, t2)
+            EK_PAIRS16(s3, t3)
         }
         if (length & 8) {
-            const int8x8_t u = vld1_s8(from);
-            const int8x8_t v = pixels > 1 ? vld1_s8(from + step) : u;
-            for (int32_t k = 0; k < 4; k++) {
-                const int8x8_t weights = vld1_s8(w + 16 * k);
-                s[k] = vpadalq_s16(s[k], vmull_s8(u, weights));
-                if (pixels > 1)
-                    s[4 + k] = vpadalq_s16(s[4 + k], vmull_s8(v, weights));
-            }
+            const int8x8_t u = vld1_s8(from), v = pixels > 1 ? vld1_s8(from + step) : u;
+            EK_PAIRS8(s0, t0)
+            EK_PAIRS8(s1, t1)
+            EK_PAIRS8(s2, t2)
+            EK_PAIRS8(s3, t3)
         }
     }
     const int32x4_t bias = vld1q_s32(b + o), factor = vld1q_s32(m + o), exponent = EK_RULE(load)(e, o);
     const int32x4_t one =
-        EK_RULE(x4)(vaddq_s32(ek_total4(s[0], s[1], s[2], s[3]), bias), factor, exponent);
+        EK_RULE(x4)(vaddq_s32(ek_total4(s0, s1, s2, s3), bias), factor, exponent);
     const int32x4_t two =
         pixels > 1
-            ? EK_RULE(x4)(vaddq_s32(ek_total4(s[4], s[5], s[6], s[7]), bias), factor, exponent)
+            ? EK_RULE(x4)(vaddq_s32(ek_total4(t0, t1, t2, t3), bias), factor, exponent)
             : one;
     const int8x8_t result = ek_finish8_neon(one, two, p->zero, p->lo, p->hi);
     const int32_t left_over = p->out_c - o < 4 ? p->out_c - o : 4;
