@@ -199,7 +199,7 @@ def float32_patterns() -> Array:
     """Floats of all sizes, those beside every number of 16 bits and every tie, and NaN of all kinds."""
     with np.errstate(all="ignore"):
         ends = np.concatenate([CODES.view(d.numpy).astype(np.float32).view(np.uint32) for d in NARROW])
-    dense = np.arange(0, 2**32, 65_521, np.uint64).astype(np.uint32)
+    dense = np.arange(0, 2**32, 65_521, dtype=np.uint64).astype(np.uint32)
     nan = np.array([0x7F800001, 0xFF800001, 0x7FC00000, 0xFFFFFFFF, 0x7FABCDEF, 0xFF812345], np.uint32)
     steps = [half + step for half in (0, 0x1000, 0x8000) for step in (-1, 0, 1)]
     near = [ends + np.uint32(step % 2**32) for step in steps]

@@ -19,7 +19,7 @@ STRIDE = 1009
 @pytest.fixture(scope="module")
 def arguments() -> Array:
     """Every 1009th float, all around the special ones, and every number of 16 bits."""
-    dense = np.arange(0, 2**32, STRIDE, np.uint64).astype(np.uint32)
+    dense = np.arange(0, 2**32, STRIDE, dtype=np.uint64).astype(np.uint32)
     around = (specials(np.float32).view(np.uint32)[:, None] + np.arange(-64, 64, dtype=np.int64)).reshape(-1)
     codes = np.arange(2**16, dtype=np.uint16)
     with np.errstate(invalid="ignore"):
