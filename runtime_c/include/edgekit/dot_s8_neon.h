@@ -1,5 +1,5 @@
 /* Sums of products of int8, four at a time (SDOT): pixels x outputs in registers.
- * Weights are packed as O/4! HWI/4! o4 hwi4: a block of four outputs is 16 bytes for each four cells. */
+ * Weights are packed as O/8! HWI/4! o8 hwi4: two blocks of four outputs are 32 bytes for each four cells. */
 #ifndef EDGEKIT_DOT_S8_NEON_H
 #define EDGEKIT_DOT_S8_NEON_H
 
@@ -24,10 +24,10 @@
 
 #define EK_DOT_FOUR(dot, lane)                                                                               \
     {                                                                                                        \
-        const int8x16_t w0 = vld1q_s8(w + 16 * lane);                                                        \
-        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 16 * lane + block) : w0;                              \
-        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 16 * lane + 2 * block) : w0;                          \
-        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 16 * lane + 3 * block) : w0;                          \
+        const int8x16_t w0 = vld1q_s8(w + 32 * lane);                                                        \
+        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 32 * lane + 16) : w0;                                 \
+        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 32 * lane + 2 * block) : w0;                          \
+        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 32 * lane + 2 * block + 16) : w0;                     \
         EK_DOT_PIXEL(0, dot, lane)                                                                           \
         EK_DOT_PIXEL(1, dot, lane)                                                                           \
         EK_DOT_PIXEL(2, dot, lane)                                                                           \
@@ -48,7 +48,7 @@ EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, c
 {
     for (int32_t i = 0; i < rows; i++, x += row) {
         int32_t c = 0;
-        for (; c + 16 <= length; c += 16, w += 64) {
+        for (; c + 16 <= length; c += 16, w += 128) {
             EK_DOT_LOAD(int8x16_t, vld1q_s8)
             EK_DOT_FOUR(vdotq_laneq_s32, 0)
             EK_KEEP_ORDER
@@ -64,13 +64,13 @@ EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, c
             EK_DOT_FOUR(vdotq_lane_s32, 0)
             EK_DOT_FOUR(vdotq_lane_s32, 1)
             c += 8;
-            w += 32;
+            w += 64;
         }
         if (length & 4) {
             EK_DOT_LOAD(int8x8_t, ek_load4_neon)
             EK_DOT_FOUR(vdotq_lane_s32, 0)
             c += 4;
-            w += 16;
+            w += 32;
         }
         if (length & 3) {
             const int32_t rest = length & 3;

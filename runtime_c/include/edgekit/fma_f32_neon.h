@@ -1,12 +1,12 @@
 /* Sums of products of floats with NEON, pixels x outputs in registers; weights are f32, or bf16 that are widened.
- * They are packed as O/4! HWI o4: a block of four outputs is four numbers for each cell. */
+ * They are packed as O/8! HWI o8: two blocks of four outputs are eight numbers for each cell. */
 #ifndef EDGEKIT_FMA_F32_NEON_H
 #define EDGEKIT_FMA_F32_NEON_H
 
+#include "edgekit/fixed_neon.h"
 #include "edgekit/types.h"
-#include <arm_neon.h>
 
-/* Four weights, and how many cells they are read ahead: see ek_f32_fma_neon. */
+/* Four weights as floats. */
 static inline float32x4_t ek_f32_load4(const float *w)
 {
     return vld1q_f32(w);
@@ -32,6 +32,25 @@ static inline void ek_f32_store_neon(float *y, float32x4_t v, int32_t n)
     }
 }
 
+/* n floats, which do not overlap. */
+static inline void ek_f32_copy_neon(float *y, const float *x, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(y + i, vld1q_f32(x + i));
+    for (; i < n; i++)
+        y[i] = x[i];
+}
+
+static inline void ek_f32_zero_neon(float *y, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(y + i, vdupq_n_f32(0.0f));
+    for (; i < n; i++)
+        y[i] = 0.0f;
+}
+
 static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
 {
     if (lo > -EK_INF_f32)
@@ -55,10 +74,10 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
 /* What one cell adds to the sums of up to four pixels. */
 #define EK_FMA_CELL(load, fma, at)                                                                           \
     {                                                                                                        \
-        const float32x4_t w0 = load(w + 4 * at);                                                             \
-        const float32x4_t w1 = blocks > 1 ? load(w + 4 * at + block) : w0;                                   \
-        const float32x4_t w2 = blocks > 2 ? load(w + 4 * at + 2 * block) : w0;                               \
-        const float32x4_t w3 = blocks > 3 ? load(w + 4 * at + 3 * block) : w0;                               \
+        const float32x4_t w0 = load(w + 8 * at);                                                             \
+        const float32x4_t w1 = blocks > 1 ? load(w + 8 * at + 4) : w0;                                       \
+        const float32x4_t w2 = blocks > 2 ? load(w + 8 * at + 2 * block) : w0;                               \
+        const float32x4_t w3 = blocks > 3 ? load(w + 8 * at + 2 * block + 4) : w0;                           \
         EK_FMA_PIXEL(0, fma)                                                                                 \
         EK_FMA_PIXEL(1, fma)                                                                                 \
         EK_FMA_PIXEL(2, fma)                                                                                 \
@@ -73,7 +92,7 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
 #define EK_FMA_BODY(load)                                                                                    \
     for (int32_t i = 0; i < rows; i++, x += row) {                                                           \
         int32_t c = 0;                                                                                       \
-        for (; c + 4 <= length; c += 4, w += 16) {                                                           \
+        for (; c + 4 <= length; c += 4, w += 32) {                                                           \
             const float32x4_t x0 = vld1q_f32(x + c), x1 = pixels > 1 ? vld1q_f32(x + c + step) : x0;         \
             const float32x4_t x2 = pixels > 2 ? vld1q_f32(x + c + 2 * step) : x0;                            \
             const float32x4_t x3 = pixels > 3 ? vld1q_f32(x + c + 3 * step) : x0;                            \
@@ -82,7 +101,7 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
             EK_FMA_CELL(load, EK_FMA_LANE2, 2)                                                               \
             EK_FMA_CELL(load, EK_FMA_LANE3, 3)                                                               \
         }                                                                                                    \
-        for (; c < length; c++, w += 4) {                                                                    \
+        for (; c < length; c++, w += 8) {                                                                    \
             const float x0 = x[c], x1 = pixels > 1 ? x[c + step] : x0;                                       \
             const float x2 = pixels > 2 ? x[c + 2 * step] : x0, x3 = pixels > 3 ? x[c + 3 * step] : x0;      \
             EK_FMA_CELL(load, vfmaq_n_f32, 0)                                                                \

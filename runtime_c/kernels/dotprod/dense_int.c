@@ -1,7 +1,7 @@
 /* Fully connected layer of int8: see dense_int.h. Sixteen outputs of up to four rows advance together, by SDOT.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * pack w: O/4! I/4! o4 i4
+ * pack w: O/8! I/4! o8 i4
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16 */

@@ -2,7 +2,7 @@
  * inside of the image are read where they are; others are gathered first.
  * for T=f32 W=f32 B=f32
  * when groups == 1
- * pack w: O/4! HWI o4
+ * pack w: O/8! HWI o8
  * pack b: O/4! o4
  * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * scratch else 16 * k_h * k_w * in_c */
@@ -12,14 +12,25 @@
 EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, const int32_t top,
     const int32_t left, const struct EK_STRUCT *p)
 {
-    for (int32_t i = 0; i < p->k_h; i++)
-        for (int32_t j = 0; j < p->k_w; j++, to += p->in_c) {
-            const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
-            const int inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
-            const float *from = x + row * p->step_h + column * p->step_w;
-            for (int32_t c = 0; c < p->in_c; c++)
-                to[c] = inside ? from[c * p->step_c] : 0.0f;
-        }
+    for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * p->in_c) {
+        const int32_t row = top + i * p->dilation_h;
+        const float *from = x + row * p->step_h + left * p->step_w;
+        if (row < 0 || row >= p->in_h)
+            ek_f32_zero_neon(to, p->k_w * p->in_c);
+        else if (p->step_c == 1 && p->dilation_w == 1 && left >= 0 && left + p->k_w <= p->in_w)
+            ek_f32_copy_neon(to, from, p->k_w * p->in_c);
+        else
+            for (int32_t j = 0; j < p->k_w; j++) {
+                const int32_t column = left + j * p->dilation_w;
+                if (column < 0 || column >= p->in_w)
+                    ek_f32_zero_neon(to + j * p->in_c, p->in_c);
+                else if (p->step_c == 1)
+                    ek_f32_copy_neon(to + j * p->in_c, from + j * p->dilation_w * p->step_w, p->in_c);
+                else
+                    for (int32_t c = 0; c < p->in_c; c++)
+                        to[j * p->in_c + c] = from[j * p->dilation_w * p->step_w + c * p->step_c];
+            }
+    }
 }
 
 /* One to four pixels, one to four blocks of outputs from output `first` on. */
