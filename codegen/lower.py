@@ -93,15 +93,15 @@ def _absorb_transpose(call: Call, graph: Graph) -> Call:
 
 
 def _as_convolution(call: Call, target: Target) -> Call:
-    """A depthwise layer over one channel is a convolution, too: taken as one where only that has a kernel of
-    the target's instruction set."""
+    """A depthwise layer over one channel is a convolution, too: taken as one where that has a kernel of a
+    better instruction set."""
     if not call.kernel.startswith("depthwise2d") or call.params["in_c"] != 1:
         return call
     kernel, name = (text.replace("depthwise2d", "conv2d") for text in (call.kernel, call.name))
     steps: dict[str, Param] = {"step_h": call.params["in_w"], "step_w": 1, "step_c": 1, "groups": 1}
     convolution = replace(call, kernel=kernel, name=name, params={**call.params, **steps})
-    is_plain = [variant_of(way, target).isa == "ref" for way in (call, convolution)]
-    return convolution if is_plain == [True, False] else call
+    ranks = [target.isa.index(variant_of(way, target).isa) for way in (call, convolution)]
+    return convolution if ranks[1] < ranks[0] else call
 
 
 def _fitted(call: Call, target: Target) -> Call:
