@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.codegen.kernels import Kernel, instantiate, variant_of
-from edgekit.codegen.overlap import distance
+from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
@@ -109,6 +109,8 @@ def _fitted(call: Call, target: Target) -> Call:
     its result may reach over its input."""
     variant = variant_of(call, target)
     call = replace(call, overlap=distance(variant.order, call))
+    if variant.order == CHANNELS:
+        call = replace(call, inplace=(0,))
     if variant.scratch:
         call = replace(call, scratch=evaluated(variant.scratch, call))
     if not variant.fold:

@@ -11,6 +11,8 @@ from edgekit.ops import Call, Param
 
 _NEVER = 1 << 40
 
+CHANNELS = "channels"
+
 
 def distance(order: str, call: Call) -> int | None:
     """Bytes from the start of the result to that of the first operand, at least; None where the kernel has no
@@ -23,9 +25,11 @@ def distance(order: str, call: Call) -> int | None:
         rows N      the same of a matrix: a row is a pixel
         pixels N M  of M pixels side by side, N channels each are computed at a time
         rows N M
+        channels    all of a channel is read before any of it is written: the result may lie where x lies, no
+                    less and no more (Call.inplace)
         windows M   as pixels, where all that M pixels of an image need is read before any of them is written
     """
-    if not order:
+    if not order or order == CHANNELS:
         return None
     x, y = call.args[0].type, call.args[-1].type
     if min(x.dtype.bits, y.dtype.bits) < 8 or call.results != 1:

@@ -1,6 +1,7 @@
 /* Depthwise convolution of int8 with 3 by 3 taps and DSP instructions: see depthwise2d_int.h. Each channel becomes a
  * plane of its own, padded: see plane_dsp.h. Rows of the plane are those of the image or its columns, whichever have
- * fewer pairs of results.
+ * fewer pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
+ * other: results of the first, even if they lie over x, do not reach what the second reads.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
@@ -9,8 +10,11 @@
  * pack w: O HWI : s16 x2
  * pack b: O : s32 x2
  * pack e: O : s8 x-1 +-1
- * scratch 2 * max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
- * scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2)) */
+ * order channels
+ * scratch 2 * ((2 * ((out_h + 1) // 2) + 1) * (4 * ((out_w + 1) // 2) + 2)
+ * scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else
+ * scratch max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
+ * scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) */
 #include "edgekit/depthwise2d_int.h"
 
 /* One direction of the image. */
@@ -75,19 +79,33 @@ static EK_SHARED void EK_FN_image(const int8_t *x, const int16_t *w, const int32
         else
             EK_RULE(plane_2)(plane, y + c, &channel);
     }
-    ek_clamp_bytes(y, p->out_h * p->out_w * p->out_c, p->lo, p->hi);
 }
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
+    int8_t *const first = y;
     const struct EK_FN_axis wide = {p->in_w, p->out_w, p->pad_left, p->in_c, p->out_c, 1};
     const struct EK_FN_axis high = {p->in_h, p->out_h, p->pad_top, p->in_w * p->in_c, p->out_w * p->out_c, 3};
-    const int is_wide = p->out_h * ((p->out_w + 1) / 2) <= p->out_w * ((p->out_h + 1) / 2);
-    for (int32_t n = 0; n < p->batch; n++)
-        EK_FN_image(x + n * p->in_h * p->in_w * p->in_c, (const int16_t *)(const void *)w, b, m, e,
-            y + n * p->out_h * p->out_w * p->out_c, (int16_t *)(void *)scratch, is_wide ? &wide : &high,
-            is_wide ? &high : &wide, p);
+    const int32_t half = (p->out_h + 1) / 2, start = 2 * half - p->pad_top;
+    const int16_t *taps = (const int16_t *)(const void *)w;
+    int16_t *plane = (int16_t *)(void *)scratch;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * high.x_step, y += p->out_h * high.y_step)
+        if (p->stride_h == 2 && half * p->out_w <= start * p->in_w) {
+            struct EK_FN_axis piece = high;
+            piece.out = half;
+            EK_FN_image(x, taps, b, m, e, y, plane, &wide, &piece, p);
+            piece.in = p->in_h - start;
+            piece.out = p->out_h - half;
+            piece.pad = 0;
+            if (piece.out > 0)
+                EK_FN_image(
+                    x + start * high.x_step, taps, b, m, e, y + half * high.y_step, plane, &wide, &piece, p);
+        } else if (p->out_h * ((p->out_w + 1) / 2) <= p->out_w * ((p->out_h + 1) / 2))
+            EK_FN_image(x, taps, b, m, e, y, plane, &wide, &high, p);
+        else
+            EK_FN_image(x, taps, b, m, e, y, plane, &high, &wide, p);
+    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
