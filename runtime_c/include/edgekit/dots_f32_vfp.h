@@ -8,16 +8,22 @@
 
 #define EK_VFP_SHARED __attribute__((noinline, unused)) /* one copy for all layers */
 
-/* The part of a window that lies in x: so many runs of neighbours in so many rows, and the bytes from the end of a run
- * to the next one. The functions below know the offsets of the fields. */
-struct ek_cut_vfp {
+/* Pixels that lie alike: the part of their windows inside of x is so many runs of neighbours in so many rows. Steps are
+ * in bytes. The functions below know the offsets of the fields. */
+struct ek_pixels_vfp {
     int32_t rows; /* no products at all if there are none */
     int32_t runs;
     int32_t run; /* elements, at least one */
-    int32_t x_run;
-    int32_t w_run;
-    int32_t x_row; /* what is added behind the last run of a row */
+    int32_t x_run; /* from the end of a run to the next one of its row */
+    int32_t x_row; /* from the end of the last run of a row to the next row */
     int32_t w_row;
+    int32_t x_step; /* from pixel to pixel */
+    int32_t y_step;
+    int32_t turns; /* how many pixels, or pairs of pixels */
+    int32_t bounds; /* 0: none, 1: lo, 2: lo and hi */
+    float lo;
+    float hi;
+    const float *b;
 };
 
 /* Which taps of a window that starts at `start` lie within 0 to size - 1. */
@@ -38,58 +44,90 @@ static inline struct ek_taps_vfp ek_taps_in_vfp(
     return in;
 }
 
-/* Sums, put between bounds. */
-static inline void ek_put_vfp(
-    float *EK_RESTRICT y, const float *EK_RESTRICT sums, const int32_t count, const float lo, const float hi)
+/* For whom sums are put between bounds. */
+static inline int32_t ek_bounds_vfp(const float lo, const float hi)
 {
-    for (int32_t o = 0; o < count; o++)
-        y[o] = sums[o] < lo ? lo : sums[o] > hi ? hi : sums[o];
+    return hi < EK_INF_f32 ? 2 : lo > -EK_INF_f32 ? 1 : 0;
 }
+
+/* sum = sum < s`lo` ? s`lo` : sum, and the same with the upper bound; NaN stays. */
+#if defined(__ARM_FEATURE_NUMERIC_MAXMIN)
+#define EK_VFP_LEAST(sum, lo)                                                                                \
+    "vcmp.f32 s" #lo ", s" #sum "\nvmrs APSR_nzcv, fpscr\nvselgt.f32 s" #sum ", s" #lo ", s" #sum "\n"
+#define EK_VFP_MOST(sum, hi)                                                                                 \
+    "vcmp.f32 s" #sum ", s" #hi "\nvmrs APSR_nzcv, fpscr\nvselgt.f32 s" #sum ", s" #hi ", s" #sum "\n"
+#else
+#define EK_VFP_LEAST(sum, lo)                                                                                \
+    "vcmp.f32 s" #sum ", s" #lo "\nvmrs APSR_nzcv, fpscr\nit mi\nvmovmi.f32 s" #sum ", s" #lo "\n"
+#define EK_VFP_MOST(sum, hi)                                                                                 \
+    "vcmp.f32 s" #sum ", s" #hi "\nvmrs APSR_nzcv, fpscr\nit gt\nvmovgt.f32 s" #sum ", s" #hi "\n"
+#endif
+#define EK_VFP_0_TO_3(bound, at) bound(0, at) bound(1, at) bound(2, at) bound(3, at)
+#define EK_VFP_4_TO_7(bound, at) bound(4, at) bound(5, at) bound(6, at) bound(7, at)
+#define EK_VFP_8_TO_15(bound, at)                                                                            \
+    bound(8, at) bound(9, at) bound(10, at) bound(11, at) bound(12, at) bound(13, at) bound(14, at)          \
+        bound(15, at)
+#define EK_VFP_0_TO_7(bound, at) EK_VFP_0_TO_3(bound, at) EK_VFP_4_TO_7(bound, at)
+#define EK_VFP_0_TO_15(bound, at) EK_VFP_0_TO_7(bound, at) EK_VFP_8_TO_15(bound, at)
+
+/* Puts `sums` between the bounds, which come into s16 and s17. */
+#define EK_VFP_BOUND(sums)                                                                                   \
+    "ldr %[left], [%[p], #36]\n"                                                                             \
+    "cmp %[left], #0\n"                                                                                      \
+    "beq 8f\n"                                                                                               \
+    "vldr s16, [%[p], #40]\n" sums(EK_VFP_LEAST, 16) "cmp %[left], #2\n"                                     \
+                                                     "bne 8f\n"                                              \
+                                                     "vldr s17, [%[p], #44]\n" sums(EK_VFP_MOST, 17) "8:\n"
+
+#define EK_VFP_NEXT_TURN                                                                                     \
+    "ldr %[left], [%[p], #32]\n"                                                                             \
+    "subs %[left], %[left], #1\n"                                                                            \
+    "str %[left], [%[p], #32]\n"                                                                             \
+    "bne 0b\n"
 
 #define EK_VFP_TERM(sum, w, x) "vfma.f32 s" #sum ", s" #w ", s" #x "\n"
 #define EK_VFP_FOUR(a, b, c, d, e, f, g, h, x)                                                               \
     EK_VFP_TERM(a, e, x) EK_VFP_TERM(b, f, x) EK_VFP_TERM(c, g, x) EK_VFP_TERM(d, h, x)
 
-/* Four inputs a turn, those left over one by one; `x1_four`, `x1_one` and `x1_skip` are for the second pixel. */
-#define EK_VFP_WALK(x1_four, fma_four, x1_one, fma_one, x1_run, x1_row)                                      \
-    "ldr %[row], [%[cut]]\n"                                                                                 \
+/* Four inputs a turn, those left over one by one; `x1_...` are for the second pixel. */
+#define EK_VFP_WALK(x1_four, fma_four, x1_one, fma_one, x1_add)                                              \
+    "mov %[w0], %[w]\n"                                                                                      \
+    "ldr %[row], [%[p]]\n"                                                                                   \
     "cmp %[row], #0\n"                                                                                       \
     "ble 7f\n"                                                                                               \
     "1:\n"                                                                                                   \
-    "ldr %[column], [%[cut], #4]\n"                                                                          \
+    "ldrd %[column], %[left], [%[p], #4]\n"                                                                  \
+    "b 3f\n"                                                                                                 \
     "2:\n"                                                                                                   \
-    "ldr %[left], [%[cut], #8]\n"                                                                            \
-    "subs %[left], %[left], #4\n"                                                                            \
-    "blt 4f\n"                                                                                               \
+    "ldr %[left], [%[p], #12]\n"                                                                             \
+    "add %[x0], %[x0], %[left]\n" x1_add "ldr %[left], [%[p], #8]\n"                                         \
     "3:\n"                                                                                                   \
-    "vldmia %[w]!, {s8-s23}\n"                                                                               \
+    "subs %[left], %[left], #4\n"                                                                            \
+    "blt 5f\n"                                                                                               \
+    "4:\n"                                                                                                   \
+    "vldmia %[w0]!, {s8-s23}\n"                                                                              \
     "vldmia %[x0]!, {s24-s27}\n" x1_four EK_VFP_FOUR(0, 1, 2, 3, 8, 9, 10, 11, 24)                           \
         EK_VFP_FOUR(0, 1, 2, 3, 12, 13, 14, 15, 25) EK_VFP_FOUR(0, 1, 2, 3, 16, 17, 18, 19, 26)              \
             EK_VFP_FOUR(0, 1, 2, 3, 20, 21, 22, 23, 27) fma_four                                             \
         "subs %[left], %[left], #4\n"                                                                        \
-        "bge 3b\n"                                                                                           \
-        "4:\n"                                                                                               \
+        "bge 4b\n"                                                                                           \
+        "5:\n"                                                                                               \
         "adds %[left], %[left], #4\n"                                                                        \
         "beq 6f\n"                                                                                           \
-        "5:\n"                                                                                               \
-        "vldmia %[w]!, {s8-s11}\n"                                                                           \
+        "9:\n"                                                                                               \
+        "vldmia %[w0]!, {s8-s11}\n"                                                                          \
         "vldmia %[x0]!, {s24}\n" x1_one EK_VFP_FOUR(0, 1, 2, 3, 8, 9, 10, 11, 24) fma_one                    \
         "subs %[left], %[left], #1\n"                                                                        \
-        "bne 5b\n"                                                                                           \
+        "bne 9b\n"                                                                                           \
         "6:\n"                                                                                               \
-        "ldr %[left], [%[cut], #12]\n"                                                                       \
-        "add %[x0], %[x0], %[left]\n" x1_run "ldr %[left], [%[cut], #16]\n"                                  \
-        "add %[w], %[w], %[left]\n"                                                                          \
         "subs %[column], %[column], #1\n"                                                                    \
         "bne 2b\n"                                                                                           \
-        "ldr %[left], [%[cut], #20]\n"                                                                       \
-        "add %[x0], %[x0], %[left]\n" x1_row "ldr %[left], [%[cut], #24]\n"                                  \
-        "add %[w], %[w], %[left]\n"                                                                          \
+        "ldrd %[left], %[column], [%[p], #16]\n"                                                             \
+        "add %[x0], %[x0], %[left]\n" x1_add "add %[w0], %[w0], %[column]\n"                                 \
         "subs %[row], %[row], #1\n"                                                                          \
         "bne 1b\n"                                                                                           \
         "7:\n"
 
-#define EK_VFP_X1_ADD "add %[x1], %[x1], %[left]\n"
 #define EK_VFP_X1_FMA                                                                                        \
     EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28)                                                                \
     EK_VFP_FOUR(4, 5, 6, 7, 12, 13, 14, 15, 29)                                                              \
@@ -99,70 +137,175 @@ static inline void ek_put_vfp(
         "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "s28", "s29",    \
         "s30", "s31"
 
-/* sums[o] = b[o] + the products of x0 with output o of a block, for four outputs. */
-static EK_VFP_SHARED void ek_dots_f32_vfp(
-    const float *x0, const float *w, const float *b, float *sums, const struct ek_cut_vfp *cut)
+/* y[o] = b[o] + the products of x with output o of a block, for four outputs of each pixel. */
+static EK_VFP_SHARED void ek_dots_f32_vfp(const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
 {
+    const float *x0, *w0;
     int32_t row, column, left;
-    __asm__ volatile("vldmia %[b], {s0-s3}\n" EK_VFP_WALK("", "", "", "", "", "") "vstmia %[sums], {s0-s3}\n"
-        : [x0] "+&r"(x0), [w] "+&r"(w), [row] "=&r"(row), [column] "=&r"(column), [left] "=&r"(left)
-        : [b] "r"(b), [sums] "r"(sums), [cut] "r"(cut)
+    __asm__ volatile("0:\n"
+                     "mov %[x0], %[x]\n"
+                     "ldr %[left], [%[p], #24]\n"
+                     "add %[x], %[x], %[left]\n"
+                     "ldr %[left], [%[p], #48]\n"
+                     "vldmia %[left], {s0-s3}\n" EK_VFP_WALK("", "", "", "", "")
+                         EK_VFP_BOUND(EK_VFP_0_TO_3) "ldr %[left], [%[p], #28]\n"
+                                                     "vstmia %[y], {s0-s3}\n"
+                                                     "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN
+        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),
+        [column] "=&r"(column), [left] "=&r"(left)
+        : [w] "r"(w), [p] "r"(p)
         : EK_VFP_REGISTERS, "cc", "memory");
 }
 
-/* The same for two pixels: sums[4] to sums[7] are those of x1. */
-static EK_VFP_SHARED void ek_dots_f32_vfp_x2(const float *x0, const float *x1, const float *w, const float *b,
-    float *sums, const struct ek_cut_vfp *cut)
+/* The same for two pixels a turn. */
+static EK_VFP_SHARED void ek_dots_f32_vfp_x2(
+    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
 {
+    const float *x0, *x1, *w0;
     int32_t row, column, left;
-    __asm__ volatile("vldmia %[b], {s0-s3}\n"
-                     "vldmia %[b], {s4-s7}\n" EK_VFP_WALK("vldmia %[x1]!, {s28-s31}\n", EK_VFP_X1_FMA,
-                         "vldmia %[x1]!, {s28}\n", EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28), EK_VFP_X1_ADD,
-                         EK_VFP_X1_ADD) "vstmia %[sums], {s0-s7}\n"
-        : [x0] "+&r"(x0), [x1] "+&r"(x1), [w] "+&r"(w), [row] "=&r"(row), [column] "=&r"(column),
-        [left] "=&r"(left)
-        : [b] "r"(b), [sums] "r"(sums), [cut] "r"(cut)
+    __asm__ volatile("0:\n"
+                     "mov %[x0], %[x]\n"
+                     "ldr %[left], [%[p], #24]\n"
+                     "add %[x1], %[x], %[left]\n"
+                     "add %[x], %[x1], %[left]\n"
+                     "ldr %[left], [%[p], #48]\n"
+                     "vldmia %[left], {s0-s3}\n"
+                     "vldmia %[left], {s4-s7}\n" EK_VFP_WALK("vldmia %[x1]!, {s28-s31}\n", EK_VFP_X1_FMA,
+                         "vldmia %[x1]!, {s28}\n", EK_VFP_FOUR(4, 5, 6, 7, 8, 9, 10, 11, 28),
+                         "add %[x1], %[x1], %[left]\n")
+                         EK_VFP_BOUND(EK_VFP_0_TO_7) "ldr %[left], [%[p], #28]\n"
+                                                     "vstmia %[y], {s0-s3}\n"
+                                                     "add %[y], %[y], %[left]\n"
+                                                     "vstmia %[y], {s4-s7}\n"
+                                                     "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN
+        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),
+        [column] "=&r"(column), [left] "=&r"(left)
+        : [w] "r"(w), [p] "r"(p)
         : EK_VFP_REGISTERS, "cc", "memory");
 }
 
-/* Eight channels of two pixels, each with weights of its own, which lie one tap behind the other; from tap to tap of x
- * there are cut->x_run bytes. */
-static EK_VFP_SHARED void ek_channels_f32_vfp_x2(const float *x0, const float *x1, const float *w,
-    const float *b, float *sums, const struct ek_cut_vfp *cut)
+/* `width` outputs of so many pixels: four, unless a block is the last one. */
+static EK_VFP_SHARED void ek_outputs_f32_vfp(const float *x, const float *w, float *y, const int32_t width,
+    const int32_t pixels, struct ek_pixels_vfp *p)
 {
-    int32_t row, column, skip;
+    const int32_t x_step = p->x_step / 4, y_step = p->y_step / 4;
+    float few[8];
+    if (width >= 4) {
+        p->turns = pixels / 2;
+        if (p->turns)
+            ek_dots_f32_vfp_x2(x, w, y, p);
+        p->turns = pixels % 2;
+        if (p->turns)
+            ek_dots_f32_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);
+        return;
+    }
+    p->y_step = 16;
+    for (int32_t v = 0; v < pixels; v += 2, x += 2 * x_step) {
+        const int32_t here = pixels - v < 2 ? 1 : 2;
+        p->turns = 1;
+        if (here == 2)
+            ek_dots_f32_vfp_x2(x, w, few, p);
+        else
+            ek_dots_f32_vfp(x, w, few, p);
+        for (int32_t i = 0; i < here; i++, y += y_step)
+            for (int32_t o = 0; o < width; o++)
+                y[o] = few[4 * i + o];
+    }
+}
+
+/* Eight channels of each pixel, which have weights of their own, one tap behind the other. Runs are taps here, and
+ * x_run is what lies between their starts. */
+static EK_VFP_SHARED void ek_channels_f32_vfp(
+    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
+{
+    const float *x0, *w0;
+    int32_t row, column, left;
     __asm__ volatile(
-        "vldmia %[b], {s0-s7}\n"
-        "vldmia %[b], {s8-s15}\n"
-        "ldr %[row], [%[cut]]\n"
+        "0:\n"
+        "mov %[x0], %[x]\n"
+        "ldr %[left], [%[p], #24]\n"
+        "add %[x], %[x], %[left]\n"
+        "ldr %[left], [%[p], #48]\n"
+        "vldmia %[left], {s0-s7}\n"
+        "mov %[w0], %[w]\n"
+        "ldr %[row], [%[p]]\n"
         "cmp %[row], #0\n"
         "ble 3f\n"
         "1:\n"
-        "ldr %[skip], [%[cut], #12]\n"
-        "ldr %[column], [%[cut], #4]\n"
+        "ldr %[left], [%[p], #12]\n"
+        "ldr %[column], [%[p], #4]\n"
         "2:\n"
-        "vldmia %[w]!, {s16-s23}\n"
+        "vldmia %[w0]!, {s16-s23}\n"
         "vldmia %[x0], {s24-s31}\n"
-        "add %[x0], %[x0], %[skip]\n" EK_VFP_TERM(0, 16, 24) EK_VFP_TERM(1, 17, 25) EK_VFP_TERM(2, 18,
-            26) EK_VFP_TERM(3, 19, 27) EK_VFP_TERM(4, 20, 28) EK_VFP_TERM(5, 21, 29) EK_VFP_TERM(6, 22, 30)
-            EK_VFP_TERM(7, 23, 31) "vldmia %[x1], {s24-s31}\n"
-                                   "add %[x1], %[x1], %[skip]\n" EK_VFP_TERM(8, 16, 24) EK_VFP_TERM(9, 17, 25)
-                                       EK_VFP_TERM(10, 18, 26) EK_VFP_TERM(11, 19, 27) EK_VFP_TERM(12, 20, 28)
-                                           EK_VFP_TERM(13, 21, 29) EK_VFP_TERM(14, 22, 30)
-                                               EK_VFP_TERM(15, 23, 31) "subs %[column], %[column], #1\n"
-                                                                       "bne 2b\n"
-                                                                       "ldr %[skip], [%[cut], #20]\n"
-                                                                       "add %[x0], %[x0], %[skip]\n"
-                                                                       "add %[x1], %[x1], %[skip]\n"
-                                                                       "ldr %[skip], [%[cut], #24]\n"
-                                                                       "add %[w], %[w], %[skip]\n"
-                                                                       "subs %[row], %[row], #1\n"
-                                                                       "bne 1b\n"
-                                                                       "3:\n"
-                                                                       "vstmia %[sums], {s0-s15}\n"
-        : [x0] "+&r"(x0), [x1] "+&r"(x1), [w] "+&r"(w), [row] "=&r"(row), [column] "=&r"(column),
-        [skip] "=&r"(skip)
-        : [b] "r"(b), [sums] "r"(sums), [cut] "r"(cut)
+        "add %[x0], %[x0], %[left]\n" EK_VFP_TERM(0, 16, 24) EK_VFP_TERM(1, 17, 25) EK_VFP_TERM(2, 18, 26)
+            EK_VFP_TERM(3, 19, 27) EK_VFP_TERM(4, 20, 28) EK_VFP_TERM(5, 21, 29) EK_VFP_TERM(6, 22, 30)
+                EK_VFP_TERM(7, 23, 31) "subs %[column], %[column], #1\n"
+                                       "bne 2b\n"
+                                       "ldrd %[left], %[column], [%[p], #16]\n"
+                                       "add %[x0], %[x0], %[left]\n"
+                                       "add %[w0], %[w0], %[column]\n"
+                                       "subs %[row], %[row], #1\n"
+                                       "bne 1b\n"
+                                       "3:\n" EK_VFP_BOUND(
+                                           EK_VFP_0_TO_7) "ldr %[left], [%[p], #28]\n"
+                                                          "vstmia %[y], {s0-s7}\n"
+                                                          "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN
+        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),
+        [column] "=&r"(column), [left] "=&r"(left)
+        : [w] "r"(w), [p] "r"(p)
         : EK_VFP_REGISTERS, "cc", "memory");
 }
+
+/* The same for two pixels a turn. */
+static EK_VFP_SHARED void ek_channels_f32_vfp_x2(
+    const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
+{
+    const float *x0, *x1, *w0;
+    int32_t row, column, left;
+    __asm__ volatile(
+        "0:\n"
+        "mov %[x0], %[x]\n"
+        "ldr %[left], [%[p], #24]\n"
+        "add %[x1], %[x], %[left]\n"
+        "add %[x], %[x1], %[left]\n"
+        "ldr %[left], [%[p], #48]\n"
+        "vldmia %[left], {s0-s7}\n"
+        "vldmia %[left], {s8-s15}\n"
+        "mov %[w0], %[w]\n"
+        "ldr %[row], [%[p]]\n"
+        "cmp %[row], #0\n"
+        "ble 3f\n"
+        "1:\n"
+        "ldr %[left], [%[p], #12]\n"
+        "ldr %[column], [%[p], #4]\n"
+        "2:\n"
+        "vldmia %[w0]!, {s16-s23}\n"
+        "vldmia %[x0], {s24-s31}\n"
+        "add %[x0], %[x0], %[left]\n" EK_VFP_TERM(0, 16, 24) EK_VFP_TERM(1, 17, 25) EK_VFP_TERM(2, 18, 26)
+            EK_VFP_TERM(3, 19, 27) EK_VFP_TERM(4, 20, 28) EK_VFP_TERM(5, 21, 29) EK_VFP_TERM(6, 22, 30)
+                EK_VFP_TERM(7, 23,
+                    31) "vldmia %[x1], {s24-s31}\n"
+                        "add %[x1], %[x1], %[left]\n" EK_VFP_TERM(8, 16, 24) EK_VFP_TERM(9, 17, 25)
+                            EK_VFP_TERM(10, 18, 26) EK_VFP_TERM(11, 19, 27) EK_VFP_TERM(12, 20, 28)
+                                EK_VFP_TERM(13, 21, 29) EK_VFP_TERM(14, 22, 30) EK_VFP_TERM(15, 23,
+                                    31) "subs %[column], %[column], #1\n"
+                                        "bne 2b\n"
+                                        "ldrd %[left], %[column], [%[p], #16]\n"
+                                        "add %[x0], %[x0], %[left]\n"
+                                        "add %[x1], %[x1], %[left]\n"
+                                        "add %[w0], %[w0], %[column]\n"
+                                        "subs %[row], %[row], #1\n"
+                                        "bne 1b\n"
+                                        "3:\n" EK_VFP_BOUND(
+                                            EK_VFP_0_TO_15) "ldr %[left], [%[p], #28]\n"
+                                                            "vstmia %[y], {s0-s7}\n"
+                                                            "add %[y], %[y], %[left]\n"
+                                                            "vstmia %[y], {s8-s15}\n"
+                                                            "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN
+        : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),
+        [column] "=&r"(column), [left] "=&r"(left)
+        : [w] "r"(w), [p] "r"(p)
+        : EK_VFP_REGISTERS, "cc", "memory");
+}
+
 #endif

@@ -7,50 +7,43 @@
 #include "edgekit/conv2d.h"
 #include "edgekit/dots_f32_vfp.h"
 
-/* The taps inside as runs: whole rows of the window where its cells are neighbours in x, else single cells. */
-EK_INLINE struct ek_cut_vfp EK_FN_cut(const int32_t rows, const int32_t columns, const struct EK_STRUCT *p)
+/* What pixels have in common whose windows have so many rows and columns inside of x: runs are whole rows where the
+ * cells of a window are neighbours in x, else single cells. */
+EK_INLINE struct ek_pixels_vfp EK_FN_pixels(
+    const float *b, const int32_t rows, const int32_t columns, const struct EK_STRUCT *p)
 {
-    const int32_t depth = p->in_c / p->groups, cell = p->dilation_w * p->step_w;
-    const int32_t is_dense = cell == depth;
-    struct ek_cut_vfp cut;
-    cut.rows = columns > 0 ? rows : 0;
-    cut.runs = is_dense ? 1 : columns;
-    cut.run = is_dense ? columns * depth : depth;
-    cut.x_run = is_dense ? 0 : (cell - depth) * 4;
-    cut.w_run = 0;
-    cut.x_row = (p->dilation_h * p->step_h - columns * cell) * 4;
-    cut.w_row = (p->k_w - columns) * depth * 16;
-    return cut;
+    const int32_t depth = p->in_c / p->groups, cell = p->dilation_w * p->step_w, is_dense = cell == depth;
+    struct ek_pixels_vfp s;
+    s.rows = columns > 0 ? rows : 0;
+    s.runs = is_dense ? 1 : columns;
+    s.run = is_dense ? columns * depth : depth;
+    s.x_run = (cell - depth) * 4;
+    s.x_row = (p->dilation_h * p->step_h - (columns - 1) * cell - depth) * 4;
+    s.w_row = (p->k_w - columns) * depth * 16;
+    s.x_step = p->stride_w * p->step_w * 4;
+    s.y_step = p->out_c * 4;
+    s.turns = 1;
+    s.bounds = ek_bounds_vfp(p->lo, p->hi);
+    s.lo = p->lo;
+    s.hi = p->hi;
+    s.b = b;
+    return s;
 }
 
-/* Four outputs, or fewer, of the pixels of a row of y; `x` is where the first row of the window is. */
+/* `width` outputs of the pixels of a row of y; `x` is where the first row of the windows is. */
 EK_INLINE void EK_FN_row(const float *x, const float *w, const float *b, float *y,
     const struct ek_taps_vfp rows, const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, last = p->in_w - (p->k_w - 1) * p->dilation_w - 1;
-    const struct ek_cut_vfp inside = EK_FN_cut(rows.count, p->k_w, p);
-    float sums[8];
     for (int32_t v = 0; v < p->out_w;) {
         const int32_t left = v * p->stride_w - p->pad_left;
-        float *at = y + v * p->out_c;
-        if (left >= 0 && left <= last) {
-            const float *from = x + left * p->step_w;
-            if (v + 1 < p->out_w && left + p->stride_w <= last) {
-                ek_dots_f32_vfp_x2(from, from + p->stride_w * p->step_w, w, b, sums, &inside);
-                ek_put_vfp(at, sums, width, p->lo, p->hi);
-                ek_put_vfp(at + p->out_c, sums + 4, width, p->lo, p->hi);
-                v += 2;
-                continue;
-            }
-            ek_dots_f32_vfp(from, w, b, sums, &inside);
-        } else {
-            const struct ek_taps_vfp columns = ek_taps_in_vfp(left, p->in_w, p->k_w, p->dilation_w);
-            const struct ek_cut_vfp cut = EK_FN_cut(rows.count, columns.count, p);
-            ek_dots_f32_vfp(x + (left + columns.first * p->dilation_w) * p->step_w,
-                w + columns.first * depth * 4, b, sums, &cut);
-        }
-        ek_put_vfp(at, sums, width, p->lo, p->hi);
-        v++;
+        const struct ek_taps_vfp columns = ek_taps_in_vfp(left, p->in_w, p->k_w, p->dilation_w);
+        const int32_t inside = left >= 0 && left <= last ? (last - left) / p->stride_w + 1 : 1;
+        const int32_t pixels = inside < p->out_w - v ? inside : p->out_w - v;
+        struct ek_pixels_vfp s = EK_FN_pixels(b, rows.count, columns.count, p);
+        ek_outputs_f32_vfp(x + (left + columns.first * p->dilation_w) * p->step_w,
+            w + columns.first * depth * 4, y + v * p->out_c, width, pixels, &s);
+        v += pixels;
     }
 }
 

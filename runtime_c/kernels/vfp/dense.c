@@ -8,16 +8,10 @@
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    const struct ek_cut_vfp whole = {p->inputs > 0, 1, p->inputs, 0, 0, 0, 0};
-    float sums[8];
-    for (int32_t r = 0; r < p->rows; r += 2, x += 2 * p->inputs, y += 2 * p->outputs)
-        for (int32_t o = 0; o < p->outputs; o += 4) {
-            const int32_t width = p->outputs - o < 4 ? p->outputs - o : 4;
-            if (r + 1 < p->rows) {
-                ek_dots_f32_vfp_x2(x, x + p->inputs, w + o * p->inputs, b + o, sums, &whole);
-                ek_put_vfp(y + p->outputs + o, sums + 4, width, p->lo, p->hi);
-            } else
-                ek_dots_f32_vfp(x, w + o * p->inputs, b + o, sums, &whole);
-            ek_put_vfp(y + o, sums, width, p->lo, p->hi);
-        }
+    for (int32_t o = 0; o < p->outputs; o += 4) {
+        const int32_t width = p->outputs - o < 4 ? p->outputs - o : 4;
+        struct ek_pixels_vfp s = {p->inputs > 0, 1, p->inputs, 0, 0, 0, p->inputs * 4, p->outputs * 4, 1,
+            ek_bounds_vfp(p->lo, p->hi), p->lo, p->hi, b + o};
+        ek_outputs_f32_vfp(x, w + o * p->inputs, y + o, width, p->rows, &s);
+    }
 }
