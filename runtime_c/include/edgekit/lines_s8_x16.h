@@ -66,7 +66,7 @@ EK_INLINE void ek_block_s8_x16(const uint8_t *x, const int8_t *w, const int32_t 
             }
         }
     }
-    __m512i z[28];
+    __m512i z[64];
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++) {
         const struct ek_scales_x16 scales = ek_scales_x16(s->results.kind, m + 16 * o,
