@@ -44,6 +44,41 @@ static inline struct ek_taps_vfp ek_taps_in_vfp(
     return in;
 }
 
+/* How many windows from number `first` on are cut alike: all that lie within 0 to size - 1, or one. */
+static inline int32_t ek_alike_vfp(
+    const int32_t first, const int32_t windows, const int32_t stride, const int32_t start, const int32_t end)
+{
+    const int32_t left = windows - first, inside = start >= 0 && end >= 0 ? end / stride + 1 : 1;
+    return inside < left ? inside : left;
+}
+
+/* An area of pixels that lie alike becomes lines of them, as long as can be: along its rows, or along its columns, or
+ * all in one where each row goes on where the last one ended. */
+struct ek_lines_vfp {
+    int32_t count;
+    int32_t pixels; /* of a line */
+    int32_t x_step; /* from line to line, in bytes; that within lines is in the pixels */
+    int32_t y_step;
+};
+
+static inline struct ek_lines_vfp ek_lines_in_vfp(
+    const int32_t high, const int32_t wide, const int32_t x_row, const int32_t y_row, struct ek_pixels_vfp *p)
+{
+    struct ek_lines_vfp lines = {high, wide, x_row, y_row};
+    if (x_row == wide * p->x_step && y_row == wide * p->y_step) {
+        lines.count = 1;
+        lines.pixels = high * wide;
+    } else if (high > wide) {
+        lines.count = wide;
+        lines.pixels = high;
+        lines.x_step = p->x_step;
+        lines.y_step = p->y_step;
+        p->x_step = x_row;
+        p->y_step = y_row;
+    }
+    return lines;
+}
+
 /* For whom sums are put between bounds. */
 static inline int32_t ek_bounds_vfp(const float lo, const float hi)
 {
@@ -199,7 +234,7 @@ static EK_VFP_SHARED void ek_outputs_f32_vfp(const float *x, const float *w, flo
             ek_dots_f32_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);
         return;
     }
-    p->y_step = 16;
+    p->y_step = 4 * (int32_t)sizeof(float);
     for (int32_t v = 0; v < pixels; v += 2, x += 2 * x_step) {
         const int32_t here = pixels - v < 2 ? 1 : 2;
         p->turns = 1;
@@ -211,6 +246,7 @@ static EK_VFP_SHARED void ek_outputs_f32_vfp(const float *x, const float *w, flo
             for (int32_t o = 0; o < width; o++)
                 y[o] = few[4 * i + o];
     }
+    p->y_step = y_step * 4;
 }
 
 /* Eight channels of each pixel, which have weights of their own, one tap behind the other. Runs are taps here, and
@@ -306,6 +342,18 @@ static EK_VFP_SHARED void ek_channels_f32_vfp_x2(
         [column] "=&r"(column), [left] "=&r"(left)
         : [w] "r"(w), [p] "r"(p)
         : EK_VFP_REGISTERS, "cc", "memory");
+}
+
+/* Eight channels of so many pixels. */
+static EK_VFP_SHARED void ek_eight_f32_vfp(
+    const float *x, const float *w, float *y, const int32_t pixels, struct ek_pixels_vfp *p)
+{
+    p->turns = pixels / 2;
+    if (p->turns)
+        ek_channels_f32_vfp_x2(x, w, y, p);
+    p->turns = pixels % 2;
+    if (p->turns)
+        ek_channels_f32_vfp(x + (pixels - 1) * (p->x_step / 4), w, y + (pixels - 1) * (p->y_step / 4), p);
 }
 
 #endif
