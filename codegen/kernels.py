@@ -82,7 +82,7 @@ def instantiate(call: Call, target: Target) -> Kernel:
     if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
         name += f"_{variant.isa}"  # another call may take that one
     return _instantiate(
-        call.kernel, name, tuple(call.types.items()), call.expr, call.rule, variant, target.isa
+        call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
     )
 
 
@@ -107,12 +107,14 @@ def _instantiate(
     name: str,
     types: tuple[tuple[str, DType], ...],
     expr: str,
+    tail: str,
     rule: str,
     variant: Variant,
     isas: tuple[str, ...],
 ) -> Kernel:
     contract = _contract(kernel, name)
     tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
+    tokens["EK_TAIL"] = tail
     text = variant.source()
     header = _read(_RUNTIME / "include" / "edgekit" / contract)
     if variant.scratch:
@@ -164,6 +166,10 @@ _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
 def _substitute(text: str, tokens: Mapping[str, str]) -> str:
+    if tokens["EK_TAIL"]:
+        text = re.sub(r"\bEK_ADD\((.*?) ?\)", r"\1", text)
+    else:
+        text = re.sub(r"^ *EK_ADD\(.*?\)\n|\bEK_ADD\(.*?\) ?", "", text, flags=re.MULTILINE)
     text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
     for token in (t for t in tokens if t.startswith("EK_MATH_")):
         text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgekit.codegen.fuse import fuse_sums
 from edgekit.codegen.kernels import Kernel, instantiate, variant_of
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.variants import evaluated
-from edgekit.ir import Graph, Value
+from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
@@ -27,19 +28,24 @@ _MAX_STRIDED_CHANNELS = 16
 def lower(graph: Graph, target: Target, ports: Ports = "caller") -> tuple[Layer, ...]:
     """The layers in the order of execution that needs the least memory."""
     layers = []
-    for node in graph.nodes:
-        ins = [Arg(name, graph.values[name]) for name in node.inputs]
-        outs = [Arg(name, graph.values[name]) for name in node.outputs]
+    for layer in fuse_sums(graph, [_layer(graph, node) for node in graph.nodes], target):
         steps: list[Step] = []
-        for step in node.op.lower(ins, outs):
+        for step in layer.steps:
             if isinstance(step, Call):
                 call = _fitted(_as_convolution(_absorb_transpose(step, graph), target), target)
                 packing, call = _pack_computed_weights(call, instantiate(call, target))
                 steps += [*packing, call]
             else:
                 steps.append(step)
-        layers.append(Layer(node, tuple(steps)))
+        layers.append(Layer(layer.node, tuple(steps)))
     return _in_best_order(graph, _drop_dead(graph, layers), ports)
+
+
+def _layer(graph: Graph, node: Node) -> Layer:
+    """The calls of a node, as its operator says."""
+    ins = [Arg(name, graph.values[name]) for name in node.inputs]
+    outs = [Arg(name, graph.values[name]) for name in node.outputs]
+    return Layer(node, tuple(node.op.lower(ins, outs)))
 
 
 def _in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[Layer, ...]:

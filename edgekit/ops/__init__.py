@@ -47,6 +47,7 @@ class Call:
     # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
     label: str = ""
     expr: str = ""
+    tail: str = ""  # what the kernel does to its results at last, in C
     rule: str = ""  # of requantization, as kernels name it
     facts: Mapping[str, int] = field(
         default_factory=dict

@@ -34,7 +34,6 @@ struct EK_STRUCT {
 };
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y,
-    const struct EK_STRUCT *p);
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p);
 
 #endif

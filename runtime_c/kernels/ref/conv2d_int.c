@@ -1,4 +1,4 @@
-/* Convolution of integers: see conv2d_int.h. Sixteen outputs of a pixel advance together.
+/* Convolution of integers: see conv2d_int.h, and conv2d_add_int.h with a sum. Sixteen outputs of a pixel advance together.
  * pack w: G O/16 H W I o16
  * order pixels 16 */
 #include "edgekit/conv2d_int.h"
@@ -25,14 +25,18 @@ EK_INLINE void EK_FN_cell(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, 
 /* `width` outputs of one pixel, from output `first` on; the window starts at row `top`, column `left` of x, maybe
  * outside. */
 EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const int32_t first,
-    const int32_t top, const int32_t left, const int32_t width, const struct EK_STRUCT *p)
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_ADD(const EK_Y *r, ) EK_Y *y,
+    const int32_t first, const int32_t top, const int32_t left, const int32_t width,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     int32_t at = first * p->k_h * p->k_w * depth;
     EK_S sum[16];
-    for (int32_t o = 0; o < width; o++)
+    EK_ADD(EK_Y addend[16];)
+    for (int32_t o = 0; o < width; o++) {
         sum[o] = b[first + o];
+        EK_ADD(addend[o] = r[o];)
+    }
     for (int32_t i = 0; i < p->k_h; i++)
         for (int32_t j = 0; j < p->k_w; j++, at += depth * width) {
             const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
@@ -49,10 +53,12 @@ EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S 
         const int32_t o = first + k;
         y[k] = EK_STORE_Y(ek_clamp_s32(zero + EK_EXPR, lo, hi));
     }
+    EK_ADD(EK_TAIL;)
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, const struct EK_STRUCT *p)
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_ADD(const EK_Y *r, ) EK_Y *y,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
@@ -65,10 +71,11 @@ EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RE
                         const EK_X *from = x + g * depth * p->step_c;
                         const int32_t width = left_over < 16 ? left_over : 16;
                         if (width == 16)
-                            EK_FN_block(from, w, b, m, e, y, at, top, left, 16, p);
+                            EK_FN_block(from, w, b, m, e, EK_ADD(r, ) y, at, top, left, 16, p);
                         else
-                            EK_FN_block(from, w, b, m, e, y, at, top, left, width, p);
+                            EK_FN_block(from, w, b, m, e, EK_ADD(r, ) y, at, top, left, width, p);
                         y += width;
+                        EK_ADD(r += width;)
                     }
             }
 }

@@ -1,0 +1,39 @@
+/* y = the int8 sum of r and of what conv2d_int.h computes, each element as add_s8.h or affine_s8.h has it. y may be
+ * r. */
+#ifndef EDGEKIT_CONV2D_ADD_INT_H
+#define EDGEKIT_CONV2D_ADD_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t step_h; /* elements of x from one row to the next */
+    int32_t step_w; /* ... one column to the next */
+    int32_t step_c; /* ... one channel to the next: 1 unless x is channels-first */
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t groups;
+    int32_t in_zero; /* zero point of x: what padding holds */
+    int32_t zero; /* zero point of the convolution */
+    int32_t lo; /* bounds of the convolution */
+    int32_t hi;
+    int32_t add[13]; /* how r is added: see addend.h */
+};
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, const EK_Y *r, EK_Y *y,
+    const struct EK_STRUCT *p);
+
+#endif

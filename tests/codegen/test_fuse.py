@@ -1,0 +1,168 @@
+"""Sums that a convolution computes with its own result: the integers of both, in less memory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.chains import Chain
+from support.generated import Library, memory
+from support.tools import require
+
+from edgekit import target
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.ir import Graph, Quant
+from edgekit.ops.arithmetic import Add, Sub
+from edgekit.ops.conv2d import Conv2d
+from edgekit.simulate import random_inputs, run
+
+HOST = target.load("host")
+SHAPE = (1, 7, 6, 20)
+SIZE = 7 * 6 * 20
+BUILDS: tuple[tuple[str, Optimize, str], ...] = (
+    ("gcc", "speed", "-O3"),
+    ("clang", "speed", "-O3"),
+    ("gcc", "size", "-O2"),
+)
+
+
+class Residual(Chain):
+    """Layers and sums, by one rule, of scales that differ."""
+
+    def __init__(self, rule: str) -> None:
+        self.rule = rule
+        super().__init__(7, SHAPE)
+
+    def quant(self) -> Quant:
+        scale, zero = self.random.uniform(0.03, 0.09), self.random.integers(-20, 20)
+        return Quant((float(np.float32(scale)),), (int(zero),), rounding="E" if self.rule == "E" else "tfl")
+
+    def conv(self, x: str) -> str:
+        self.last = x
+        self.layer(Conv2d((1, 1), (1, 1, 1, 1)), 20, 3, 3, 20)
+        return self.last
+
+    def sum(self, op: Add | Sub, a: str, b: str) -> str:
+        (made,) = self.builder.add(op, a, b, quant=self.quant())
+        return made
+
+    def graph(self, *outputs: str) -> Graph:
+        return self.builder.graph("residual", ["x"], outputs)
+
+
+def second(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.conv(net.sum(Add(), x, net.conv(net.conv(x)))))
+
+
+def first(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.conv(net.sum(Add(), net.conv(net.conv(x)), x)))
+
+
+def less(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.sum(Sub(), x, net.conv(net.conv(x))))
+
+
+def from_it(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.sum(Sub(), net.conv(net.conv(x)), x))
+
+
+def own_input(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.conv(net.sum(Add(), x, net.conv(x))))
+
+
+def read_again(net: Residual) -> Graph:
+    x = net.conv("x")
+    y = net.sum(Add(), x, net.conv(net.conv(x)))
+    return net.graph(net.sum(Add(), net.conv(y), x))
+
+
+def two_ways(net: Residual) -> Graph:
+    x = net.conv("x")
+    return net.graph(net.sum(Add(), net.conv(x), net.conv(net.conv(x))))
+
+
+def of_the_caller(net: Residual) -> Graph:
+    return net.graph(net.sum(Add(), "x", net.conv("x")))
+
+
+FUSED = (second, first, less, from_it, own_input, read_again, two_ways, of_the_caller)
+
+
+def seen(net: Residual) -> Graph:
+    """The convolution is an output, too."""
+    x = net.conv("x")
+    y = net.conv(x)
+    return net.graph(net.sum(Add(), x, y), y)
+
+
+def twice(net: Residual) -> Graph:
+    y = net.conv("x")
+    return net.graph(net.sum(Add(), y, y))
+
+
+def repeated(net: Residual) -> Graph:
+    """What is added is one pixel."""
+    y = net.conv("x")
+    net.last = y
+    net.layer(Conv2d(), 20, 7, 6, 20)
+    return net.graph(net.sum(Add(), net.conv(y), net.last))
+
+
+APART = (seen, twice, repeated)
+
+
+def kernels(graph: Graph, name: str = "host") -> list[str]:
+    return [line.kernel.name for line in compile_graph(graph, target.load(name)).lines]
+
+
+@pytest.mark.parametrize(("compiler", "optimize", "level"), BUILDS)
+def test_sums_are_those_of_the_simulator(
+    compiler: str, optimize: Optimize, level: str, tmp_path: Path
+) -> None:
+    require(compiler)
+    programs = [
+        compile_graph(make(Residual(rule)).with_name(f"{make.__name__}_{rule}"), HOST)
+        for make in (*FUSED, *APART)
+        for rule in ("E", "tfl")
+    ]
+    library = Library(programs, tmp_path, optimize, (level,), compiler)
+    for program in programs:
+        inputs = random_inputs(program.graph, seed=3)
+        expected = run(program.graph, inputs)
+        for fill in (0, 255):
+            found = library.run(program, inputs, memory(program.arena.size, fill))
+            for name in program.graph.outputs:
+                assert len(np.unique(expected[name])) > 20, program.name
+                assert np.array_equal(found[name], expected[name]), program.name
+
+
+@pytest.mark.parametrize("rule", ["E", "tfl"])
+@pytest.mark.parametrize("make", FUSED)
+def test_no_call_is_left_for_the_sum(make: Callable[[Residual], Graph], rule: str) -> None:
+    names = kernels(make(Residual(rule)))
+    assert any(name.startswith("conv2d_add") for name in names), names
+    assert not any(name.startswith(("add", "affine")) for name in names), names
+
+
+@pytest.mark.parametrize("make", APART)
+def test_sums_stay_where_they_are_not_all_that_a_convolution_is_for(
+    make: Callable[[Residual], Graph],
+) -> None:
+    names = kernels(make(Residual("tfl")))
+    assert any(name.startswith("add_s8") for name in names), names
+
+
+def test_a_better_convolution_alone_stays_alone() -> None:
+    names = kernels(second(Residual("tfl")), "cortex-m4")
+    assert not any(name.startswith("conv2d_add") for name in names), names
+
+
+def test_the_sum_lies_over_what_is_added() -> None:
+    """Beside it there is room for one tensor, and for nothing else."""
+    assert compile_graph(second(Residual("tfl")), HOST).arena.size == 2 * SIZE
