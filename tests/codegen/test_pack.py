@@ -1,0 +1,52 @@
+"""Weights as kernels of an instruction set want them: tiled, widened, doubled, aligned."""
+
+import numpy as np
+
+from edgekit import target as targets
+from edgekit.builder import Builder
+from edgekit.codegen.pack import pack
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import render
+from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ops.conv2d import Conv2d
+
+
+def test_values_are_scaled_and_shifted() -> None:
+    exponents = np.array([-1, -7, -31], np.int8)
+    packed = pack("O : s8 x-1 +-1", exponents)
+    assert packed.dtype == np.int8
+    assert packed.tolist() == [0, 6, 30]
+
+
+def test_tiles_hold_the_even_elements_of_a_word_before_the_odd_ones() -> None:
+    weights = np.arange(1, 11, dtype=np.int8).reshape(2, 5)
+    packed = pack("O/4! I/4! o4 i4(0213) : s16 x2", weights).reshape(2, 4, 4)
+    assert packed.dtype == np.int16
+    assert packed[0].tolist() == [[2, 6, 4, 8], [12, 16, 14, 18], [0] * 4, [0] * 4]
+    assert packed[1].tolist() == [[10, 0, 0, 0], [20, 0, 0, 0], [0] * 4, [0] * 4]
+
+
+def depthwise_chain(layers: int) -> Graph:
+    """Depthwise convolutions that keep the size of an image."""
+    builder, quant = Builder(), Quant((0.5,), (3,))
+    x = first = builder.input("x", Type(DType.S8, (1, 20, 20, 8), quant))
+    for i in range(layers):
+        w = np.full((8, 3, 3, 1), i + 1, np.int8)
+        weights, bias = builder.fresh("w"), builder.fresh("b")
+        builder.values[weights] = Value(Type(DType.S8, w.shape, Quant((0.01,) * 8, (0,) * 8, 0)), w)
+        builder.values[bias] = Value(Type(DType.S32, (8,)), np.full(8, i, np.int32))
+        (x,) = builder.add(Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 8), x, weights, bias, quant=quant)
+    return builder.graph("chain", [first], [x])
+
+
+def test_tiled_weights_are_aligned_in_c() -> None:
+    files = render(compile_graph(depthwise_chain(1), targets.load("cortex-m4")), "size", "c")
+    text = files["chain_weights.c"].decode()
+    assert "EK_ALIGNED(8) const int16_t" in text
+
+
+def test_layers_that_go_channel_by_channel_lie_over_their_inputs() -> None:
+    graph, target = depthwise_chain(4), targets.load("cortex-m4")
+    image, plane = 20 * 20 * 8, 2 * 22 * 22
+    assert compile_graph(graph, target).arena.size == image + plane
+    assert image + plane < 2 * image
