@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import publish, runner, selftest, toolchain
+from edgekit.codegen import budget, publish, runner, selftest, toolchain
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
+from edgekit.codegen.memory import Peak
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write as write
 from edgekit.codegen.render import Optimize, Weights, render, sources
@@ -54,6 +55,7 @@ class Report:
     arena_bytes: int
     arena_lower_bound: int  # no plan needs less
     working_bytes: int  # arena, inputs and outputs
+    peak: Peak | None  # what fills the arena
     state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
@@ -90,6 +92,9 @@ def build(
         publish.check(files, folder)
     compiler, reason = _compiler(target, insist=bool(check))
     sizes, verified = None, None
+    layers = tuple(_layers(program))
+    weights_of = [(layer.origin, layer.weight_bytes) for layer in layers]
+    budget.check(program, None, weights_of)
     if compiler:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
@@ -97,6 +102,7 @@ def build(
             tell(f"compiling with {compiler.name}")
             objects = compile_objects(program, files, work, compiler, optimize)
             sizes = measure(program, objects, work)
+            budget.check(program, sizes, weights_of)
             if check is False:
                 reason = "verification was switched off"
             elif check or not reason:
@@ -110,12 +116,13 @@ def build(
         optimize=optimize,
         folder=str(folder),
         files=tuple(files),
-        layers=tuple(_layers(program)),
+        layers=layers,
         macs=program.macs,
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
         arena_lower_bound=program.arena.lower_bound,
         working_bytes=program.working_bytes,
+        peak=program.peak,
         state_bytes=program.state_bytes,
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,

@@ -33,6 +33,14 @@ class Scheduled:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """What fills the arena: the layer at which most of it is in use, and the tensors that are there."""
+
+    layer: str
+    tensors: tuple[tuple[str, int], ...]  # with their bytes, the largest first; some may overlap
+
+
+@dataclass(frozen=True)
 class Memory:
     """The calls in order, where joins that cost anything are copies by now, and where operands are."""
 
@@ -41,6 +49,7 @@ class Memory:
     arena: Plan
     inputs: Mapping[str, int]  # where they start in the arena, if that is where they are
     outputs: Mapping[str, int]
+    peak: Peak | None  # None: nothing is in the arena
 
 
 def assign(graph: Graph, layers: Sequence[Layer], align: int, ports: Ports = "caller") -> Memory:
@@ -203,7 +212,22 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
             places[name] = Place("arena", root, arena.offsets[root] + offset)
     inputs = {name: places[name].offset for name in graph.inputs if held}
     outputs = {name: places[sharing.holder(name)].offset for name in graph.outputs if held}
-    return Memory(tuple(calls), places, arena, inputs, outputs)
+    return Memory(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena))
+
+
+def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:
+    """The first call with the widest range of the arena in use."""
+    widest, filling, at = 0, [], 0
+    for step in sorted({buffer.first for buffer in buffers}):
+        live = [b for b in buffers if b.first <= step <= b.last]
+        start = min(arena.offsets[b.name] for b in live)
+        extent = max(arena.offsets[b.name] + b.size for b in live) - start
+        if extent > widest:
+            widest, filling, at = extent, live, step
+    if not filling:
+        return None
+    layer = calls[at - 1].node.origin if 0 < at <= len(calls) else "before the first layer"
+    return Peak(layer, tuple(sorted(((b.name, b.size) for b in filling), key=lambda each: -each[1])))
 
 
 def _shifts(

@@ -9,7 +9,7 @@ from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.literal import elements, number
 from edgekit.codegen.lower import lower
-from edgekit.codegen.memory import Memory, Place, Scheduled, assign
+from edgekit.codegen.memory import Memory, Peak, Place, Scheduled, assign
 from edgekit.codegen.names import HEADERS, identifier
 from edgekit.codegen.pack import is_tiled, pack
 from edgekit.codegen.sharing import Ports
@@ -84,6 +84,7 @@ class Program:
     constants: tuple[Constant, ...]
     lines: tuple[Line, ...]
     arena: Plan
+    peak: Peak | None = None  # what fills the arena
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
 
     @property
@@ -135,7 +136,9 @@ def compile_graph(graph: Graph, target: Target, ports: Ports = "caller") -> Prog
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
     lines = tuple(_lines(graph, memory, target, pool, places, taken))
     constants = tuple(pool.found.values())
-    return Program(graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena, ports)
+    return Program(
+        graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena, memory.peak, ports
+    )
 
 
 class _Constants:

@@ -214,6 +214,9 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
     whole = f"{size(found.working_bytes)} with inputs and outputs"
     rows.append(("arena", f"{_arena(found.arena_bytes, found.arena_lower_bound)}; {whole}"))
+    if found.peak:
+        tensors = " + ".join(f"{_shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
+        rows.append(("peak", f"{_shortened(found.peak.layer)}: {tensors}"))
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))

@@ -105,7 +105,7 @@ def test_build_tells_people_what_they_must_know(cli: CommandLine) -> None:
     require("gcc")
     answer = cli.ok("build", "digits.ek", "-o", "out", "--optimize", "size", "--verbose")
     words = [line.split()[0] for line in answer.out.splitlines() if line]
-    assert words[:7] == ["library", "flash", "arena", "stack", "MACs", "verified", "call"]
+    assert words[:8] == ["library", "flash", "arena", "peak", "stack", "MACs", "verified", "call"]
     assert "off the simulator" in answer.out
     assert answer.err == ""
 

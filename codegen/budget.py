@@ -1,0 +1,45 @@
+"""The memory of a target: a library that does not fit fails the build, and the error says what is large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from edgekit.codegen.program import Program
+from edgekit.codegen.toolchain import Sizes
+from edgekit.errors import EdgeKitError, raise_all
+
+_NAMED = 3  # layers or tensors that an error names
+
+
+def check(program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, int]]) -> None:
+    """E0604 for each bank that the library does not fit into. What is not known counts as nothing: code
+    without a compiler, a stack that it does not tell. `weights` are those of each layer."""
+    raise_all(list(_faults(program, sizes, weights)))
+
+
+def _faults(
+    program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, int]]
+) -> Iterator[EdgeKitError]:
+    code, constants = (sizes.code, sizes.constants) if sizes else (0, program.weight_bytes)
+    ram = {"arena": program.arena.size, "state": program.state_bytes, "stack": (sizes and sizes.stack) or 0}
+    tensors = program.peak.tensors if program.peak else ()
+    layer = f" in layer {program.peak.layer}" if program.peak else ""
+    causes = {
+        "flash": ({"code": code, "constants": constants}, "the largest layers", "", weights),
+        "ram": (ram, "most is in use", layer, tensors),
+    }
+    for bank, (parts, what, where, named) in causes.items():
+        need, there = sum(parts.values()), program.target.memory.get(bank)
+        if there is not None and need > there:
+            sums = " + ".join(f"{part} {size:,}" for part, size in parts.items() if size)
+            has = f"target {program.target.name} has {there:,} B"
+            yield EdgeKitError(
+                "E0604",
+                f"{program.name} needs {need:,} B of {bank} ({sums}), {has}",
+                hint=f"{what}{where}: {_largest(named)}",
+            )
+
+
+def _largest(named: Sequence[tuple[str, int]]) -> str:
+    total: Mapping[str, int] = dict(sorted(named, key=lambda each: -each[1])[:_NAMED])
+    return ", ".join(f"{name} {size:,} B" for name, size in total.items())
