@@ -25,33 +25,33 @@ EK_INLINE int32x4_t ek_pairs8(int32x4_t sum, int8x8_t x, int8x8_t w)
 
 /* What cells u of one pixel, and v of another, add to the sums s and t of an output, whose weights are next. Spelled
  * out for each output: compilers keep arrays of sums in memory. */
-#define EK_PAIRS16(s, t) \
-    { \
-        const int8x16_t weights = vld1q_s8(w); \
-        w += 16; \
-        s = ek_pairs16(s, u, weights); \
-        if (pixels > 1) \
-            t = ek_pairs16(t, v, weights); \
-        EK_READ_BEHIND(w, s, t) \
+#define EK_PAIRS16(s, t)                                                                                     \
+    {                                                                                                        \
+        const int8x16_t weights = vld1q_s8(w);                                                               \
+        w += 16;                                                                                             \
+        s = ek_pairs16(s, u, weights);                                                                       \
+        if (pixels > 1)                                                                                      \
+            t = ek_pairs16(t, v, weights);                                                                   \
+        EK_READ_BEHIND(w, s, t)                                                                              \
     }
 
 /* The same for two outputs, s and t, of one pixel. */
-#define EK_PAIRS16_OF_TWO(s, t) \
-    { \
-        const int8x16_t first = vld1q_s8(w), second = vld1q_s8(w + 16); \
-        w += 32; \
-        s = ek_pairs16(s, u, first); \
-        t = ek_pairs16(t, u, second); \
-        EK_READ_BEHIND(w, s, t) \
+#define EK_PAIRS16_OF_TWO(s, t)                                                                              \
+    {                                                                                                        \
+        const int8x16_t first = vld1q_s8(w), second = vld1q_s8(w + 16);                                      \
+        w += 32;                                                                                             \
+        s = ek_pairs16(s, u, first);                                                                         \
+        t = ek_pairs16(t, u, second);                                                                        \
+        EK_READ_BEHIND(w, s, t)                                                                              \
     }
 
-#define EK_PAIRS8(s, t) \
-    { \
-        const int8x8_t weights = vld1_s8(w); \
-        w += 16; \
-        s = ek_pairs8(s, u, weights); \
-        if (pixels > 1) \
-            t = ek_pairs8(t, v, weights); \
+#define EK_PAIRS8(s, t)                                                                                      \
+    {                                                                                                        \
+        const int8x8_t weights = vld1_s8(w);                                                                 \
+        w += 16;                                                                                             \
+        s = ek_pairs8(s, u, weights);                                                                        \
+        if (pixels > 1)                                                                                      \
+            t = ek_pairs8(t, v, weights);                                                                    \
     }
 
 /* The four sums of four lanes each. */

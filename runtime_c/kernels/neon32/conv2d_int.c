@@ -65,12 +65,9 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
         }
     }
     const int32x4_t bias = vld1q_s32(b + o), factor = vld1q_s32(m + o), exponent = EK_RULE(load)(e, o);
-    const int32x4_t one =
-        EK_RULE(x4)(vaddq_s32(ek_total4(s0, s1, s2, s3), bias), factor, exponent);
+    const int32x4_t one = EK_RULE(x4)(vaddq_s32(ek_total4(s0, s1, s2, s3), bias), factor, exponent);
     const int32x4_t two =
-        pixels > 1
-            ? EK_RULE(x4)(vaddq_s32(ek_total4(t0, t1, t2, t3), bias), factor, exponent)
-            : one;
+        pixels > 1 ? EK_RULE(x4)(vaddq_s32(ek_total4(t0, t1, t2, t3), bias), factor, exponent) : one;
     const int8x8_t result = ek_finish8_neon(one, two, p->zero, p->lo, p->hi);
     const int32_t left_over = p->out_c - o < 4 ? p->out_c - o : 4;
     ek_store8_neon(y + o, result, left_over);
@@ -102,8 +99,8 @@ EK_INLINE void EK_FN_columns(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTR
     const int32_t room = (p->k_h * length + 15) / 16 * 16;
     const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
                        && left + (pixels - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w < p->in_w;
-    const int straight = p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1)
-                         && length % (p->k_h == 1 ? 8 : 16) == 0;
+    const int straight =
+        p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && length % (p->k_h == 1 ? 8 : 16) == 0;
     if (straight && inside)
         EK_FN_pixels(x + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
             p->dilation_h * p->step_h, p->k_h, length, w, b, m, e, y, pixels, p);

@@ -14,10 +14,9 @@ EK_INLINE int16x8_t EK_FN_two(const int8x8_t x, const int8x8_t v, const int8x8_t
 }
 
 /* Eight channels of one pixel, whose window has columns `from` to below `to` inside of the image. */
-EK_INLINE void EK_FN_pixel(const int8_t *const *row, const int32_t at, const int8x8_t *w,
-    const int32x4_t b0, const int32x4_t b1, const int32x4_t m0, const int32x4_t m1, const int32x4_t e0,
-    const int32x4_t e1, int8_t *EK_RESTRICT y, const int32_t from, const int32_t to,
-    const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_pixel(const int8_t *const *row, const int32_t at, const int8x8_t *w, const int32x4_t b0,
+    const int32x4_t b1, const int32x4_t m0, const int32x4_t m1, const int32x4_t e0, const int32x4_t e1,
+    int8_t *EK_RESTRICT y, const int32_t from, const int32_t to, const struct EK_STRUCT *p)
 {
     const int8x8_t none = vdup_n_s8((int8_t)p->in_zero);
     const int8_t *r0 = row[0] + at, *r1 = row[1] + at, *r2 = row[2] + at;
@@ -47,9 +46,9 @@ EK_INLINE void EK_FN_pixel(const int8_t *const *row, const int32_t at, const int
 }
 
 /* Eight channels of a row of pixels, from channel `first` on. */
-EK_INLINE void EK_FN_line(const int8_t *const *row, const int8_t *EK_RESTRICT w,
-    const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
-    int8_t *EK_RESTRICT y, const int32_t first, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_line(const int8_t *const *row, const int8_t *EK_RESTRICT w, const int32_t *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, int8_t *EK_RESTRICT y, const int32_t first,
+    const struct EK_STRUCT *p)
 {
     const int32x4_t b0 = vld1q_s32(b + first), b1 = vld1q_s32(b + first + 4);
     const int32x4_t m0 = vld1q_s32(m + first), m1 = vld1q_s32(m + first + 4);
@@ -60,8 +59,8 @@ EK_INLINE void EK_FN_line(const int8_t *const *row, const int8_t *EK_RESTRICT w,
         vld1_s8(w + 6 * c + first), vld1_s8(w + 7 * c + first), vld1_s8(w + 8 * c + first)};
     int32_t v = 0, left = -p->pad_left;
     for (; v < p->out_w && left < 0; v++, left += p->stride_w)
-        EK_FN_pixel(row, left * c + first, k, b0, b1, m0, m1, e0, e1, y + v * c + first, -left,
-            p->in_w - left, p);
+        EK_FN_pixel(
+            row, left * c + first, k, b0, b1, m0, m1, e0, e1, y + v * c + first, -left, p->in_w - left, p);
     for (; v < p->out_w && left + 3 <= p->in_w; v++, left += p->stride_w)
         EK_FN_pixel(row, left * c + first, k, b0, b1, m0, m1, e0, e1, y + v * c + first, 0, 3, p);
     for (; v < p->out_w; v++, left += p->stride_w)
