@@ -22,6 +22,7 @@ from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import Array, DType, Type
 from edgekit.ops._linear import Linear
+from edgekit.ops.arithmetic import Add, Clip
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
@@ -103,11 +104,20 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         inputs[x] = random.normal(size=image).astype(np.float32)
         w = builder.const(random.normal(size=weights).astype(dtype.numpy))
         outputs += builder.add(op, x, w, builder.const(random.normal(size=weights[0]).astype(np.float32)))
+    for shape in ((3, 17), (1, 4), (1, 3)):
+        x = builder.input(f"x{len(inputs)}", Type(DType.F32, shape))
+        inputs[x] = random.normal(size=shape).astype(np.float32)
+        inputs[x].reshape(-1)[:2] = np.nan, np.inf
+        limits = builder.const(np.float32(-1)), builder.const(np.float32(0.5))
+        outputs += builder.add(Clip(), x, *limits)
+        for other in (x, builder.const(random.normal(size=shape[1:]).astype(np.float32)), limits[0]):
+            outputs += builder.add(Add(), x, other)
     graph = builder.graph("floats", list(inputs), outputs)
     program = compile_graph(graph, target)
     found, expected = drive([program], tmp_path, optimize).run(program, inputs), simulate.run(graph, inputs)
     for name in outputs:
-        assert np.abs(found[name] - expected[name]).max() <= 1e-5 * np.abs(expected[name]).max(), name
+        scale = np.abs(expected[name][np.isfinite(expected[name])]).max()
+        assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
     assert {"ek_conv2d_f32_tile__neon", "ek_conv2d_f32_bf16_wide__neon", "ek_dense_f32__neon"} <= kernels
 

@@ -76,8 +76,8 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
     {                                                                                                        \
         const float32x4_t w0 = load(w + 8 * at);                                                             \
         const float32x4_t w1 = blocks > 1 ? load(w + 8 * at + 4) : w0;                                       \
-        const float32x4_t w2 = blocks > 2 ? load(w + 8 * at + 2 * block) : w0;                               \
-        const float32x4_t w3 = blocks > 3 ? load(w + 8 * at + 2 * block + 4) : w0;                           \
+        const float32x4_t w2 = blocks > 2 ? load(v + 8 * at) : w0;                                           \
+        const float32x4_t w3 = blocks > 3 ? load(v + 8 * at + 4) : w0;                                       \
         EK_FMA_PIXEL(0, fma)                                                                                 \
         EK_FMA_PIXEL(1, fma)                                                                                 \
         EK_FMA_PIXEL(2, fma)                                                                                 \
@@ -92,7 +92,7 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
 #define EK_FMA_BODY(load)                                                                                    \
     for (int32_t i = 0; i < rows; i++, x += row) {                                                           \
         int32_t c = 0;                                                                                       \
-        for (; c + 4 <= length; c += 4, w += 32) {                                                           \
+        for (; c + 4 <= length; c += 4, w += 32, v += 32) {                                                  \
             const float32x4_t x0 = vld1q_f32(x + c), x1 = pixels > 1 ? vld1q_f32(x + c + step) : x0;         \
             const float32x4_t x2 = pixels > 2 ? vld1q_f32(x + c + 2 * step) : x0;                            \
             const float32x4_t x3 = pixels > 3 ? vld1q_f32(x + c + 3 * step) : x0;                            \
@@ -101,7 +101,7 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
             EK_FMA_CELL(load, EK_FMA_LANE2, 2)                                                               \
             EK_FMA_CELL(load, EK_FMA_LANE3, 3)                                                               \
         }                                                                                                    \
-        for (; c < length; c++, w += 8) {                                                                    \
+        for (; c < length; c++, w += 8, v += 8) {                                                            \
             const float x0 = x[c], x1 = pixels > 1 ? x[c + step] : x0;                                       \
             const float x2 = pixels > 2 ? x[c + 2 * step] : x0, x3 = pixels > 3 ? x[c + 3 * step] : x0;      \
             EK_FMA_CELL(load, vfmaq_n_f32, 0)                                                                \
@@ -112,13 +112,18 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
  * apart; pixels are `step` apart, and blocks of weights `block`. */
 EK_INLINE void ek_f32_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(ek_f32_load4)}
+    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
+{
+    const float *v = w + 2 * block;
+    EK_FMA_BODY(ek_f32_load4);
+}
 
 EK_INLINE void ek_bf16_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t block,
     const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
 {
-    EK_FMA_BODY(ek_bf16_load4)
+    const uint16_t *v = w + 2 * block;
+    EK_FMA_BODY(ek_bf16_load4);
 }
 
 #endif
