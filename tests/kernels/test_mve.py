@@ -97,3 +97,9 @@ def test_networks_of_int8(network: str, tmp_path: Path) -> None:
     assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
     samples = [simulate.random_inputs(graph, seed) for seed in (0, 1)]
     check(program, drive(program, tmp_path, "speed", "-O3"), samples)
+
+
+def test_a_network_on_cortex_m85(tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared("models/mlperf_tiny/kws_ref_model.tflite")))
+    program = compile_graph(graph, load("cortex-m85", "zig"))
+    check(program, drive(program, tmp_path, "size", "-Os"), [simulate.random_inputs(graph, 0)])
