@@ -1,5 +1,6 @@
 /* One channel of a depthwise convolution with 3 by 3 taps, by DSP instructions: the channel lies in 16 bits, padded, as
- * a plane of its own; two results of a row advance together, and weights stay in registers. */
+ * a plane of its own; two results of a row advance together, and weights stay in registers.
+ * stack 84 */
 #ifndef EDGEKIT_PLANE_DSP_H
 #define EDGEKIT_PLANE_DSP_H
 
