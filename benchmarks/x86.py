@@ -1,7 +1,7 @@
-"""EdgeKit's code for x86-64 against LiteRT, ONNX Runtime, MNN and ncnn: one thread each, all in turns in one process.
+"""EdgeKit's code for x86-64 against LiteRT, ONNX Runtime and MNN: one thread each, in turns in one process.
 
-Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. MNN and ncnn take part where they can be
-imported, and every peer only where it can read the network.
+Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. MNN takes part where it can be
+imported.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import argparse
 import ctypes
 import math
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,8 +40,9 @@ _OURS = "EdgeKit "
 _SECONDS = 0.002  # of one turn: short runs are repeated
 
 _NOTE = """\
-Microseconds of one inference: medians of {rounds} rounds in which all take turns, each for about {turn:g} ms; calls of
-Python included, those of EdgeKit's library through ctypes. Ratios are medians over the rounds, to the fastest peer.
+Microseconds of one inference: medians of {rounds} rounds in which all take turns, each for about {turn:g} ms.
+All are called from Python, EdgeKit's library through ctypes, and the calls are included. Ratios are medians
+over the rounds, to the peer with the best median. ONNX Runtime's int8 networks are made by its own quantizer.
 {machine}.
 """
 
@@ -94,9 +94,7 @@ def _aligned(size: int) -> Array:
 def compare(runs: Mapping[str, Run], rounds: int) -> Timing:
     """Each runner in turns."""
     repeats = {name: max(1, int(_SECONDS / _once(run, 3))) for name, run in runs.items()}
-    timings = []
-    for _ in range(rounds):
-        timings.append({name: _once(run, repeats[name]) * 1e6 for name, run in runs.items()})
+    timings = [{name: _once(run, repeats[name]) * 1e6 for name, run in runs.items()} for _ in range(rounds)]
     return Timing(timings[len(timings) // 10 :])
 
 
@@ -156,7 +154,7 @@ def main() -> None:
     text = table(head, rows) + "\n\n" + note
     print(text)
     if not arguments.dry:
-        write_section("x86", "x86-64 against LiteRT, ONNX Runtime, MNN and ncnn", text)
+        write_section("x86", "x86-64 against LiteRT, ONNX Runtime and MNN", text)
 
 
 if __name__ == "__main__":

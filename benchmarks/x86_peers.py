@@ -1,10 +1,11 @@
-"""Other runtimes as benchmarks call them: one thread, the model loaded, the input in place, a function that runs once."""
+"""Other runtimes as benchmarks call them: one thread, model and input in place, a function that runs once."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -111,13 +112,12 @@ def quantized(model: Path, folder: Path, path: Path) -> None:
 
 def mnn(kind: str, model: Path, folder: Path) -> Run:
     """MNN, converted by its own tool."""
-    import MNN
-
+    library = import_module("MNN")
     made = folder / f"{model.stem}.mnn"
     tool = "import sys; from MNN.tools.mnnconvert import main; sys.exit(main())"
     arguments = ["-f", kind, "--modelFile", str(model), "--MNNModel", str(made), "--bizCode", "x"]
     subprocess.run([sys.executable, "-c", tool, *arguments], check=True, capture_output=True)
-    interpreter = MNN.Interpreter(str(made))
+    interpreter = library.Interpreter(str(made))
     session = interpreter.createSession({"numThread": 1, "backend": "CPU"})
     return lambda: interpreter.runSession(session)
 

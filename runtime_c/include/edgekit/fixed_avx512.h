@@ -60,13 +60,27 @@ EK_INLINE struct ek_scales_x16 ek_scales_x16(
     s.away = 0;
     if (kind == 0) {
         s.last_shift = _mm512_sub_epi32(exponent, _mm512_set1_epi32(32));
-        s.half = _mm512_set1_epi64((int64_t)1 << (e[0] - 1));
+        s.half = _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_set1_epi64(e[0] - 1));
     } else if (kind == 3) {
         s.shift = _mm512_add_epi32(up, one);
         s.last_shift = down;
         s.half = _mm512_sllv_epi32(one, _mm512_sub_epi32(down, one));
         s.away = _mm512_test_epi32_mask(down, down);
     }
+    return s;
+}
+
+/* Those of rule T with one multiplier and exponent. */
+EK_INLINE struct ek_scales_x16 ek_scale_tfl_x16(const int32_t m, const int32_t e)
+{
+    const __m512i one = _mm512_set1_epi32(1), down = _mm512_set1_epi32(e < 0 ? -e : 0);
+    struct ek_scales_x16 s;
+    s.m = _mm512_set1_epi32(m);
+    s.m_odd = s.m;
+    s.shift = _mm512_set1_epi32(e < 0 ? 1 : e + 1);
+    s.last_shift = down;
+    s.half = _mm512_sllv_epi32(one, _mm512_sub_epi32(down, one));
+    s.away = _mm512_test_epi32_mask(down, down);
     return s;
 }
 

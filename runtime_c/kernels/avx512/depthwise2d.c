@@ -3,6 +3,8 @@
  * for T=f32 W=f32 B=f32
  * when in_c == out_c
  * pack w: H W O I */
+#include <immintrin.h>
+
 #include "edgekit/depthwise2d.h"
 
 /* What is left of a window: taps from (i0, j0) to (i1, j1). */
