@@ -1,5 +1,6 @@
 """Results that lie over the inputs they are computed from: no closer than a kernel's order allows."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from edgekit.codegen.lower import lower
 from edgekit.codegen.overlap import distance
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
+from edgekit.codegen.variants import KERNELS
 from edgekit.ops import Call
 from edgekit.simulate import random_inputs, run
 
@@ -158,3 +160,17 @@ def test_only_kernels_with_an_order_overlap_and_only_dense_images() -> None:
     assert distance("pixels 16", strided) is None
     with pytest.raises(AssertionError, match="unknown order"):
         distance("columns 16", call)
+
+
+def test_kernels_with_an_order_tell_the_compiler_that_operands_may_meet() -> None:
+    """Helpers may say otherwise of x while they only read; functions that write y may not."""
+    seen = 0
+    for path in sorted(KERNELS.glob("*/*.c")):
+        text = path.read_text()
+        if re.search(r"^ \* order ", text, re.MULTILINE):
+            seen += 1
+            for arguments in re.findall(r"\b(?:EK_KERNEL|EK_INLINE) void \w+\(([^{]*)\)\s*\{", text):
+                operands = re.findall(r"\*(EK_RESTRICT )?([xy])\b", arguments)
+                if any(name == "y" for _, name in operands):
+                    assert not any(restrict for restrict, _ in operands), path
+    assert seen > 5
