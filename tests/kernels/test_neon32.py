@@ -1,0 +1,188 @@
+"""Kernels of 32-bit ARM with NEON, under its emulator: integers as simulated, and floats but for rounding."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import integer_families as families
+from support.integer_bench import Bench, Family, Seeded
+from support.tools import require, require_shared
+
+from edgekit import simulate
+from edgekit import target as targets
+from edgekit.builder import Builder
+from edgekit.codegen import toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.passes.simplify import simplify
+from edgekit.target import Target
+
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
+LEVEL = {"size": "-Os", "speed": "-O2"}
+NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+
+
+def windows(b: Bench) -> None:
+    """Convolutions whose windows are read where they are, in pieces of eight or sixteen cells, or not."""
+    kernel, channels = b.pick(((1, 1), (3, 3), (1, 4), (5, 2))), b.pick((3, 8, 16, 24, 32, 40))
+    x = b.input(b.size(2), kernel[0] + b.size(5), kernel[1] + b.size(6), channels)
+    w, bias = b.weights(DType.S8, b.size(20), *kernel, channels)
+    pads = (b.size(2) - 1, b.size(3) - 1, b.size(2) - 1, b.size(3) - 1)
+    b.result(Conv2d((b.size(2), b.size(2)), pads, (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
+def three_by_three(b: Bench) -> None:
+    """Depthwise, of at least a vector of channels, with borders of any width."""
+    channels, stride = b.pick((8, 9, 15, 16, 17, 24)), b.size(3)
+    pads = (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
+    x = b.input(b.size(2), 2 + b.size(6), 2 + b.size(6), channels)
+    w, bias = b.weights(DType.S8, channels, 3, 3, 1)
+    op = Conv2d((stride, stride), pads, (b.size(2), 1), channels, *b.limits())
+    if b.builder.type(x).shape[1] + pads[0] + pads[2] < 5:
+        op = replace(op, dilations=(1, 1))
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def long_sums(b: Bench) -> None:
+    """Of all elements, of which there are more than a vector."""
+    shape = (b.size(3), b.size(60))
+    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
+
+
+FAMILIES: tuple[Family, ...] = (
+    windows,
+    three_by_three,
+    families.convolutions,
+    families.channels_first_convolutions,
+    families.depthwise_convolutions,
+    families.dense_layers,
+    long_sums,
+    families.sums,
+)
+
+
+def load() -> Target:
+    """The target with the plain compiler, which links in a moment."""
+    require("qemu-arm")
+    require("arm-linux-gnueabihf-gcc")
+    target = targets.load("armv7-neon")
+    return replace(target, compilers=tuple(c for c in target.compilers if "gcc" in c))
+
+
+def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
+    files = render(program, optimize)
+    write(files, folder)
+    compiler = toolchain.find(program.target)
+    return Driver([program], list(sources(files, optimize)), folder, compiler, [LEVEL[optimize], *STRICT])
+
+
+def kernels(program: Program) -> set[str]:
+    """The functions of the instruction set that a program calls."""
+    functions = {line.kernel.function for line in program.lines}
+    return {f.removeprefix("ek_").removesuffix("__neon32") for f in functions if f.endswith("__neon32")}
+
+
+def integers(seed: int, count: int) -> Bench:
+    bench = Bench(Seeded(seed))
+    for i in range(count):
+        bench.case(FAMILIES[i % len(FAMILIES)])
+    return bench
+
+
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarray]]) -> None:  # type: ignore[type-arg]
+    for sample in samples:
+        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for output in program.graph.outputs:
+            assert np.array_equal(found[output], expected[output]), output
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_integers_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
+    bench = integers(2026 + len(optimize), 240 if optimize == "size" else 160)
+    program = compile_graph(bench.graph(), load())
+    names = {"conv2d_s8_tfl_down", "conv2d_s8", "depthwise2d_s8_three", "dense_s8_once", "add_s8_tfl_rows"}
+    assert names <= kernels(program), kernels(program)
+    check(program, drive(program, tmp_path, optimize), [bench.inputs])
+
+
+def _least_weights(least: int) -> tuple[Graph, dict[str, np.ndarray]]:  # type: ignore[type-arg]
+    """Layers all of whose inputs and weights are as low as can be."""
+    b = Builder()
+    layers: tuple[tuple[tuple[int, ...], Op], ...] = (
+        ((5, 3, 3, 16), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1)),
+        ((16, 3, 3, 1), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 16)),
+        ((9, 16), Dense()),
+    )
+    of_x, of_w = Quant((0.5,), (0,), None, "tfl"), Quant((0.5,), (0,), None, "tfl")
+    result = Quant((300.0,), (3,), None, "tfl")
+    x = b.input("x", Type(DType.S8, (1, 4, 4, 16), of_x))
+    outputs: list[str] = []
+    for shape, op in layers:
+        w, bias = b.fresh("w"), b.fresh("b")
+        b.values[w] = Value(Type(DType.S8, shape, of_w), np.full(shape, least, np.int8))
+        b.values[bias] = Value(Type(DType.S32, shape[:1]), np.arange(shape[0], dtype=np.int32))
+        outputs += b.add(op, x, w, bias, quant=result)
+    return b.graph("least", ["x"], outputs), {"x": np.full((1, 4, 4, 16), -128, np.int8)}
+
+
+@pytest.mark.parametrize("least", [-127, -128])
+def test_two_products_never_leave_16_bits(least: int, tmp_path: Path) -> None:
+    graph, sample = _least_weights(least)
+    program = compile_graph(graph, load())
+    assert len(kernels(program)) == (3 if least > -128 else 0)
+    check(program, drive(program, tmp_path, "speed"), [sample])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_networks_of_int8(network: str, tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
+    program = compile_graph(graph, load())
+    layers = [line for line in program.lines if line.macs]
+    assert layers
+    assert all(line.kernel.function.endswith("__neon32") for line in layers), (
+        "a layer is left to plain kernels"
+    )
+    samples = [simulate.random_inputs(graph, seed) for seed in range(2)]
+    check(program, drive(program, tmp_path, "speed"), samples)
+
+
+def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarray]]:  # type: ignore[type-arg]
+    """Convolutions and dense layers of floats: batch, size, window, channels, outputs, groups."""
+    b, numbers, sample = Builder(), np.random.default_rng(7), {}
+    outputs: list[str] = []
+    for i, (batch, size, kernel, channels, count, groups) in enumerate(shapes):
+        image = (batch, size, size + 1, channels) if kernel else (batch, channels)
+        window = (count, kernel, kernel, channels // groups) if kernel else (count, channels)
+        x = b.input(f"x{i}", Type(DType.F32, image))
+        sample[x] = numbers.normal(size=image).astype(np.float32)
+        w, bias = b.fresh("w"), b.fresh("b")
+        b.values[w] = Value(Type(DType.F32, window), numbers.normal(size=window).astype(np.float32))
+        b.values[bias] = Value(Type(DType.F32, (count,)), numbers.normal(size=count).astype(np.float32))
+        pad = kernel // 2
+        op = Conv2d((1 + i % 2, 1), (pad, pad, 0, pad), (1, 1), groups, 0.0) if kernel else Dense(-1.0, 1.0)
+        outputs += b.add(op, x, w, bias)
+    return b.graph("floats", list(sample), outputs), sample
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_floats_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
+    convolutions = [(1 + n % 2, 3 + n % 4, 1 + n % 3, 1 + n % 7, 1 + 3 * n, 1) for n in range(12)]
+    depthwise = [(1, 5, 3, c, c, c) for c in (3, 4, 17, 24)]
+    dense = [(1 + n % 5, 0, 0, 1 + 5 * n, 1 + 4 * n, 1) for n in range(8)]
+    graph, sample = floats([*convolutions, *depthwise, *dense])
+    program = compile_graph(graph, load())
+    assert {"conv2d_f32_tile", "depthwise2d_f32_fours", "dense_f32"} <= kernels(program), kernels(program)
+    found = drive(program, tmp_path, optimize).run(program, sample)
+    expected = simulate.run(graph, sample)
+    for output in graph.outputs:
+        assert np.allclose(found[output], expected[output], rtol=1e-5, atol=1e-5), output
