@@ -37,6 +37,7 @@ class Bench:
 
     random: Random
     numbers: np.random.Generator
+    weights: DType = DType.F32
     builder: Builder = field(default_factory=Builder)
     inputs: dict[str, Array] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
@@ -53,7 +54,7 @@ class Bench:
         return name
 
     def layer(self, op: Linear, x: str, *weights: int) -> None:
-        w, bias = self.data(*weights), self.data(weights[0])
+        w, bias = self.data(*weights).astype(self.weights.numpy), self.data(weights[0])
         self.outputs += self.builder.add(op, x, self.builder.const(w), self.builder.const(bias))
 
 
@@ -152,6 +153,24 @@ def test_floats_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_p
     for data in extreme.values():
         data.reshape(-1)[:: max(7, data.size // 3)] = bench.random.choice((np.nan, np.inf, -np.inf))
     check(program, driver, [bench.inputs, extreme])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "speed"), ("cortex-m33", "size")])
+def test_weights_of_16_bits(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
+    bench = Bench(Random(2026), np.random.default_rng(2026))
+    for i in range(48):
+        bench.weights = (DType.BF16, DType.F16)[i % 2]
+        (convolutions, grouped, dense)[i // 2 % 3](bench)
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
+    )
+    layers = [f"ek_{layer}_f32_{w}_{w}__vfp" for layer in ("conv2d", "dense") for w in ("bf16", "f16")]
+    assert set(kernels(program)) == set(layers)
+    found = drive(program, tmp_path, optimize, LEVEL[optimize]).run(program, bench.inputs)
+    expected = simulate.run(program.graph, bench.inputs)
+    for output in bench.outputs:
+        assert np.array_equal(found[output], expected[output]), output
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -24,6 +24,7 @@ struct ek_pixels_vfp {
     float lo;
     float hi;
     const float *b;
+    int32_t saved[3]; /* registers */
 };
 
 /* Which taps of a window that starts at `start` lie within 0 to size - 1. */
@@ -219,35 +220,139 @@ static EK_VFP_SHARED void ek_dots_f32_vfp_x2(
         : EK_VFP_REGISTERS, "cc", "memory");
 }
 
+/* Weights of 16 bits: products are rounded before they are added, in the order of the simulator. The registers of x, y
+ * and `column` are saved for a while, and serve weights. */
+#define EK_VFP_HALVES_bf16                                                                                   \
+    "ldrd %[x], %[y], [%[w0]], #8\n"                                                                         \
+    "lsl %[column], %[x], #16\n"                                                                             \
+    "bfc %[x], #0, #16\n"                                                                                    \
+    "vmov s8, s9, %[column], %[x]\n"                                                                         \
+    "lsl %[column], %[y], #16\n"                                                                             \
+    "bfc %[y], #0, #16\n"                                                                                    \
+    "vmov s10, s11, %[column], %[y]\n"
+#define EK_VFP_HALVES_f16                                                                                    \
+    "vldmia %[w0]!, {s20-s21}\n"                                                                             \
+    "vcvtb.f32.f16 s8, s20\n"                                                                                \
+    "vcvtt.f32.f16 s9, s20\n"                                                                                \
+    "vcvtb.f32.f16 s10, s21\n"                                                                               \
+    "vcvtt.f32.f16 s11, s21\n"
+#define EK_VFP_ROUNDED(a, b, c, d, x)                                                                        \
+    "vmul.f32 s12, s8, s" #x "\nvmul.f32 s13, s9, s" #x "\nvmul.f32 s14, s10, s" #x                          \
+    "\nvmul.f32 s15, s11, s" #x "\n"                                                                         \
+    "vadd.f32 s" #a ", s" #a ", s12\nvadd.f32 s" #b ", s" #b ", s13\nvadd.f32 s" #c ", s" #c                 \
+    ", s14\nvadd.f32 s" #d ", s" #d ", s15\n"
+#define EK_VFP_WALK_HALVES(halves, x1_one, x1_rounded, x1_add)                                               \
+    "mov %[w0], %[w]\n"                                                                                      \
+    "str %[x], [%[p], #52]\n"                                                                                \
+    "str %[y], [%[p], #56]\n"                                                                                \
+    "ldr %[row], [%[p]]\n"                                                                                   \
+    "cmp %[row], #0\n"                                                                                       \
+    "ble 7f\n"                                                                                               \
+    "1:\n"                                                                                                   \
+    "ldr %[column], [%[p], #4]\n"                                                                            \
+    "b 3f\n"                                                                                                 \
+    "2:\n"                                                                                                   \
+    "ldr %[left], [%[p], #12]\n"                                                                             \
+    "add %[x0], %[x0], %[left]\n" x1_add "3:\n"                                                              \
+    "str %[column], [%[p], #60]\n"                                                                           \
+    "ldr %[left], [%[p], #8]\n"                                                                              \
+    "4:\n" halves "vldmia %[x0]!, {s24}\n" x1_one EK_VFP_ROUNDED(0, 1, 2, 3, 24) x1_rounded                  \
+        "subs %[left], %[left], #1\n"                                                                        \
+        "bne 4b\n"                                                                                           \
+        "ldr %[column], [%[p], #60]\n"                                                                       \
+        "subs %[column], %[column], #1\n"                                                                    \
+        "bne 2b\n"                                                                                           \
+        "ldrd %[left], %[column], [%[p], #16]\n"                                                             \
+        "add %[x0], %[x0], %[left]\n" x1_add "add %[w0], %[w0], %[column]\n"                                 \
+        "subs %[row], %[row], #1\n"                                                                          \
+        "bne 1b\n"                                                                                           \
+        "7:\n"                                                                                               \
+        "ldrd %[x], %[y], [%[p], #52]\n"
+
+#define EK_VFP_DEFINE_HALVES(format)                                                                         \
+    static EK_VFP_SHARED void ek_dots_##format##_vfp(                                                        \
+        const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
+    {                                                                                                        \
+        const float *x0;                                                                                     \
+        const uint16_t *w0;                                                                                  \
+        int32_t row, column, left;                                                                           \
+        __asm__ volatile("0:\n"                                                                              \
+                         "mov %[x0], %[x]\n"                                                                 \
+                         "ldr %[left], [%[p], #24]\n"                                                        \
+                         "add %[x], %[x], %[left]\n"                                                         \
+                         "ldr %[left], [%[p], #48]\n"                                                        \
+                         "vldmia %[left], {s0-s3}\n" EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "", "", "")  \
+                             EK_VFP_BOUND(EK_VFP_0_TO_3) "ldr %[left], [%[p], #28]\n"                        \
+                                                         "vstmia %[y], {s0-s3}\n"                            \
+                                                         "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN        \
+            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [w0] "=&r"(w0), [row] "=&r"(row),                  \
+            [column] "=&r"(column), [left] "=&r"(left)                                                       \
+            : [w] "r"(w), [p] "r"(p)                                                                         \
+            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
+    }                                                                                                        \
+                                                                                                             \
+    static EK_VFP_SHARED void ek_dots_##format##_vfp_x2(                                                     \
+        const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
+    {                                                                                                        \
+        const float *x0, *x1;                                                                                \
+        const uint16_t *w0;                                                                                  \
+        int32_t row, column, left;                                                                           \
+        __asm__ volatile(                                                                                    \
+            "0:\n"                                                                                           \
+            "mov %[x0], %[x]\n"                                                                              \
+            "ldr %[left], [%[p], #24]\n"                                                                     \
+            "add %[x1], %[x], %[left]\n"                                                                     \
+            "add %[x], %[x1], %[left]\n"                                                                     \
+            "ldr %[left], [%[p], #48]\n"                                                                     \
+            "vldmia %[left], {s0-s3}\n"                                                                      \
+            "vldmia %[left], {s4-s7}\n" EK_VFP_WALK_HALVES(EK_VFP_HALVES_##format, "vldmia %[x1]!, {s28}\n", \
+                EK_VFP_ROUNDED(4, 5, 6, 7, 28), "add %[x1], %[x1], %[left]\n")                               \
+                EK_VFP_BOUND(EK_VFP_0_TO_7) "ldr %[left], [%[p], #28]\n"                                     \
+                                            "vstmia %[y], {s0-s3}\n"                                         \
+                                            "add %[y], %[y], %[left]\n"                                      \
+                                            "vstmia %[y], {s4-s7}\n"                                         \
+                                            "add %[y], %[y], %[left]\n" EK_VFP_NEXT_TURN                     \
+            : [x] "+&r"(x), [y] "+&r"(y), [x0] "=&r"(x0), [x1] "=&r"(x1), [w0] "=&r"(w0), [row] "=&r"(row),  \
+            [column] "=&r"(column), [left] "=&r"(left)                                                       \
+            : [w] "r"(w), [p] "r"(p)                                                                         \
+            : EK_VFP_REGISTERS, "cc", "memory");                                                             \
+    }
+EK_VFP_DEFINE_HALVES(bf16)
+EK_VFP_DEFINE_HALVES(f16)
+
 /* `width` outputs of so many pixels: four, unless a block is the last one. */
-static EK_VFP_SHARED void ek_outputs_f32_vfp(const float *x, const float *w, float *y, const int32_t width,
-    const int32_t pixels, struct ek_pixels_vfp *p)
-{
-    const int32_t x_step = p->x_step / 4, y_step = p->y_step / 4;
-    float few[8];
-    if (width >= 4) {
-        p->turns = pixels / 2;
-        if (p->turns)
-            ek_dots_f32_vfp_x2(x, w, y, p);
-        p->turns = pixels % 2;
-        if (p->turns)
-            ek_dots_f32_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);
-        return;
+#define EK_VFP_DEFINE_OUTPUTS(format, type)                                                                  \
+    static EK_VFP_SHARED void ek_##format##_outputs_vfp(const float *x, const type *w, float *y,             \
+        const int32_t width, const int32_t pixels, struct ek_pixels_vfp *p)                                  \
+    {                                                                                                        \
+        const int32_t x_step = p->x_step / 4, y_step = p->y_step / 4;                                        \
+        float few[8];                                                                                        \
+        if (width >= 4) {                                                                                    \
+            p->turns = pixels / 2;                                                                           \
+            if (p->turns)                                                                                    \
+                ek_dots_##format##_vfp_x2(x, w, y, p);                                                       \
+            p->turns = pixels % 2;                                                                           \
+            if (p->turns)                                                                                    \
+                ek_dots_##format##_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);          \
+            return;                                                                                          \
+        }                                                                                                    \
+        p->y_step = 4 * (int32_t)sizeof(float);                                                              \
+        for (int32_t v = 0; v < pixels; v += 2, x += 2 * x_step) {                                           \
+            const int32_t here = pixels - v < 2 ? 1 : 2;                                                     \
+            p->turns = 1;                                                                                    \
+            if (here == 2)                                                                                   \
+                ek_dots_##format##_vfp_x2(x, w, few, p);                                                     \
+            else                                                                                             \
+                ek_dots_##format##_vfp(x, w, few, p);                                                        \
+            for (int32_t i = 0; i < here; i++, y += y_step)                                                  \
+                for (int32_t o = 0; o < width; o++)                                                          \
+                    y[o] = few[4 * i + o];                                                                   \
+        }                                                                                                    \
+        p->y_step = y_step * 4;                                                                              \
     }
-    p->y_step = 4 * (int32_t)sizeof(float);
-    for (int32_t v = 0; v < pixels; v += 2, x += 2 * x_step) {
-        const int32_t here = pixels - v < 2 ? 1 : 2;
-        p->turns = 1;
-        if (here == 2)
-            ek_dots_f32_vfp_x2(x, w, few, p);
-        else
-            ek_dots_f32_vfp(x, w, few, p);
-        for (int32_t i = 0; i < here; i++, y += y_step)
-            for (int32_t o = 0; o < width; o++)
-                y[o] = few[4 * i + o];
-    }
-    p->y_step = y_step * 4;
-}
+EK_VFP_DEFINE_OUTPUTS(f32, float)
+EK_VFP_DEFINE_OUTPUTS(bf16, uint16_t)
+EK_VFP_DEFINE_OUTPUTS(f16, uint16_t)
 
 /* Eight channels of each pixel, which have weights of their own, one tap behind the other. Runs are taps here, and
  * x_run is what lies between their starts. */

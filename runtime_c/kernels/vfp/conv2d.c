@@ -19,7 +19,7 @@ EK_INLINE struct ek_pixels_vfp EK_FN_pixels(
     s.run = is_dense ? columns * depth : depth;
     s.x_run = (cell - depth) * 4;
     s.x_row = (p->dilation_h * p->step_h - (columns - 1) * cell - depth) * 4;
-    s.w_row = (p->k_w - columns) * depth * 16;
+    s.w_row = (p->k_w - columns) * depth * 4 * (int32_t)sizeof(EK_W);
     s.x_step = p->stride_w * p->step_w * 4;
     s.y_step = p->out_c * 4;
     s.turns = 1;
@@ -31,7 +31,7 @@ EK_INLINE struct ek_pixels_vfp EK_FN_pixels(
 }
 
 /* All outputs of `high` rows of `wide` pixels, from row h, column v on, that are cut alike. */
-EK_INLINE void EK_FN_area(const float *x, const float *w, const float *b, float *y, const int32_t h,
+EK_INLINE void EK_FN_area(const float *x, const EK_W *w, const float *b, float *y, const int32_t h,
     const int32_t v, const int32_t high, const int32_t wide, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
@@ -50,13 +50,13 @@ EK_INLINE void EK_FN_area(const float *x, const float *w, const float *b, float 
             const int32_t block = g * tiled + o, width = outputs - o < 4 ? outputs - o : 4;
             s.b = b + block;
             for (int32_t i = 0; i < lines.count; i++)
-                ek_outputs_f32_vfp(x + i * (lines.x_step / 4), w + block * cells,
+                ek_f32_outputs_vfp(x + i * (lines.x_step / 4), w + block * cells,
                     y + o + i * (lines.y_step / 4), width, lines.pixels, &s);
         }
 }
 
 static EK_VFP_SHARED void EK_FN_image(
-    const float *x, const float *w, const float *b, float *y, const struct EK_STRUCT *p)
+    const float *x, const EK_W *w, const float *b, float *y, const struct EK_STRUCT *p)
 {
     int32_t high, wide;
     for (int32_t h = 0; h < p->out_h; h += high) {

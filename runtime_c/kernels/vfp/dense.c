@@ -11,7 +11,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     for (int32_t o = 0; o < p->outputs; o += 4) {
         const int32_t width = p->outputs - o < 4 ? p->outputs - o : 4;
         struct ek_pixels_vfp s = {p->inputs > 0, 1, p->inputs, 0, 0, 0, p->inputs * 4, p->outputs * 4, 1,
-            ek_bounds_vfp(p->lo, p->hi), p->lo, p->hi, b + o};
-        ek_outputs_f32_vfp(x, w + o * p->inputs, y + o, width, p->rows, &s);
+            ek_bounds_vfp(p->lo, p->hi), p->lo, p->hi, b + o, {0, 0, 0}};
+        ek_f32_outputs_vfp(x, w + o * p->inputs, y + o, width, p->rows, &s);
     }
 }

@@ -1,0 +1,5 @@
+/* Fully connected layer of floats with weights of 16 bits: as dense.c.
+ * for T=f32 W=bf16 B=f32
+ * like vfp/dense.c f32=bf16
+ * pack w: O/4! I o4
+ * pack b: O/4! o4 */
