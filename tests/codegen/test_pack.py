@@ -26,6 +26,13 @@ def test_tiles_hold_the_even_elements_of_a_word_before_the_odd_ones() -> None:
     assert packed[1].tolist() == [[10, 0, 0, 0], [20, 0, 0, 0], [0] * 4, [0] * 4]
 
 
+def test_letters_go_on_in_an_order_where_digits_end() -> None:
+    order = "048c26ae159d37bf"
+    packed = pack(f"O/16! o16({order})", np.arange(1, 21, dtype=np.int32))
+    where = [int(digit, 16) for digit in order]
+    assert packed.tolist() == [1 + k for k in where] + [17 + k if k < 4 else 0 for k in where]
+
+
 def depthwise_chain(layers: int) -> Graph:
     """Depthwise convolutions that keep the size of an image."""
     builder, quant = Builder(), Quant((0.5,), (3,))
