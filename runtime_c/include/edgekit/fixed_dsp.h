@@ -180,6 +180,33 @@ static inline int8_t ek_half_s8(int32_t a)
     return (int8_t)y;
 }
 
+/* How two tensors are added by TFLite's rule where one has the larger scale, by which it is halved: exactly, by a shift. */
+struct ek_halves {
+    int32_t large_zero;
+    int32_t small_zero;
+    int32_t m; /* multiplier and exponent of the other one */
+    int32_t e;
+    int32_t multiplier; /* of the sum */
+    int32_t exponent;
+    int32_t zero;
+};
+
+static EK_SHARED void ek_add_halves(
+    const int8_t *large, const int8_t *small, int8_t *y, int32_t count, const struct ek_halves *p)
+{
+    const int32_t large_zero = p->large_zero * (1 << 20), small_zero = p->small_zero * (1 << 21);
+    const int32_t t = -p->e, half = 1 << (t - 1), offset = 2 * p->zero + 1, shift = -p->exponent - 1;
+    const int8_t *const end = y + count;
+    while (y != end) {
+        /* Twice what add_s8.h says: ek_high_word halves. */
+        const int32_t u = *large++ * (1 << 20) - large_zero;
+        int32_t v = ek_high_word(*small++ * (1 << 21) - small_zero, p->m);
+        v = (v + (v >> 31) + half) >> t;
+        const int32_t z = ek_high_word(u + 2 * v, p->multiplier);
+        *y++ = ek_half_s8(((z + (z >> 31)) >> shift) + offset);
+    }
+}
+
 /* Puts bytes between bounds; those of int8 are there already. */
 static inline void ek_clamp_bytes(int8_t *y, int32_t count, int32_t lo, int32_t hi)
 {

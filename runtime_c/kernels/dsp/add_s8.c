@@ -5,29 +5,12 @@
  * when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/add_s8.h"
 
-/* `count` elements, the first operand that of the larger scale. */
-static EK_SHARED void EK_FN_row(
-    const int8_t *large, const int8_t *small, int8_t *y, int32_t count, const struct EK_STRUCT *p)
-{
-    const int is_first = p->a_exponent == 0;
-    const int32_t large_zero = (is_first ? p->a_zero : p->b_zero) * (1 << 20);
-    const int32_t small_zero = (is_first ? p->b_zero : p->a_zero) * (1 << 21);
-    const int32_t m = is_first ? p->b_multiplier : p->a_multiplier;
-    const int32_t t = -(is_first ? p->b_exponent : p->a_exponent), half = 1 << (t - 1);
-    const int32_t offset = 2 * p->zero + 1, shift = -p->exponent - 1;
-    const int8_t *const end = y + count;
-    while (y != end) {
-        /* Twice what add_s8.h says: ek_high_word halves. */
-        const int32_t u = *large++ * (1 << 20) - large_zero;
-        int32_t v = ek_high_word(*small++ * (1 << 21) - small_zero, m);
-        v = (v + (v >> 31) + half) >> t;
-        const int32_t z = ek_high_word(u + 2 * v, p->multiplier);
-        *y++ = ek_half_s8(((z + (z >> 31)) >> shift) + offset);
-    }
-}
-
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
+    const int is_first = p->a_exponent == 0;
+    const struct ek_halves halves = {is_first ? p->a_zero : p->b_zero, is_first ? p->b_zero : p->a_zero,
+        is_first ? p->b_multiplier : p->a_multiplier, is_first ? p->b_exponent : p->a_exponent, p->multiplier,
+        p->exponent, p->zero};
     int8_t *const first = y += p->y0;
     for (int32_t i0 = 0; i0 < p->n[0]; i0++)
         for (int32_t i1 = 0; i1 < p->n[1]; i1++)
@@ -38,10 +21,8 @@ EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct E
                                               + i3 * p->sa[3] + i4 * p->sa[4];
                         const int8_t *row_b = b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2]
                                               + i3 * p->sb[3] + i4 * p->sb[4];
-                        if (p->a_exponent == 0)
-                            EK_FN_row(row_a, row_b, y, p->n[5], p);
-                        else
-                            EK_FN_row(row_b, row_a, y, p->n[5], p);
+                        ek_add_halves(
+                            is_first ? row_a : row_b, is_first ? row_b : row_a, y, p->n[5], &halves);
                     }
     ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
 }
