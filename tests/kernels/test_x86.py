@@ -94,6 +94,7 @@ def floats(seed: int, count: int) -> Graph:
         strides, dilations = (random.randint(1, 2), random.randint(1, 2)), (1, random.randint(1, 2))
         dilations = (1, 1) if width < 5 else dilations
         bounds = random.choice(((-np.inf, np.inf), (0.0, 6.0)))
+        weights: tuple[int, ...]
         shape: tuple[int, ...] = (random.randint(1, 2), height, width, channels)
         if kind == 0:
             shape, weights = (random.randint(1, 20), channels), (results, channels)
