@@ -60,6 +60,18 @@ def windows(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
+def residuals(b: Bench) -> None:
+    """A block of a residual network: what two convolutions make of an image, and the result of the first."""
+    channels = b.size(20)
+    x = b.input(1, b.size(7), b.size(7), channels)
+    made = []
+    for _ in range(2):
+        w, bias = b.weights(DType.S8, channels, 3, 3, channels)
+        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1, *b.limits())
+        made += b.builder.add(op, made[-1] if made else x, w, bias, quant=b.quant(0, 6))
+    b.result(Add(), *b.pick((made, made[::-1])), quant=b.quant(0, 6))
+
+
 def long_sums(b: Bench) -> None:
     """Of all elements, of which there are more than a word."""
     shape = (b.size(3), b.size(40))
@@ -69,6 +81,7 @@ def long_sums(b: Bench) -> None:
 FAMILIES: tuple[Family, ...] = (
     three_by_three,
     windows,
+    residuals,
     families.convolutions,
     families.channels_first_convolutions,
     families.depthwise_convolutions,
@@ -128,7 +141,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 120)
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program)
-    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8"]
+    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_tfl_s8_tfl"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
