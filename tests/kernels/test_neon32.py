@@ -99,7 +99,7 @@ def integers(seed: int, count: int) -> Bench:
     return bench
 
 
-def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarray]]) -> None:  # type: ignore[type-arg]
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarray]]) -> None:
     for sample in samples:
         found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
         for output in program.graph.outputs:
@@ -115,7 +115,7 @@ def test_integers_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 
-def _least_weights(least: int) -> tuple[Graph, dict[str, np.ndarray]]:  # type: ignore[type-arg]
+def _least_weights(least: int) -> tuple[Graph, dict[str, np.ndarray]]:
     """Layers all of whose inputs and weights are as low as can be."""
     b = Builder()
     layers: tuple[tuple[tuple[int, ...], Op], ...] = (
@@ -156,7 +156,7 @@ def test_networks_of_int8(network: str, tmp_path: Path) -> None:
     check(program, drive(program, tmp_path, "speed"), samples)
 
 
-def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarray]]:  # type: ignore[type-arg]
+def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarray]]:
     """Convolutions and dense layers of floats: batch, size, window, channels, outputs, groups."""
     b, numbers, sample = Builder(), np.random.default_rng(7), {}
     outputs: list[str] = []

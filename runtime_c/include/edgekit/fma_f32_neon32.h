@@ -85,7 +85,8 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
         second += 8;                                                                                         \
     }
 
-/* Of one or two pixels: sums are loaded once, and stored once. */
+/* Of one or two pixels: sums are loaded once, and stored once. Several cells of two pixels in a row do not fit into the
+ * registers: compilers load all of them first. */
 #define EK_FMA_BODY(type, load)                                                                              \
     float32x4_t s0 = sum[0], s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;                  \
     const type *second = blocks > 2 ? w + 2 * block : w;                                                     \
@@ -104,7 +105,7 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
     for (int32_t i = 0; i < rows; i++, x += row) {                                                           \
         const float *from = x, *other = pixels > 1 ? x + step : x;                                           \
         int32_t c = length;                                                                                  \
-        for (; c >= 4; c -= 4) {                                                                             \
+        for (; pixels == 1 && c >= 4; c -= 4) {                                                              \
             EK_FMA_CELL(load)                                                                                \
             EK_FMA_CELL(load)                                                                                \
             EK_FMA_CELL(load)                                                                                \
