@@ -64,7 +64,7 @@ def residuals(b: Bench) -> None:
     """A block of a residual network: what two convolutions make of an image, and the result of the first."""
     channels = b.size(20)
     x = b.input(1, b.size(7), b.size(7), channels)
-    made = []
+    made: list[str] = []
     for _ in range(2):
         w, bias = b.weights(DType.S8, channels, 3, 3, channels)
         op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1, *b.limits())
