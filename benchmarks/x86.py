@@ -1,7 +1,7 @@
 """EdgeKit's code for x86-64 against LiteRT, ONNX Runtime and MNN: one thread each, in turns in one process.
 
-Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. MNN takes part where it can be
-imported.
+Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. MNN takes part in float where it
+can be imported: the integers of some of these files end it.
 """
 
 from __future__ import annotations

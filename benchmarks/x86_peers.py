@@ -35,8 +35,6 @@ def peers(model: Path, folder: Path) -> dict[str, Run]:
         source = folder / "model_int8.onnx"
         quantized(float_twin(model), folder, source)
         found["ONNX Runtime"] = onnx_runtime(source)
-        if find_spec("MNN"):
-            found["MNN"] = mnn("TFLITE", model, folder)
     return found
 
 
