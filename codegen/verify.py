@@ -117,7 +117,8 @@ int main(void)
     (folder / "selftest_main.c").write_text(main)
     target = program.target
     files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
-    flags = [*FLAGS, *target.cflags, *runner.compile_flags(target)]
+    # Without optimization zig adds checks, and a megabyte to explain them.
+    flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
     code = runner.run(target, folder / "selftest", [], seconds=_SECONDS, name=f"the self-test of {name}").code
     if code:

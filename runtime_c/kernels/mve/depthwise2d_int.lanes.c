@@ -2,7 +2,7 @@
  * go to 32 bits in four vectors, every fourth channel in each, and b, m and e are in that order.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e tfl once
- * when in_c == out_c and (most_exponent <= 0 or least_exponent > 32)
+ * when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)
  * pack w: O/16! HWI o16
  * pack b: O/16! o16(048c26ae159d37bf)
  * pack m: O/16! o16(048c26ae159d37bf)
