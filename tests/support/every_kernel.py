@@ -75,6 +75,7 @@ def int8(rounding: str) -> Graph:
         add(Conv2d(groups=4), x, *layer(4, 3, 3, 1)),
         add(Dense(), rows, *layer(7, 20)),
         add(Add(), x, x),
+        add(Add(), x, add(Conv2d(), x, *layer(4, 1, 1, 4))),  # in one kernel
         add(Mul(), x, x),
         add(Clip(), x, b.const(np.float32(-1)), b.const(np.float32(1))),
         add(Pool2d("mean", (2, 2), (2, 2)), x),
