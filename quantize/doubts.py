@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.ops.cast import Cast
+from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.observe import Statistics
-from edgekit.quantize.scales import keeps_scale, runs_in_int8
+from edgekit.quantize.scales import runs_in_int8
 
 _FEW = 8  # samples
 

@@ -11,7 +11,7 @@ from edgekit.ir import Array, DType, Graph, Node, Quant
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
-from edgekit.quantize.scales import keeps_scale
+from edgekit.passes.integer_labels import keeps_scale
 
 NAMES = {
     DType.S4: "int4",

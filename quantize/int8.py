@@ -21,10 +21,10 @@ from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reduce import Reduce
+from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
 from edgekit.quantize.scales import (
     activation_quant,
-    keeps_scale,
     quantized_operands,
     reads_numbers,
     runs_in_int8,

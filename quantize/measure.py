@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit import simulate
-from edgekit.ir import Array, Graph, Node, Type
+from edgekit.ir import Array, Graph, Type
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
 
@@ -75,7 +75,7 @@ class Measure:
             new |= graph.constants()
             for node in graph.nodes:
                 if any(name in dirty for name in node.outputs):
-                    new |= compute(graph, node, new)
+                    new |= simulate.compute(graph, node, new)
                 else:
                     new |= {name: old[name] for name in node.outputs}
             values.append(new)
@@ -97,15 +97,6 @@ class Measure:
         """Signal to noise of the outputs, the mean of several; at most 200 dB."""
         found = [min(self.of(trial, name), 200.0) for name in self.scores]
         return sum(found) / len(found) if found else 200.0
-
-
-def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
-    """What a node makes of these values."""
-    ins, outs = [graph.type(n) for n in node.inputs], [graph.type(n) for n in node.outputs]
-    args = [values[name] for name in node.inputs]
-    quantized = any(t.quant is not None for t in (*ins, *outs))
-    results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
-    return dict(zip(node.outputs, results, strict=True))
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

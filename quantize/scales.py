@@ -12,10 +12,9 @@ from edgekit.ops._map import Map
 from edgekit.ops.arithmetic import Max, Min
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
+from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.io import raw_bytes
 from edgekit.quantize.masks import without_masked
 from edgekit.quantize.observe import Range
@@ -59,12 +58,6 @@ def given(graph: Graph) -> dict[str, Quant]:
     """Scales that nobody chooses: those of a softmax, and of bytes that come in as they are."""
     softmax = {node.outputs[0]: SOFTMAX for node in graph.nodes if isinstance(node.op, Softmax)}
     return softmax | raw_bytes(graph)
-
-
-def keeps_scale(op: Op) -> bool:
-    """Has the result the scale of the operands?"""
-    extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
-    return op.moves or extreme or isinstance(op, Max | Min | Where)
 
 
 def tied(graph: Graph) -> dict[str, str]:
