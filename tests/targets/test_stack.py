@@ -69,6 +69,6 @@ def test_a_run_takes_no_more_stack_than_the_bound(
     done = runner.run(target, tmp_path / "main", [])
     assert done.code == 0
     used = int.from_bytes(done.out, "little")
-    slack = 256 + 64  # what is not painted, and the frame that paints
-    assert used <= sizes.stack + slack
+    # 256 bytes are not painted, and the frame that paints is part of what is used.
+    assert used <= max(sizes.stack + 64, 256)
     assert sizes.stack < 4096
