@@ -1,0 +1,79 @@
+"""What several commands share: their options, and how a result is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from edgekit import console
+
+
+class Optimize(StrEnum):
+    """What the generated code is made for."""
+
+    SIZE = "size"
+    SPEED = "speed"
+
+
+class Ports(StrEnum):
+    """Whose memory inputs and outputs are in."""
+
+    CALLER = "caller"
+    ARENA = "arena"
+
+
+class Profile(StrEnum):
+    """Whose integers a quantized TFLite model keeps."""
+
+    LITERT = "litert"
+    TFLM = "tflm"
+
+
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="An .ek file, or a model file of any known format.")
+]
+Shapes = Annotated[
+    list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
+]
+Mean = Annotated[
+    list[str] | None,
+    typer.Option("--mean", metavar="M,M,M", help="Take raw data: the model subtracts this itself."),
+]
+Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="And divides by this.")]
+Raw = Annotated[
+    list[str] | None,
+    typer.Option("--raw", metavar="TYPE", help="Type of raw data; with --mean or --std uint8 by itself."),
+]
+Whose = Annotated[
+    Profile | None,
+    typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
+]
+Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
+TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
+Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def written(metavar: str, help: str) -> Any:
+    return typer.Option("--output", "-o", metavar=metavar, help=help)
+
+
+def arrays_file(option: str, help: str) -> Any:
+    return typer.Option(option, metavar="X.NPZ", help=help)
+
+
+def page(option: str) -> Any:
+    return typer.Option(
+        option, metavar="PAGE.HTML", help="Write a report on each layer, to read in a browser."
+    )
+
+
+def emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:
+    """Print a result in the form that was asked for."""
+    from edgekit import report
+
+    console.out(report.as_json(command, result) if json else "\n".join(lines))

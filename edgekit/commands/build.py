@@ -1,0 +1,78 @@
+"""`edgekit build` writes a C library."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import (
+    Goal,
+    Json,
+    Model,
+    Name,
+    Optimize,
+    Ports,
+    Shapes,
+    TargetName,
+    Verbose,
+    Whose,
+    emit,
+    written,
+)
+
+
+class Weights(StrEnum):
+    """How constants are written."""
+
+    AUTO = "auto"
+    C = "c"
+    BIN = "bin"
+
+
+def build(
+    model: Model,
+    output: Annotated[str, written("FOLDER", "Default: the model's name.")] = "",
+    target: TargetName = "host",
+    optimize: Goal = Optimize.SPEED,
+    weights: Annotated[
+        Weights, typer.Option("--weights", help="As C text or as a binary file; auto: by size.")
+    ] = Weights.AUTO,
+    ports: Annotated[
+        Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")
+    ] = Ports.CALLER,
+    verify: Annotated[
+        bool | None,
+        typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
+    ] = False,
+    shape: Shapes = None,
+    profile: Whose = None,
+    name: Name = "",
+    verbose: Verbose = False,
+    json: Json = False,
+) -> None:
+    """Write a C library, compiled, measured and verified."""
+    from edgekit import api, report
+
+    with console.progress() as tell:
+        tell("reading the model")
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name)
+        found = api.build(
+            graph,
+            output or None,
+            target=target,
+            optimize=optimize.value,
+            weights=weights.value,
+            ports=ports.value,
+            verify=verify,
+            force=force,
+            tell=tell,
+        )
+    emit("build", found, report.build(found, verbose=verbose), json)
+    if found.unverified and verify is None:
+        console.say(f"note: written, but not verified: {found.unverified}")

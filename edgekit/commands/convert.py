@@ -1,0 +1,36 @@
+"""`edgekit convert` makes an .ek file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from edgekit import console, settings
+from edgekit.commands._shared import Json, Mean, Model, Name, Raw, Shapes, Std, Whose, emit, written
+
+
+def convert(
+    model: Model,
+    output: Annotated[str, written("NET.EK", "Default: the model's name.")] = "",
+    shape: Shapes = None,
+    profile: Whose = None,
+    mean: Mean = None,
+    std: Std = None,
+    raw: Raw = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Make an .ek file of a model: simplified and checked."""
+    from edgekit import api, report
+    from edgekit.inspection import float_layers
+
+    path = output or f"{name or Path(model).stem}.ek"
+    raw_inputs = settings.raw_inputs(mean, std, raw)
+    graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name, **raw_inputs)
+    api.save(graph, path)
+    found = report.Conversion.of(graph, path)
+    emit("convert", found, report.conversion(found), json)
+    for note in api.left_over(graph) if mean or std else ():
+        console.say(f"note: {note}")
+    if floats := float_layers(graph):
+        console.say(f"warning: {floats}")

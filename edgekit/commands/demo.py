@@ -1,0 +1,21 @@
+"""`edgekit demo` shows the whole way on a model that comes along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from edgekit import console
+from edgekit.commands._shared import Json, emit, written
+
+
+def demo(
+    output: Annotated[str, written("FOLDER", "Keep what is made.")] = "",
+    json: Json = False,
+) -> None:
+    """Take a model that comes along all the way to verified C."""
+    from edgekit import demo as demonstration
+
+    found = demonstration.demo(Path(output) if output else None, console.quiet if json else console.out)
+    if json:
+        emit("demo", found, [], json)

@@ -1,0 +1,45 @@
+"""`edgekit diff` compares two models."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import Json, Model, Shapes, arrays_file, emit, page
+
+
+class Order(StrEnum):
+    """Which layers come first."""
+
+    CULPRIT = "culprit"
+    GRAPH = "graph"
+
+
+def diff(
+    a: Model,
+    b: Model,
+    data: Annotated[str, arrays_file("--data", "Or a folder of them. Default: seeded random inputs.")] = "",
+    order: Annotated[
+        Order, typer.Option("--order", help="The layer that does most harm first, or as in the graph.")
+    ] = Order.CULPRIT,
+    html: Annotated[str, page("--html")] = "",
+    shape: Shapes = None,
+    json: Json = False,
+) -> None:
+    """Compare two models: outputs, and layers of the same name."""
+    from edgekit import api, html_report, report
+
+    if html:
+        html_report.check_destination(Path(html))
+    with console.progress() as tell:
+        first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
+        found = api.diff(first, second, data or None, order=order.value, tell=tell)
+    if html:
+        html_report.save(Path(html), found, [Path(a).name, Path(b).name])
+    emit("diff", found, report.difference(found), json)
+    for warning in found.warnings:
+        console.say(f"warning: {warning}")

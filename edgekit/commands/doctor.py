@@ -1,0 +1,13 @@
+"""`edgekit doctor` shows what is installed."""
+
+from __future__ import annotations
+
+from edgekit.commands._shared import Json, emit
+
+
+def doctor(json: Json = False) -> None:
+    """Show what is installed, and what can be done with it."""
+    from edgekit import api, report
+
+    found = api.doctor()
+    emit("doctor", found, report.checkup(found), json)

@@ -1,0 +1,133 @@
+"""`edgekit quantize` makes int8 or 16-bit floats of a model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import Json, Mean, Model, Name, Raw, Shapes, Std, emit, page, written
+from edgekit.errors import EdgeKitError, Exit
+
+_REPORTED = 16  # calibration samples that the report is made on
+
+
+class Calibrate(StrEnum):
+    """How ranges are chosen."""
+
+    AUTO = "auto"
+    MINMAX = "minmax"
+    PERCENTILE = "percentile"
+    MSE = "mse"
+    ENTROPY = "entropy"
+
+
+class Effort(StrEnum):
+    """How long quality may take."""
+
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+class Format(StrEnum):
+    """What numbers become."""
+
+    INT8 = "int8"
+    BF16 = "bf16"
+    F16 = "f16"
+
+
+class Io(StrEnum):
+    """What goes in and comes out."""
+
+    FLOAT = "float"
+    INT8 = "int8"
+    UINT8 = "uint8"
+
+
+def quantize(
+    model: Model,
+    output: Annotated[str, written("NET.EK", "Default: the model's name and the format.")] = "",
+    dtype: Annotated[
+        Format, typer.Option("--dtype", help="Integers, or 16-bit floats for weights: half the flash.")
+    ] = Format.INT8,
+    weights: Annotated[
+        str, typer.Option("--weights", help="int8, or int4 for half the flash; with 16-bit floats the same.")
+    ] = "",
+    effort: Annotated[
+        Effort, typer.Option("--effort", help="high: round weights for the sake of each layer's outputs.")
+    ] = Effort.NORMAL,
+    activations: Annotated[
+        str, typer.Option("--activations", help="int8 or int16; beside 16-bit weights float32, or the same.")
+    ] = "",
+    calib: Annotated[
+        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+    ] = "",
+    calibrate: Annotated[
+        Calibrate, typer.Option("--calibrate", help="How ranges are chosen; auto: by trial, for each tensor.")
+    ] = Calibrate.AUTO,
+    io: Annotated[
+        Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
+    ] = Io.FLOAT,
+    min_sqnr: Annotated[
+        str, typer.Option("--min-sqnr", metavar="25dB", help="A gate: signal to noise of the outputs.")
+    ] = "",
+    max_drop: Annotated[
+        str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
+    ] = "",
+    labels: Annotated[
+        str, typer.Option("--labels", metavar="Y.NPY", help="The classes of the calibration samples.")
+    ] = "",
+    formats: Annotated[
+        str, typer.Option("--formats", help="What layers may become to pass a gate, in this order.")
+    ] = "int8,int16,bf16,f32",
+    report: Annotated[str, page("--report")] = "",
+    shape: Shapes = None,
+    mean: Mean = None,
+    std: Std = None,
+    raw: Raw = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Make int8 or 16-bit floats of a model, and tell what it costs."""
+    from edgekit import api, html_report
+    from edgekit import report as words
+
+    narrowest = weights or dtype.value
+    path = output or f"{name or Path(model).stem}_{narrowest}.ek"
+    if report:
+        html_report.check_destination(Path(report))
+    with console.progress() as tell:
+        tell("reading the model")
+        raw_inputs = settings.raw_inputs(mean, std, raw)
+        graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
+        api.check_graph_path(path)
+        chosen = api.Settings(
+            dtype=dtype.value,
+            weights=weights,
+            effort=effort.value,
+            activations=activations,
+            calibrate=calibrate.value,
+            io=io.value,
+            formats=tuple(formats.split(",")),
+            gate=api.Gate(
+                settings.decibels(min_sqnr),
+                settings.share(max_drop),
+                api.read_labels(labels) if labels else None,
+            ),
+        )
+        made, found = api.quantize_model(graph, calib or None, chosen, tell=tell)
+        distance = api.diff(graph, made, calib or None, most=_REPORTED, tell=tell) if report else None
+    api.save(made, path)
+    if distance:
+        html_report.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
+    emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
+    for warning in found.warnings:
+        console.say(f"warning: {warning}")
+    if not found.verdict.passed:
+        hint = f"{path} is the best that was found; more formats (--formats) or --effort high may help"
+        console.say_error(EdgeKitError("E0603", f"no formats pass the gate: {found.verdict.text}", hint=hint))
+        raise typer.Exit(Exit.GATE)

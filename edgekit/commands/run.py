@@ -1,0 +1,38 @@
+"""`edgekit run` runs a model on inputs from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import Goal, Json, Model, Optimize, Shapes, Whose, arrays_file, emit, written
+
+
+def run(
+    model: Model,
+    input: Annotated[str, arrays_file("--input", "Arrays by input name, or one as .npy.")],
+    output: Annotated[str, written("Y.NPZ", "Write the outputs instead of printing them.")] = "",
+    target: Annotated[
+        str, typer.Option("--target", help="Run the compiled code; default: the simulator.")
+    ] = "",
+    optimize: Goal = Optimize.SPEED,
+    shape: Shapes = None,
+    profile: Whose = None,
+    json: Json = False,
+) -> None:
+    """Run a model on inputs from a file."""
+    from edgekit import api, arrays, report
+
+    with console.progress() as tell:
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
+        if output:
+            arrays.check_destination(Path(output), len(graph.outputs))
+        found = api.run(graph, input, target=target or None, optimize=optimize.value, tell=tell)
+    if output:
+        arrays.save(Path(output), found)
+        emit("run", {"file": output}, [f"{output}: {', '.join(found)}"], json)
+    else:
+        emit("run", {"outputs": found}, report.outputs(found), json)

@@ -1,0 +1,13 @@
+"""`edgekit targets` lists what libraries can be built for."""
+
+from __future__ import annotations
+
+from edgekit.commands._shared import Json, emit
+
+
+def targets(json: Json = False) -> None:
+    """List what libraries can be built for."""
+    from edgekit import api, report
+
+    found = api.list_targets()
+    emit("targets", {"targets": found}, report.targets(found), json)

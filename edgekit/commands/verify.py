@@ -1,0 +1,26 @@
+"""`edgekit verify` compares compiled code with the simulator."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from edgekit import console, settings
+from edgekit.commands._shared import Goal, Json, Model, Optimize, Shapes, TargetName, Whose, arrays_file, emit
+
+
+def verify(
+    model: Model,
+    target: TargetName = "host",
+    input: Annotated[str, arrays_file("--input", "Default: seeded random inputs.")] = "",
+    optimize: Goal = Optimize.SPEED,
+    shape: Shapes = None,
+    profile: Whose = None,
+    json: Json = False,
+) -> None:
+    """Compare compiled code with the simulator; write nothing."""
+    from edgekit import api, report
+
+    with console.progress() as tell:
+        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
+        found = api.verify(graph, target=target, inputs=input or None, optimize=optimize.value, tell=tell)
+    emit("verify", found, report.verification(found), json)
