@@ -156,7 +156,9 @@ class ConvTranspose2d(Linear):
         return True  # results between the windows get less
 
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
-        return replace(self, groups=int(ins[0].sum())) if self.groups > 1 else self
+        # One input each: groups go with them. Groups of several keep their number, and each loses as many.
+        is_depthwise = self.groups > 1 and ins[1].size == 1
+        return replace(self, groups=int(ins[0].sum())) if is_depthwise else self
 
 
 def _add_in_order(sums: Array, cells: Array, weights: Array) -> None:

@@ -25,7 +25,7 @@ def dead_channels(graph: Graph) -> Graph:
     """The pass."""
     if not any(isinstance(node.op, Linear) for node in graph.nodes):
         return graph
-    search = _Search.of(graph)
+    search = Search.of(graph)
     search.run()
     return graph if all(mask.all() for mask in search.kept.values()) else search.result()
 
@@ -42,7 +42,7 @@ def ranges(graph: Graph) -> dict[str, Known]:
 
 
 @dataclass(frozen=True)
-class _Layer:
+class Layer:
     """A layer with constant weights whose channels may go."""
 
     op: Linear
@@ -50,15 +50,14 @@ class _Layer:
     b: Array
 
     @staticmethod
-    def of(graph: Graph, node: Node) -> _Layer | None:
+    def of(graph: Graph, node: Node) -> Layer | None:
         if not isinstance(node.op, Linear):
             return None
         w, b = (graph.data(name) for name in node.inputs[1:])
         x = graph.values[node.inputs[0]]
         if w is None or b is None or x.data is not None or not (x.type.dtype.is_float or x.type.quant):
             return None
-        layer = _Layer(node.op, w, b)
-        return layer if node.op.groups == 1 or layer.is_depthwise else None
+        return Layer(node.op, w, b)
 
     @property
     def is_depthwise(self) -> bool:
@@ -70,6 +69,17 @@ class _Layer:
         """Which output reads which input with a weight other than 0? [outputs, inputs]"""
         return np.asarray((self.w != 0).any(axis=tuple(range(1, self.w.ndim - 1))))
 
+    def needs(self, y: Array, spared: Array) -> Array:
+        """The inputs that the outputs in a mask need, but for those that are spared. Groups stay of one size:
+        inputs that are in one place of each group stay or go together, and so do outputs (`alike`)."""
+        groups = self.op.groups
+        read = self.reads.reshape(groups, -1, self.reads.shape[-1]) & y.reshape(groups, -1, 1)
+        return _alike(read.any(axis=1).reshape(-1) & ~spared, groups)
+
+    def alike(self, y: Array) -> Array:
+        """A mask of outputs, with those that stay beside them."""
+        return _alike(y, self.op.groups)
+
     def takes(self, x: Known) -> Array:
         """The inputs that are constants which the bias can take: the same at every tap of every window."""
         return x.is_constant & (x.lo == x.zero) if self.op.skips_taps else x.is_constant
@@ -78,29 +88,31 @@ class _Layer:
         """The bias with what the inputs that are gone add to each output."""
         taps = self.w.reshape(self.w.shape[0], -1, self.w.shape[-1]).astype(np.float64).sum(axis=1)
         constants = np.where(gone & x.is_constant, x.lo.astype(np.float64) - x.zero, 0)
-        return np.asarray(self.b.astype(np.float64) + taps @ constants).astype(self.b.dtype)
+        groups = self.op.groups
+        sums = taps.reshape(groups, -1, taps.shape[-1]) @ constants.reshape(groups, -1, 1)
+        return np.asarray(self.b.astype(np.float64) + sums.reshape(-1)).astype(self.b.dtype)
 
 
 @dataclass(frozen=True)
-class _Search:
+class Search:
     """Which channels of each computed value are kept, and the graph without the others."""
 
     graph: Graph
     facts: Mapping[str, Known]
-    layers: Mapping[str, _Layer]  # by the name of their result
+    layers: Mapping[str, Layer]  # by the name of their result
     pairs: Mapping[str, Sequence[Pairs | None] | None]  # of the nodes that mix no channels, likewise
     kept: dict[str, Array]
 
     @staticmethod
-    def of(graph: Graph) -> _Search:
-        layers = {node.outputs[0]: layer for node in graph.nodes if (layer := _Layer.of(graph, node))}
+    def of(graph: Graph) -> Search:
+        layers = {node.outputs[0]: layer for node in graph.nodes if (layer := Layer.of(graph, node))}
         pairs = {node.outputs[0]: _pairs(graph, node, layers.get(node.outputs[0])) for node in graph.nodes}
         computed = [name for name in graph.values if graph.data(name) is None]
         kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
         for name in (*graph.entries, *graph.exits):
             if name in kept:
                 kept[name][:] = True
-        return _Search(graph, ranges(graph), layers, pairs, kept)
+        return Search(graph, ranges(graph), layers, pairs, kept)
 
     def run(self) -> None:
         """Keep what somebody needs, and what belongs together with it."""
@@ -120,7 +132,9 @@ class _Search:
         layer, pairs = self.layers.get(node.outputs[0]), self.pairs[node.outputs[0]]
         if layer is not None and not layer.is_depthwise:
             x, y = node.inputs[0], self.kept[node.outputs[0]]
-            self.kept[x] |= layer.reads[y].any(axis=0) & ~layer.takes(self.facts[x])
+            y |= layer.alike(y)
+            self.kept[x] |= layer.needs(y, layer.takes(self.facts[x]))
+            self.kept[x] |= _alike(self.kept[x], layer.op.groups)
             return
         if pairs is None:
             for name in (*node.inputs, *node.outputs):
@@ -166,7 +180,7 @@ class _Search:
             w, b = (self.graph.values[name] for name in node.inputs[1:])
             if not layer.is_depthwise:
                 b = Value(b.type, layer.bias_with(self.facts[node.inputs[0]], ~ins[0]))
-                w = _cut(w, ins[0], w.type.rank - 1)
+                w = _cut(w, ins[0][: w.type.shape[-1]], w.type.rank - 1)
             yield 1, _cut(w, out, 0)
             yield 2, _cut(b, out, 0)
             return
@@ -178,7 +192,7 @@ class _Search:
                 yield i, _cut(value, ins[i], value.type.rank - 1)
 
 
-def _pairs(graph: Graph, node: Node, layer: _Layer | None) -> Sequence[Pairs | None] | None:
+def _pairs(graph: Graph, node: Node, layer: Layer | None) -> Sequence[Pairs | None] | None:
     """Which channels of each operand belong to which of the result; None where all are needed."""
     if layer is not None:
         outputs = np.arange(layer.w.shape[0])
@@ -186,6 +200,11 @@ def _pairs(graph: Graph, node: Node, layer: _Layer | None) -> Sequence[Pairs | N
     if len(node.outputs) != 1 or isinstance(node.op, Linear):
         return None
     return node.op.channels([graph.type(name) for name in node.inputs], graph.type(node.outputs[0]))
+
+
+def _alike(mask: Array, groups: int) -> Array:
+    """All channels whose place in their group is that of one in the mask."""
+    return np.tile(mask.reshape(groups, -1).any(axis=0), groups)
 
 
 def _reached(pairs: Sequence[Pairs | None], n: int) -> Array:

@@ -97,6 +97,23 @@ def test_a_channel_of_zeros_passes_borders() -> None:
     check(make, [(2, 1, 1, 3), (2, 3, 3, 1), (5, 1, 1, 2)])
 
 
+def test_groups_of_several_lose_channels_in_step() -> None:
+    def make(net: Layers) -> str:
+        x = net.conv(net.image(), 8, dead=[0, 1, 5])  # in two groups of four: only 1 and 5 are in one place
+        x = net.conv(x, 6, k=3, groups=2, pads=SAME, dead=[2, 5, 1])
+        return net.conv(x, 5)
+
+    check(make, [(6, 1, 1, 3), (4, 3, 3, 3), (5, 1, 1, 4)])
+
+
+def test_groups_of_several_take_constants_into_their_biases() -> None:
+    def make(net: Layers) -> str:
+        x = net.conv(net.image(), 4, dead=[1, 3], bias=2.0)
+        return net.conv(x, 4, groups=2)
+
+    check(make, [(2, 1, 1, 3), (4, 1, 1, 1)])
+
+
 def test_a_relu_that_never_opens_is_a_zero() -> None:
     def make(net: Layers) -> str:
         x = net(Sigmoid(), net.image())  # 0 .. 1
@@ -225,7 +242,9 @@ STAYS: dict[str, Callable[[Layers], str]] = {
     "one side of a residual": lambda net: net.conv(
         net(Add(), net.conv(net.image(), 3, dead=[1]), net(Sigmoid(), net.conv(net.image(), 3))), 5
     ),
-    "groups of several": lambda net: net.conv(net.conv(net.image(), 4, dead=[1]), 4, groups=2),
+    "in one group, not in its place in the other": lambda net: net.conv(
+        net.conv(net.image(), 4, dead=[1]), 4, groups=2
+    ),
     "added to the input": lambda net: net.conv(net(Add(), net.conv(net.x(1, 6, 6, 3), 3, dead=[0]), "x"), 5),
     "may open": lambda net: net.conv(net.conv(net.image(), 4, lo=0.0), 5),
 }

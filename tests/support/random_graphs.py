@@ -192,8 +192,8 @@ def conv(m: _Maker, x: str) -> str | None:
     if len(m.shape(x)) != 4:
         return None
     channels = m.shape(x)[1]
-    groups = channels if m.coin() else 1
-    outputs, k = channels if groups > 1 else 2 + m.pick(5), 1 + 2 * m.pick(2)
+    groups = (channels, 1, 2 - channels % 2)[m.pick(3)]
+    outputs, k = channels if groups == channels else groups * (1 + m.pick(3)), 1 + 2 * m.pick(2)
     w = m.net.random(outputs, k, k, channels // groups) / np.sqrt(k * k * channels / groups)
     b = m.net.random(outputs)
     dead = m.rng.random(outputs) < 0.3
