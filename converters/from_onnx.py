@@ -15,9 +15,10 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
-from edgekit import suggest
 from edgekit.builder import Builder
 from edgekit.converters import onnx_check, onnx_file, onnx_ops
+from edgekit.converters.blame import blame
+from edgekit.converters.inputs import check_bound
 from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx_check import (
     FunctionKey,
@@ -27,7 +28,6 @@ from edgekit.converters.onnx_check import (
     operand_fault,
     opsets_of,
 )
-from edgekit.converters.onnx_file import blame
 from edgekit.converters.onnx_functions import bound_nodes, has_schema_function, schema_function
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensor_list import Edge
@@ -150,10 +150,7 @@ class Importer:
             type = onnx_file.input_type(value, self.shapes.get(value.name))
             scope[value.name] = Tensor(self.builder, self.builder.input(value.name, type))
             inputs.append(value.name)
-        for name in self.shapes:
-            if name not in inputs:
-                hint = suggest.hint(name, inputs, "inputs")
-                raise EdgeKitError("E0103", f"--shape names {name}, which is no input", hint=hint)
+        check_bound(self.shapes, inputs)
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:

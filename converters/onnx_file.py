@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,8 @@ from onnx import ModelProto, SparseTensorProto, TensorProto, ValueInfoProto, num
 
 from edgekit import fixed
 from edgekit.builder import absurd
+from edgekit.converters import inputs
+from edgekit.converters.blame import blame
 from edgekit.converters.onnx_check import messages
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Source, Type
@@ -168,22 +169,6 @@ def sparse(proto: SparseTensorProto) -> Array:
     return dense.reshape(shape)
 
 
-@contextmanager
-def blame(where: str) -> Iterator[None]:
-    """Whatever goes wrong inside is said of this part of the model, which any exporter, or a fuzzer, may have
-    made. The first exception stays attached for those who look for the reason."""
-    try:
-        yield
-    except EdgeKitError as error:
-        error.where = error.where or where
-        raise
-    except MemoryError as error:
-        raise EdgeKitError("E0402", "takes more memory than there is", where) from error
-    except Exception as error:  # files hold what no exporter would make; never a traceback
-        text = f"{type(error).__name__}: {error}"
-        raise EdgeKitError("E0403", text[:300], where, "is the model well formed?") from error
-
-
 def _check_dims(dims: Sequence[int], where: str) -> None:
     if absurd(dims):
         raise EdgeKitError("E0402", f"shape {list(dims)[:8]} is absurd", where)
@@ -203,36 +188,13 @@ def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
         raise EdgeKitError(
             "E0204", f"inputs of {_type_name(proto.elem_type)} are not supported", f"input {value.name}"
         ) from None
-    dims = proto.shape.dim if proto.HasField("shape") else None
     # Some exporters write -1 where they mean a dynamic dimension.
-    known = (
-        None
-        if dims is None
-        else [d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None for d in dims]
+    dims = (
+        [d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None for d in proto.shape.dim]
+        if proto.HasField("shape")
+        else None
     )
-    text = "..." if known is None else ",".join("?" if k is None else str(k) for k in known)
-    if bound is not None:
-        fits = known is None or (len(bound) == len(known) and all(map(_fits, known, bound)))
-        if not fits or absurd(bound):
-            message = f"shape {list(bound)[:8]} does not fit input {value.name}, which is [{text}]"
-            raise EdgeKitError("E0103", message)
-        return Type(dtype, tuple(int(b) for b in bound))
-    if known and known[0] is None:
-        known[0] = 1  # the batch
-    if known is None or None in known:
-        raise EdgeKitError(
-            "E0302",
-            f"input {value.name} has a dynamic shape [{text}]",
-            hint=f"bind it: --shape {value.name}={text.replace('?', 'N')}",
-            inputs=(value.name,),
-        )
-    shape = tuple(k for k in known if k is not None)
-    _check_dims(shape, f"input {value.name}")
-    return Type(dtype, shape)
-
-
-def _fits(known: int | None, bound: int) -> bool:
-    return known is None or known == bound
+    return inputs.input_type(value.name, dtype, dims, bound)
 
 
 def _type_name(data_type: int) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from edgekit import converters
+from edgekit.converters import strangers
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 
@@ -54,6 +55,8 @@ def read(
     PROFILES, the first of which holds without being asked for."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
+    if reader is None and (stranger := strangers.recognise(path, head)):
+        raise stranger
     if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how
         reader = next((r for r in readers(path.suffix) if path.suffix.lower() in r.SUFFIXES), None)
     if reader is not None:

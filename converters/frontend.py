@@ -1,0 +1,90 @@
+"""What readers share: handlers found by name, called with the arguments that a file gives, blamed by node."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from edgekit.converters.blame import blame
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError, raise_all
+
+# What a file calls by the name of an operator: operands by position, attributes by keyword.
+Handler = Callable[..., Any]
+
+
+@contextmanager
+def reading(what: str = "") -> Iterator[None]:
+    """Around the whole of a conversion: no traceback, and no warning about constants that overflow."""
+    with blame(what), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@cache
+def handlers(package: ModuleType) -> Mapping[str, Handler]:
+    """Operator -> handler: every function that a module of the package defines, helpers with _ left out. A
+    name that Python keeps for itself ends in _."""
+    found: dict[str, Handler] = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        for key, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and key[0] != "_":
+                key = key.removesuffix("_")
+                assert key not in found, f"two handlers for {key}"
+                found[key] = value
+    return found
+
+
+def check_supported(
+    operators: Iterable[tuple[str, str]], known: Mapping[str, object], hint: str = ""
+) -> None:
+    """Refuse all operators without a handler at once; they come as (operator, name of the node)."""
+    hint = hint or "docs/frontends.md says what is read; simplify or replace the layer before export"
+    raise_all(
+        [
+            EdgeKitError("E0201", f"unsupported op {kind}", f"node {name}", hint)
+            for kind, name in operators
+            if kind not in known
+        ]
+    )
+
+
+def call(
+    handler: Handler, kind: str, name: str, operands: Sequence[Any], attributes: Mapping[str, Any]
+) -> Any:
+    """What a handler makes of a node. Faults are those of the node: also an operand or attribute that the
+    handler has no parameter for."""
+    with blame(f"node {name}"):
+        try:
+            _signature(handler).bind(*operands, **attributes)
+        except TypeError as error:
+            unknown = [key for key in attributes if not _takes(handler, key)]
+            if unknown:
+                raise EdgeKitError("E0203", f"{kind}: attribute {unknown[0]} is not supported") from None
+            raise EdgeKitError("E0401", f"{kind}: {error}") from None
+        return handler(*operands, **attributes)
+
+
+def tensors(made: Any) -> tuple[Tensor, ...]:
+    """The results of a handler, one or several."""
+    return tuple(made) if isinstance(made, tuple | list) else (made,)
+
+
+@cache
+def _signature(handler: Handler) -> inspect.Signature:
+    return inspect.signature(handler)
+
+
+def _takes(handler: Handler, keyword: str) -> bool:
+    parameters = _signature(handler).parameters
+    return keyword in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
