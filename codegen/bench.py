@@ -1,4 +1,4 @@
-"""What one run costs: time where the code runs natively, executed instructions where an emulator runs it."""
+"""What one run costs: time where an engine or this machine runs the code, instructions under an emulator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+import numpy as np
 
 from edgekit import target as targets
 from edgekit.codegen import runner, toolchain
@@ -31,7 +33,7 @@ _MARKERS = ("ek_begin", "ek_end")
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured; either time or instructions."""
+    """What was measured: time, instructions, or both."""
 
     name: str
     target: str
@@ -62,13 +64,17 @@ def bench(
         folder = Path(scratch)
         library = generate(program, optimize)
         write(library, folder)
-        (folder / "main.c").write_text("\n".join(_main(program, native)))
+        is_wasm = runner.is_wasm(target)
+        (folder / "main.c").write_text("\n".join(wasm_main(program) if is_wasm else _main(program, native)))
         tell(f"compiling with {compiler.name}")
         flags = [*FLAGS, LEVEL[optimize], *target.cflags, *runner.compile_flags(target)]
         sources = [*library_sources(library, optimize), "main.c", "-o", "bench"]
         compiler.run([*flags, *sources, *runner.link_flags(target, compiler, folder)], folder)
         tell("running")
-        times, instructions = (_times(target, folder), None) if native else ([], _count(target, folder))
+        if is_wasm:
+            times, instructions = _times_in_engine(target, folder), _operations(target, folder)
+        else:
+            times, instructions = (_times(target, folder), None) if native else ([], _count(target, folder))
     return Bench(
         name=program.name,
         target=target.name,
@@ -109,31 +115,100 @@ def _count(target: Target, folder: Path) -> int:
     return int(found[1])
 
 
-def _main(program: Program, native: bool) -> Iterator[str]:
-    """A program that runs the model: once between markers, or many times with a clock."""
+def _times_in_engine(target: Target, folder: Path) -> list[float]:
+    done = runner.run(target, folder / "bench", [str(_ROUNDS)])
+    if done.code:
+        raise EdgeKitError("E0602", f"the benchmark ended with {done.code}\n{done.words}")
+    return np.frombuffer(done.out, "<f8").tolist()
+
+
+def _operations(target: Target, folder: Path) -> int | None:
+    """WebAssembly operations of one run, as wasmtime counts them; None where it is not installed."""
+    counter = targets.with_runner(target, runner.COUNTER)
+    if runner.why_not_here(counter):
+        return None
+    counts = []
+    for runs in ("1", "2"):
+        done = runner.run(counter, folder / "bench", ["0", runs])
+        found = re.search(r"instructions (\d+)", done.words)
+        if done.code or not found:
+            raise EdgeKitError("E0602", f"wasmtime did not count ({done.code})\n{done.words}")
+        counts.append(int(found[1]))
+    return counts[1] - counts[0]
+
+
+def _setting(program: Program) -> Iterator[str]:
+    """Memory for a run, and a function that fills it; in front of it, what it includes."""
     name = program.name
     ports: Sequence[Port] = (*program.inputs, *program.outputs)
-    if native:
-        yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
     yield f'#include "{name}.h"'
     for i, port in enumerate(ports):
         yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
     yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
-    arguments = [f"p{i}" for i in range(len(ports))]
     if program.states:
         yield f"static struct {name}_state state;"
-        arguments.append("&state")
-    yield "void ek_begin(void);\nvoid ek_end(void);"
-    for marker in _MARKERS:
-        yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
-    yield "int main(void)\n{"
+    yield "static void prepare(void)\n{"
     for i, port in enumerate(program.inputs):
         is_float = port.type.dtype.c in ("float", "double")
         value = "(float)(i * 37 % 101) / 50.0f - 1.0f" if is_float else f"({port.type.dtype.c})(i * 37 % 101)"
         yield f"    for (int i = 0; i < {port.type.size}; i++)\n        p{i}[i] = {value};"
     if program.states:
         yield f"    {name}_reset(&state);"
-    run = f"{name}_run({', '.join([*arguments, 'arena'])});"
+    yield "}"
+
+
+def _run(program: Program) -> str:
+    """The statement that runs it once."""
+    ports = [f"p{i}" for i in range(len(program.inputs) + len(program.outputs))]
+    return f"{program.name}_run({', '.join([*ports, *['&state'] * bool(program.states), 'arena'])});"
+
+
+def wasm_main(program: Program) -> Iterator[str]:
+    """A program for an engine: the first argument says how often time is taken, with as many runs each time
+    that a coarse clock can tell. For none, the second says how often the model runs."""
+    yield "#include <stdio.h>\n#include <stdlib.h>"
+    yield from _setting(program)
+    yield f"""\
+__attribute__((import_module("host"), import_name("microseconds"))) double host_microseconds(void);
+static double time_of(int runs)
+{{
+    const double start = host_microseconds();
+    for (int i = 0; i < runs; i++)
+        {_run(program)}
+    return host_microseconds() - start;
+}}
+int main(int argc, char **argv)
+{{
+    const int times = argc > 1 ? atoi(argv[1]) : 0;
+    prepare();
+    if (!times)
+        for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
+            {_run(program)}
+    /* Engines compile twice, quickly at first. */
+    for (double warm = 0.0; times && warm < 300e3;)
+        warm += time_of(8) + 1.0;
+    int runs = 1;
+    while (times && runs < 4096 && time_of(runs) < 1000.0)
+        runs *= 2;
+    for (int i = 0; i < times; i++) {{
+        const double one = time_of(runs) / (double)runs;
+        fwrite(&one, sizeof one, 1, stdout);
+    }}
+    return 0;
+}}
+"""
+
+
+def _main(program: Program, native: bool) -> Iterator[str]:
+    """A program that runs the model: once between markers, or many times with a clock."""
+    if native:
+        yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
+    yield from _setting(program)
+    yield "void ek_begin(void);\nvoid ek_end(void);"
+    for marker in _MARKERS:
+        yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
+    yield "int main(void)\n{\n    prepare();"
+    run = _run(program)
     if native:
         yield f"    for (int i = 0; i < {_ROUNDS + _ROUNDS // 10}; i++) {{"
         yield "        struct timespec a, b;"

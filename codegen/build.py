@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import budget, publish, runner, selftest, toolchain
+from edgekit.codegen import budget, publish, runner, selftest, toolchain, wasm
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.memory import Peak
@@ -101,7 +101,7 @@ def build(
             write(files, work)
             tell(f"compiling with {compiler.name}")
             objects = compile_objects(program, files, work, compiler, optimize)
-            sizes = measure(program, objects, work)
+            sizes = measure(program, objects, work, compiler)
             budget.check(program, sizes, weights_of)
             if check is False:
                 reason = "verification was switched off"
@@ -261,12 +261,24 @@ def compile_objects(
     return objects
 
 
-def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain.Sizes | None:
-    """The exact sizes of a compiled library; None where its object files are not ELF, whatever they are."""
-    if any((folder / name).read_bytes()[:4] != b"\x7fELF" for name in objects):
+def measure(
+    program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler
+) -> toolchain.Sizes | None:
+    """The exact sizes of a compiled library; None where its object files are of an unknown format."""
+    starts = {(folder / name).read_bytes()[:4] for name in objects}
+    if starts == {wasm.MAGIC}:
+        # Object files hold room for the linker's changes: the module is what ships.
+        code, constants = wasm.sizes(wasm.link_library(program.name, objects, folder, compiler).read_bytes())
+    elif starts == {b"\x7fELF"}:
+        code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
+        assert not writable, "generated code has no writable globals"
+    else:
         return None
-    code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
-    assert not writable, "generated code has no writable globals"
+    return toolchain.Sizes(code, constants, stack_bound(program, folder))
+
+
+def stack_bound(program: Program, folder: Path) -> int | None:
+    """Bytes of stack that a run takes, from what the compiler told in this folder."""
     entry = f"{program.name}_run"
     if graphs := sorted(folder.glob("*.ci")):
         stack = toolchain.stack_bound(graphs, entry)
@@ -276,4 +288,4 @@ def measure(program: Program, objects: Sequence[str], folder: Path) -> toolchain
         warnings = (folder / _WARNINGS).read_text()
         stack = toolchain.stack_bound_of_frames(warnings, entry, layers)
     unseen = max((kernel.stack for kernel in program.kernels), default=0)
-    return toolchain.Sizes(code, constants, None if stack is None else stack + unseen)
+    return None if stack is None else stack + unseen

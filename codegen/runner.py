@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen import toolchain
+from edgekit.codegen import toolchain, wasm_host
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 NATIVE = "native"
+# What runs WebAssembly: a Python package, a program and a browser; and the package when it counts operations.
+COUNTER = "fuel"
+WASM = ("wasmtime", "node", "chromium", COUNTER)
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,24 @@ def why_not_here(target: Target) -> str:
     if not target.runner:
         return f"there is no emulator for target {target.name}: it is compiled, not run"
     first = shlex.split(target.runner)[0]
-    if first != NATIVE and shutil.which(first) is None:
+    if (first == NATIVE or first in WASM) and (first in WASM) != is_wasm(target):
+        return f"{first} does not run programs of target {target.name}"
+    if not _is_installed(first):
         return f"target {target.name} runs under {first}, which is not installed"
     if missing := [flag for flag in target.cpu_flags if flag not in _cpu_flags()]:
         return f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
     return ""
+
+
+def is_wasm(target: Target) -> bool:
+    """Are programs of this target WebAssembly?"""
+    return target.startup == "wasm"
+
+
+def _is_installed(name: str) -> bool:
+    if name in ("wasmtime", COUNTER):
+        return importlib.util.find_spec("wasmtime") is not None
+    return name == NATIVE or bool(wasm_host.browser() if name == "chromium" else shutil.which(name))
 
 
 @cache
@@ -59,6 +77,8 @@ def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> li
     # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
     own = ["-nostdlib", "-static", "-lgcc"] if compiler.family == "gcc" else []
     flags = ["-ffreestanding", f"-I{_BARE}", *sources, *own]
+    if is_wasm(target):
+        return [*flags, "-nostdlib", "-Wl,--no-entry"]
     if not target.board:
         return flags
     names = ("VECTORS (rx)", "FLASH (rx)", "RAM (rwx)")[-len(target.board) :]
@@ -88,7 +108,7 @@ def run(
 ) -> Done:
     """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
-    command = [str(executable), *arguments] if words == [NATIVE] else [*words, str(executable), *arguments]
+    command = [*_before(words), str(executable), *arguments]
     if target.board:
         (folder / "driver.in").write_bytes(data)
         (folder / "driver.out").write_bytes(b"")
@@ -104,3 +124,13 @@ def run(
         raise EdgeKitError("E0602", f"{name or executable.name} did not end in {seconds:g} s") from None
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
     return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
+
+
+def _before(words: Sequence[str]) -> Sequence[str]:
+    """What stands before the name of a program."""
+    first, *rest = words
+    if first == NATIVE:
+        return rest
+    if first == "node":
+        return [first, *rest, str(wasm_host.SCRIPT)]
+    return [sys.executable, "-m", wasm_host.__name__, *words] if first in WASM else words

@@ -58,7 +58,7 @@ def test_a_run_takes_no_more_stack_than_the_bound(
     files = generate(program, optimize)
     write(files, tmp_path)
     objects = compile_objects(program, files, tmp_path, compiler, optimize)
-    sizes = measure(program, objects, tmp_path)
+    sizes = measure(program, objects, tmp_path, compiler)
     assert sizes is not None
     assert sizes.stack is not None
     (tmp_path / "main.c").write_text(MAIN.format())

@@ -1,0 +1,47 @@
+"""WebAssembly modules: linking a library into one, and what its bytes are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from edgekit.codegen.toolchain import Compiler
+
+MAGIC = b"\0asm"
+_DATA = 11  # section numbers of the specification
+# No C library and no main: what is exported is called from outside.
+LINK_FLAGS = ("-ffreestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--strip-all")
+
+
+def link_library(name: str, objects: Sequence[str], folder: Path, compiler: Compiler) -> Path:
+    """Link object files into <name>.wasm, which exports its memory and <name>_run."""
+    module = f"{name}.wasm"
+    compiler.run([*LINK_FLAGS, f"-Wl,--export={name}_run", *objects, "-o", module], folder)
+    return folder / module
+
+
+def sizes(module: bytes) -> tuple[int, int]:
+    """(code, constants): the bytes of data segments with what they need around them, and all others."""
+    constants = sum(size for section, size in sections(module) if section == _DATA)
+    return len(module) - constants, constants
+
+
+def sections(module: bytes) -> Iterator[tuple[int, int]]:
+    """The number of each section, and how many bytes it takes."""
+    assert module[:4] == MAGIC, "a file of another format"
+    at = 8
+    while at < len(module):
+        section, (size, body) = module[at], _unsigned(module, at + 1)
+        yield section, body + size - at
+        at = body + size
+
+
+def _unsigned(data: bytes, at: int) -> tuple[int, int]:
+    """A number in LEB128, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
