@@ -44,8 +44,11 @@ SUFFIXES = (".onnx",)
 
 
 def sniff(path: Path, head: bytes) -> bool:
-    """ONNX files have no signature, but start with a small version and go on with a field of ModelProto."""
-    return len(head) > 2 and head[0] == 8 and head[1] < 64 and head[2] in b"\x12\x1a\x22\x28\x32\x3a\x42"
+    """ONNX files have no signature, but start with a small version and go on with a field of ModelProto. A
+    producer has a short name: what is long there belongs to another format, as SavedModel."""
+    if len(head) <= 3 or head[0] != 8 or head[1] >= 64:
+        return False
+    return head[2] in b"\x1a\x22\x28\x32\x3a\x42" or (head[2] == 0x12 and head[3] < 128)
 
 
 def convert(

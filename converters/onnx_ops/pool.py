@@ -46,7 +46,7 @@ def _window(
     """The windows with the padding at the end that `ceil_mode` asks for."""
     size = x.shape[2:]
     n = len(size)
-    if n > 3 or len(kernel) != n:
+    if len(kernel) != n or sum(k > 1 for k in kernel) > 3:
         raise EdgeKitError("E0205", f"pooling of {x.type} with a window of {len(kernel)} dimensions")
     strides, dilations = strides or (1,) * n, dilations or (1,) * n
     given = pads_of(auto_pad, pads, size, kernel, strides, dilations)
@@ -79,6 +79,8 @@ def _op(kind: str, h: _Axis, w: _Axis, counts: bool = False) -> Pool2d:
 
 def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> Tensor:
     """Pool an N C ... tensor."""
+    if len(axes) > 3:
+        return _pool_idle(x, kind, axes, counts)
     match axes:
         case [w]:
             flat = x.reshape(*x.shape[:2], 1, x.shape[2])
@@ -94,6 +96,21 @@ def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> 
             height, width = planes.shape[1:3]
             y = planes.reshape(n, depth, height * width, channels).apply(_op(kind, d, _NONE, counts))
             return y.reshape(n, y.shape[1], height, width, channels).to_nchw()
+
+
+def _pool_idle(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool) -> Tensor:
+    """JAX has windows over all dimensions: where one is a cell, the dimension is as good as a channel."""
+    idle = [i + 2 for i, axis in enumerate(axes) if axis == _NONE]
+    moving = [i + 2 for i, axis in enumerate(axes) if axis != _NONE]
+    if len(moving) > 3:
+        raise EdgeKitError("E0205", f"pooling of {x.type} over {len(moving)} dimensions")
+    order = (0, 1, *idle, *moving)
+    apart = x.transpose(*order)
+    n, channels, *shape = apart.shape
+    images = apart.reshape(n, channels * prod(shape[: len(idle)]), *shape[len(idle) :])
+    y = _pool(images, kind, [axes[i - 2] for i in moving], counts) if moving else images
+    y = y.reshape(n, channels, *shape[: len(idle)], *y.shape[2:])
+    return y.transpose(*(order.index(i) for i in range(x.rank)))
 
 
 def MaxPool(

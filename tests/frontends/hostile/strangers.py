@@ -1,0 +1,63 @@
+"""Formats that are known but not read, above all those that run code as they are loaded."""
+
+import io
+import pickle
+from pathlib import Path
+
+from support.exports import SAMPLES
+from support.hostile_files import Case, archive, file
+
+HARM = "raise SystemExit('the pickle was loaded')"
+
+
+class _Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, (HARM,)
+
+
+def pickled(protocol: int) -> bytes:
+    made = io.BytesIO()
+    pickle.dump(_Bomb(), made, protocol)
+    return made.getvalue()
+
+
+def saved_model(folder: Path) -> Path:
+    (folder / "net").mkdir()
+    (folder / "net" / "saved_model.pb").write_bytes((SAMPLES / "tf/saved_model/saved_model.pb").read_bytes())
+    return folder / "net"
+
+
+def folder_of_nothing(folder: Path) -> Path:
+    return folder
+
+
+CASES = {
+    **{
+        f"pickle of protocol {n} called {name}": Case("E0404", "never reads one", file(name, pickled(n)))
+        for n, name in ((2, "net.pt"), (3, "net.pth"), (4, "net.pkl"), (5, "net.onnx"))
+    },
+    "pickle called .pt2": Case("E0404", "torch.export.save", file("net.pt2", pickled(2))),
+    "state of torch": Case(
+        "E0404", "never reads one", file("net.pth", archive({"net/data.pkl": pickled(2), "net/version": "3"}))
+    ),
+    "TorchScript": Case(
+        "E0404",
+        "TorchScript",
+        file(
+            "net.pt",
+            archive({"net/constants.pkl": pickled(2), "net/code/__torch__.py": "", "net/data.pkl": ""}),
+        ),
+    ),
+    "SavedModel, a folder": Case("E0206", "from_saved_model('net')", saved_model),
+    "SavedModel, its file": Case(
+        "E0206", "TFLiteConverter", lambda folder: saved_model(folder) / "saved_model.pb"
+    ),
+    "folder of nothing": Case("E0206", "is a folder", folder_of_nothing),
+    "nothing": Case("E0206", "no known format", file("net.unknown", b"")),
+    "StableHLO bytecode": Case(
+        "E0206", "save the text", file("net.bc", (SAMPLES / "jax/net.stablehlo.bc").read_bytes())
+    ),
+    "safetensors": Case(
+        "E0206", "without the graph", file("net.safetensors", b"\x40" + bytes(7) + b'{"a":{}}')
+    ),
+}
