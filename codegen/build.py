@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import budget, publish, runner, selftest, toolchain, wasm
+from edgekit.codegen import budget, packages, publish, runner, selftest, toolchain, wasm
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.memory import Peak
+from edgekit.codegen.packages import Package, Packaged
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write as write
 from edgekit.codegen.render import Optimize, Weights, render, sources
@@ -63,6 +64,7 @@ class Report:
     compiler: str = ""
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
+    packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
 
     @property
     def flash_bytes(self) -> int | None:
@@ -78,12 +80,16 @@ def build(
     weights: Weights = "auto",
     ports: Ports = "caller",
     check: bool | None = None,
+    package: Sequence[str] = (),
+    helpers: Sequence[str] = (),
     force: bool = False,
     tell: Tell = lambda step: None,
 ) -> Report:
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
-    leave the comparison out, True to insist, None to do what is possible here."""
+    leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
+    packages to make of it, each in a folder of its own in there, and `helpers` what to add to them."""
+    packages.check(package, helpers)
     tell("planning")
     program = compile_graph(graph, target, ports)
     folder = folder or Path(program.name)
@@ -109,6 +115,9 @@ def build(
                 driver = verification.drive(program, objects, work, compiler, optimize)
                 samples = verification.random_samples(program)
                 verified = verification.verify(program, driver, compiler, objects, samples, tell)
+    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), tell)
+    made = [packages.make(kind, wish) for kind in package]
+    files = _with_packages(files, made)
     publish.publish(files, folder, force=force)
     return Report(
         name=program.name,
@@ -130,7 +139,16 @@ def build(
         compiler=compiler.name if compiler else "",
         verification=verified,
         unverified=reason,
+        packages=tuple(one.summary for one in made),
     )
+
+
+def _with_packages(files: Mapping[str, bytes], made: Sequence[Package]) -> dict[str, bytes]:
+    """The library and its packages, all of them in the manifest."""
+    more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
+    manifest = json.loads(files[publish.MANIFEST])
+    manifest["sha256"] |= {path: hashlib.sha256(data).hexdigest() for path, data in sorted(more.items())}
+    return {**files, **more, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
 
 
 def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:

@@ -82,28 +82,16 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
         ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
     ports += [f"struct {program.name}_state *state"] * bool(program.states)
     used = {o.place.name for line in program.lines for o in line.operands if o.place.kind != "arena"}
-    source = program.graph.source
     offsets, at = [], 0
     for _, data in weight_blocks(program):
         offsets.append((at, len(data)))
         at += len(data)
     text = (
-        _environment()
+        environment()
         .get_template(template)
         .render(
             p=program,
-            origin=_comment(
-                ", ".join(
-                    t
-                    for t in (
-                        source.file,
-                        f"sha256 {source.sha256[:16]}" * bool(source.sha256),
-                        source.producer,
-                    )
-                    if t
-                )
-            )
-            or "made in memory",
+            origin=model_origin(program),
             version=edgekit.__version__,
             guard=program.name.upper(),
             signature=", ".join([*ports, "void *arena"]),
@@ -126,6 +114,13 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
     )
 
 
+def model_origin(program: Program) -> str:
+    """Where the model comes from, safe inside a comment."""
+    source = program.graph.source
+    words = (source.file, f"sha256 {source.sha256[:16]}" * bool(source.sha256), source.producer)
+    return _comment(", ".join(filter(None, words))) or "made in memory"
+
+
 def _folded(line: str) -> str:
     """A call or prototype on lines that are not too long, broken as clang-format would. Comments stay."""
     code = line.rstrip("\n")
@@ -146,14 +141,15 @@ def _folded(line: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """What renders every template: C and JavaScript alike."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("edgekit.codegen"),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # C, not HTML
+        autoescape=False,  # programs, not pages
     )
     environment.filters |= {
         "comment": _comment,

@@ -8,7 +8,8 @@ from pathlib import Path
 from edgekit.codegen.toolchain import Compiler
 
 MAGIC = b"\0asm"
-_DATA = 11  # section numbers of the specification
+PAGE = 65536  # bytes: the unit of memory
+_MEMORY, _DATA = 5, 11  # section numbers of the specification
 # No C library and no main: what is exported is called from outside.
 LINK_FLAGS = ("-ffreestanding", "-nostdlib", "-Wl,--no-entry", "-Wl,--strip-all")
 
@@ -22,17 +23,23 @@ def link_library(name: str, objects: Sequence[str], folder: Path, compiler: Comp
 
 def sizes(module: bytes) -> tuple[int, int]:
     """(code, constants): the bytes of data segments with what they need around them, and all others."""
-    constants = sum(size for section, size in sections(module) if section == _DATA)
+    constants = sum(size for section, size, _ in sections(module) if section == _DATA)
     return len(module) - constants, constants
 
 
-def sections(module: bytes) -> Iterator[tuple[int, int]]:
-    """The number of each section, and how many bytes it takes."""
+def pages(module: bytes) -> int:
+    """How large the memory of a module is at first, in units of PAGE."""
+    (start,) = (body for section, _, body in sections(module) if section == _MEMORY)
+    return _unsigned(module, start + 2)[0]  # behind how many memories there are, and whether it has a limit
+
+
+def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
+    """The number of each section, how many bytes it takes, and where its content begins."""
     assert module[:4] == MAGIC, "a file of another format"
     at = 8
     while at < len(module):
         section, (size, body) = module[at], _unsigned(module, at + 1)
-        yield section, body + size - at
+        yield section, body + size - at, body
         at = body + size
 
 

@@ -147,13 +147,16 @@ def build(
     weights: Weights = "auto",
     ports: Ports = "caller",
     verify: bool | None = None,
+    package: Sequence[str] = (),
+    helpers: Sequence[str] = (),
     force: bool = False,
     tell: Tell = _quiet,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
-    cannot be done. `force` overwrites files that were changed or come from elsewhere. `tell` hears of
+    cannot be done. `package` names packages to make of it ("npm"), and `helpers` what to add to them
+    ("image", "audio"). `force` overwrites files that were changed or come from elsewhere. `tell` hears of
     progress."""
     wanted = _target(target)
     tell("reading the model")
@@ -166,6 +169,8 @@ def build(
         weights=weights,
         ports=ports,
         check=verify,
+        package=package,
+        helpers=helpers,
         force=force,
         tell=tell,
     )

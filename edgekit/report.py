@@ -223,6 +223,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     rows.append(("MACs", f"{found.macs:,}"))
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
     rows.append(("verified", checked))
+    rows += [row for package in found.packages for row in package.notes]
     lines = table(rows)
     if verbose:
         layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]

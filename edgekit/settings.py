@@ -56,6 +56,11 @@ def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, di
 _NAMES = {bool: "bool: true or false", str: "string", int: "number", list: "list of strings"}
 
 
+def words(values: Sequence[str] | None) -> tuple[str, ...]:
+    """What an option names, whether it is repeated or takes several with commas; each of them once."""
+    return tuple(dict.fromkeys(word for value in values or () for word in value.split(",") if word))
+
+
 def raw_inputs(mean: Sequence[str] | None, std: Sequence[str] | None, raw: Sequence[str] | None) -> RawInputs:
     """--mean, --std and --raw as `edgekit.convert` takes them."""
     return {"mean": _numbers(mean, "--mean"), "std": _numbers(std, "--std"), "raw": _by_input(raw, "--raw")}

@@ -47,6 +47,13 @@ def build(
         bool | None,
         typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
     ] = None,
+    package: Annotated[
+        list[str] | None, typer.Option("--package", metavar="npm", help="Make a package of it, too.")
+    ] = None,
+    helpers: Annotated[
+        list[str] | None,
+        typer.Option("--helpers", metavar="image,audio", help="Add code that fills the inputs."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
     ] = False,
@@ -70,6 +77,8 @@ def build(
             weights=weights.value,
             ports=ports.value,
             verify=verify,
+            package=settings.words(package),
+            helpers=settings.words(helpers),
             force=force,
             tell=tell,
         )

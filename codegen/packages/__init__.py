@@ -1,0 +1,84 @@
+"""Packages for other ecosystems: one file of this folder for each kind, found by its name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from edgekit import suggest
+from edgekit.codegen.program import Program
+from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.verify import Tell
+from edgekit.errors import EdgeKitError
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a package is made of, and what its user asked for."""
+
+    program: Program
+    optimize: Optimize
+    weights: Weights
+    check: bool | None  # as in build: False leaves the comparison with the simulator out, True insists on it
+    helpers: tuple[str, ...] = ()
+    tell: Tell = lambda step: None
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """What a report says of a package."""
+
+    kind: str  # and its folder
+    bytes: int  # of all files
+    notes: tuple[tuple[str, str], ...]  # (what, how much): rows of the report
+
+
+@dataclass(frozen=True)
+class Package:
+    """Files to publish, by path inside the package's folder, and what a user wants to know of them."""
+
+    kind: str
+    files: Mapping[str, bytes]
+    notes: tuple[tuple[str, str], ...]
+
+    @property
+    def summary(self) -> Packaged:
+        return Packaged(self.kind, sum(map(len, self.files.values())), self.notes)
+
+
+class Kind(Protocol):
+    """What a file of this folder defines."""
+
+    HELPERS: tuple[str, ...]  # that it can add
+
+    def make(self, wish: Wish) -> Package: ...
+
+
+def kinds() -> list[str]:
+    """The kinds of packages that there are."""
+    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def check(names: Sequence[str], helpers: Sequence[str]) -> None:
+    """Refuse what no kind can make; asked before the work is done."""
+    for name in names:
+        if name not in kinds():
+            raise EdgeKitError("E0103", f"there is no package {name}", hint=suggest.hint(name, kinds()))
+    known = {helper for name in names for helper in _kind(name).HELPERS}
+    for helper in helpers:
+        if helper not in known:
+            hint = suggest.hint(helper, sorted(known)) if known else "helpers belong to --package npm"
+            raise EdgeKitError("E0103", f"there is no helper {helper}", hint=hint)
+
+
+def make(name: str, wish: Wish) -> Package:
+    """The package of this kind."""
+    return _kind(name).make(wish)
+
+
+def _kind(name: str) -> Kind:
+    module: Kind = importlib.import_module(f"{__name__}.{name}")
+    return module

@@ -1,0 +1,76 @@
+"""What the helpers of an npm package know of a model: where pixels and samples go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from edgekit.codegen.program import Program
+from edgekit.errors import EdgeKitError
+
+HELPER_WORDS = {
+    "image": "`putImage(source, model.input)`: an image, canvas, video or ImageData as input",
+    "audio": "`putAudio(samples, model.input)`: the last samples of sound as input",
+}
+_CHANNELS = (1, 3, 4)
+_LUMA = "(0.299 * rgba[4 * i] + 0.587 * rgba[4 * i + 1] + 0.114 * rgba[4 * i + 2])"
+
+
+def image(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first input that can be an image: height and width, with 1, 3 or 4 channels before or behind."""
+    for port in inputs:
+        match port["shape"]:
+            case [1, channels, height, width] if channels in _CHANNELS and width > 1:
+                index = f"c * {height * width} + i"
+            case [1, height, width, channels] if channels in _CHANNELS:
+                index = f"{channels} * i + c" if channels > 1 else "i"
+            case _:
+                continue
+        # Bytes without a scale are raw pixels.
+        raw = "scale" not in port and port["type"] not in ("float32", "float64")
+        return {
+            **port,
+            "width": width,
+            "height": height,
+            "channels": channels,
+            "index": index,
+            "pixel": _LUMA if channels == 1 else "rgba[4 * i + c]",
+            "stored": _stored(port),
+            "std_factor": f"{port['scale']!r} * " if "scale" in port else "",
+            "mean": 0,
+            "std": 1 if raw else 255,
+        }
+    raise _unfit(
+        program,
+        "image",
+        "an input of one image, [1, height, width, channels] or [1, channels, height, width]",
+    )
+
+
+def audio(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The first input, if it is a row of numbers."""
+    port = inputs[0] if inputs else {"shape": []}
+    if not port["shape"] or max(port["shape"]) != port["size"]:
+        raise _unfit(program, "audio", "an input of one row of samples, such as [1, 16000]")
+    stored = _stored(port)
+    return {
+        **port,
+        "stored": stored.replace("value", f"value / {port['scale']!r}") if "scale" in port else stored,
+    }
+
+
+def _stored(port: dict[str, Any]) -> str:
+    """The JavaScript that makes an element of `value`; divided by the scale already, where there is one."""
+    limits = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
+    if port["type"] not in limits:
+        return "value"
+    low, high = limits[port["type"]]
+    zero = f" + {port['zero']}" if port.get("zero") else ""
+    return f"Math.min({high}, Math.max({low}, Math.round(value{zero})))".replace("+ -", "- ")
+
+
+def _unfit(program: Program, helper: str, wanted: str) -> EdgeKitError:
+    types = ", ".join(f"{port.name} {port.type}" for port in program.inputs)
+    return EdgeKitError(
+        "E0103", f"{program.name} has no input for the helper {helper}: {types}", hint=f"it takes {wanted}"
+    )

@@ -1,0 +1,95 @@
+"""Links a library into a WebAssembly module: no imports, memory of just what it needs, which never grows."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import edgekit
+from edgekit.codegen import build, publish, runner, toolchain, verify, wasm
+from edgekit.codegen.program import Program
+from edgekit.codegen.render import Optimize, Weights, environment
+
+_BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
+_ENTRY = "edgekit_module.c"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A linked module, and what its memory is for."""
+
+    target: str
+    data: bytes
+    pages: int  # of memory, from the first to the last run
+    stack: int
+    verification: verify.Verification | None
+
+
+def link(
+    program: Program,
+    optimize: Optimize,
+    weights: Weights = "auto",
+    *,
+    check: bool | None = None,
+    tell: verify.Tell = lambda step: None,
+) -> Module:
+    """Compile and link; compare with the simulator what was linked, as `build` does."""
+    compiler = toolchain.find(program.target)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        folder = Path(scratch)
+        library = build.generate(program, optimize, weights)
+        publish.write(library, folder)
+        tell(f"compiling for {program.target.name}")
+        objects = build.compile_objects(program, library, folder, compiler, optimize)
+        stack = build.stack_bound(program, folder)
+        assert stack is not None, "the compilers of WebAssembly tell of every frame"
+        (folder / _ENTRY).write_text(_entry(program), encoding="utf-8")
+        data = _linked(program, objects, folder, compiler, optimize, stack)
+        verified = None
+        if check or (check is None and not runner.why_not_here(program.target)):
+            driver = verify.drive(program, objects, folder, compiler, optimize)
+            samples = verify.random_samples(program)
+            verified = verify.verify(program, driver, compiler, objects, samples, tell)
+    return Module(program.target.name, data, wasm.pages(data), stack, verified)
+
+
+def _entry(program: Program) -> str:
+    """The C file with the memory of a run, and the functions that JavaScript calls."""
+    ports = [f"ek_module_{port.c}" for port in (*program.inputs, *program.outputs)]
+    state = ["&ek_module_state"] * bool(program.states)
+    arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
+    return (
+        environment()
+        .get_template("npm/module.c.j2")
+        .render(
+            p=program,
+            version=edgekit.__version__,
+            guard=program.name.upper(),
+            align=max(program.target.align, 16),
+            arguments=", ".join(arguments),
+        )
+    )
+
+
+def _linked(
+    program: Program,
+    objects: list[str],
+    folder: Path,
+    compiler: toolchain.Compiler,
+    optimize: Optimize,
+    stack: int,
+) -> bytes:
+    """Link once to learn how much memory there is, and once more to state that as the most, too. The stack
+    lies below everything else: where it ended, an access would trap and not destroy anything."""
+    flags = [*build.BASE_FLAGS, verify.LEVEL[optimize], *program.target.cflags]
+    command = [*flags, *runner.compile_flags(program.target), "-I.", _ENTRY, *objects]
+    if not compiler.name.startswith("zig"):  # which brings memcpy and memset itself
+        command.append(str(_BARE / "common.c"))
+    command += [*wasm.LINK_FLAGS, f"-Wl,-z,stack-size={stack + -stack % 16}"]
+    compiler.run([*command, "-o", "sized.wasm"], folder)
+    pages = wasm.pages((folder / "sized.wasm").read_bytes())
+    limits = [f"-Wl,--initial-memory={pages * wasm.PAGE}", f"-Wl,--max-memory={pages * wasm.PAGE}"]
+    compiler.run([*command, *limits, "-o", "module.wasm"], folder)
+    return (folder / "module.wasm").read_bytes()

@@ -1,0 +1,255 @@
+"""An npm package: WebAssembly, the ES module that loads it, types, a worker, and a page to try it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import edgekit
+from edgekit import target as targets
+from edgekit.codegen import runner, wasm
+from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
+from edgekit.codegen.packages._module import Module, link
+from edgekit.codegen.program import Port, Program, compile_graph
+from edgekit.codegen.render import environment, model_origin
+from edgekit.errors import EdgeKitError
+
+HELPERS = tuple(HELPER_WORDS)
+# The target that means every engine: its package brings these, and the page fetches the first that works.
+_FOR_EVERY_ENGINE = ("wasm32-relaxed", "wasm32-simd", "wasm32")
+_UNIVERSAL = "wasm32"
+
+_HEADER = (
+    0,
+    97,
+    115,
+    109,
+    1,
+    0,
+    0,
+    0,
+    1,
+    5,
+    1,
+    96,
+    0,
+    1,
+    123,
+    3,
+    2,
+    1,
+    0,
+)  # a function that returns a vector
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Something that not every engine has."""
+
+    isa: str  # of the targets that need it
+    file: str  # how their module is called, behind the model's name
+    words: str
+    probe: tuple[int, ...]  # a module that is valid only with it
+
+
+# The best first. i8x16.splat; i16x8.relaxed_dot_i8x16_i7x16_s on two of them.
+_RELAXED = (*_HEADER, 10, 15, 1, 13, 0, 65, 0, 253, 15, 65, 0, 253, 15, 253, 146, 2, 11)
+_SIMD = (*_HEADER, 10, 8, 1, 6, 0, 65, 0, 253, 15, 11)
+_FEATURES = (
+    Feature("relaxed", ".relaxed", "relaxed SIMD", _RELAXED),
+    Feature("wasm", ".simd", "SIMD", _SIMD),
+)
+_PLAIN = Feature("ref", ".scalar", "without SIMD", (0, 97, 115, 109, 1, 0, 0, 0))
+
+_ARRAYS = {
+    "float": "Float32Array",
+    "double": "Float64Array",
+    "int8_t": "Int8Array",
+    "uint8_t": "Uint8Array",
+    "int16_t": "Int16Array",
+    "uint16_t": "Uint16Array",
+    "int32_t": "Int32Array",
+    "uint32_t": "Uint32Array",
+    "int64_t": "BigInt64Array",
+    "uint64_t": "BigUint64Array",
+    "ek_f16": "Uint16Array",
+    "ek_bf16": "Uint16Array",
+}
+
+
+def make(wish: Wish) -> Package:
+    """The files of the package; EdgeKitError where the target is no WebAssembly."""
+    program = wish.program
+    if not runner.is_wasm(program.target):
+        raise EdgeKitError(
+            "E0103",
+            f"an npm package holds WebAssembly, and target {program.target.name} is none",
+            hint="--target wasm32-simd, or wasm32 for a package that fits every engine",
+        )
+    modules = list(_modules(wish))
+    text = _text(program, modules, wish.helpers)
+    stem = program.name
+    files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
+    files |= {
+        f"{stem}.js": text("model.js.j2"),
+        f"{stem}.d.ts": text("types.d.ts.j2", kind="model"),
+        f"{stem}.inline.js": text("inline.js.j2"),
+        f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
+        f"{stem}.worker.js": text("worker.js.j2"),
+        f"{stem}.worker.d.ts": text("types.d.ts.j2", kind="worker"),
+        f"{stem}.thread.js": text("thread.js.j2"),
+    }
+    for helper in wish.helpers:
+        files |= {
+            f"{stem}.{helper}.js": text(f"{helper}.js.j2"),
+            f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
+        }
+    manifest = _manifest(program, files, wish.helpers)
+    files |= {
+        "README.md": text("README.md.j2"),
+        "demo.html": text("demo.html.j2"),
+        "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
+    }
+    return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules)))
+
+
+Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
+
+
+def _modules(wish: Wish) -> Iterator[Built]:
+    """The modules of the package, the best first."""
+    program = wish.program
+    name = program.target.name
+    several = name == _UNIVERSAL
+    for wanted in _FOR_EVERY_ENGINE if several else (name,):
+        same = wanted == name
+        target = program.target if same else targets.load(wanted)
+        made = program if same else compile_graph(program.graph, target, program.ports)
+        feature = next((f for f in _FEATURES if f.isa in target.isa), _PLAIN)
+        # What build compares with the simulator itself needs no second comparison.
+        check = False if same else wish.check
+        module = link(made, wish.optimize, wish.weights, check=check, tell=wish.tell)
+        yield f"{feature.file if several else ''}.wasm", feature, module
+
+
+def _text(program: Program, modules: list[Built], helpers: tuple[str, ...]) -> Any:
+    """A function that renders a template to bytes."""
+    inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
+    stem = program.name
+    builds = [
+        {
+            "file": f"{stem}{suffix}",
+            "needs": json.dumps(feature.probe),
+            "words": feature.words,
+            "kilobytes": kilobytes(len(module.data)),
+        }
+        for suffix, feature, module in modules
+    ]
+    # One file has one module: that with vectors, which engines have had for years, but no relaxed ones.
+    (suffix, _, inlined) = next((m for m in modules if m[1].isa == "wasm"), modules[0])
+    content = base64.b64encode(inlined.data).decode()
+    values: dict[str, Any] = {
+        "name": stem,
+        "stem": stem,
+        "package": package_name(program),
+        "origin": model_origin(program),
+        "version": edgekit.__version__,
+        "inputs": inputs,
+        "outputs": outputs,
+        "one_input": len(inputs) == 1,
+        "one_output": len(outputs) == 1,
+        "takes_bytes": any(port["array"] == "Uint8Array" for port in inputs),
+        "takes": inputs[0]["array"] if len(inputs) == 1 else "Partial<Inputs>",
+        "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
+        "states": bool(program.states),
+        "in_arena": program.ports == "arena",
+        "builds": builds,
+        "lacking": modules[-1][1].words,
+        "inlined": {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))},
+        "helpers": helpers,
+        "helper_words": HELPER_WORDS,
+        "pages": _pages(modules),
+        "stack": max(module.stack for _, _, module in modules),
+    }
+    if "image" in helpers:
+        values["image"] = image(program, inputs)
+    if "audio" in helpers:
+        values["audio"] = audio(program, inputs)
+
+    def render(template: str, **more: object) -> bytes:
+        return environment().get_template(f"npm/{template}").render(values | more).encode()
+
+    return render
+
+
+def _port(port: Port) -> dict[str, Any]:
+    """What templates want to know of an input or output."""
+    quant = port.type.quant
+    about: dict[str, Any] = {"type": port.type.dtype.numpy.name, "shape": list(port.type.shape)}
+    meaning = ""
+    if quant:
+        scale, zero = list(map(float, quant.scale)), list(map(int, quant.zero))
+        one = len(scale) == 1
+        about |= {"scale": scale[0] if one else scale, "zero": zero[0] if one else zero}
+        meaning = f"{scale[0]:.6g} * (integer - {zero[0]})" if one else "a scale for each channel"
+    words = f"{about['type']} {about['shape']}" + (f": {meaning}" if meaning else "")
+    return {
+        **about,
+        "c": port.c,
+        "array": _ARRAYS[port.type.dtype.c],
+        "size": port.type.size,
+        "meaning": meaning,
+        "words": words,
+        "about": "{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }",
+    }
+
+
+def package_name(program: Program) -> str:
+    """The name in lower case; npm wants a letter or digit in front."""
+    return program.name.lower().lstrip("_") or "model"
+
+
+def _manifest(program: Program, files: Mapping[str, bytes], helpers: tuple[str, ...]) -> dict[str, Any]:
+    """package.json."""
+    stem = program.name
+    exports: dict[str, Any] = {
+        ".": {"types": f"./{stem}.d.ts", "default": f"./{stem}.js"},
+        **{
+            f"./{part}": {"types": f"./{stem}.{part}.d.ts", "default": f"./{stem}.{part}.js"}
+            for part in ("inline", "worker", *helpers)
+        },
+        **{f"./{path}": f"./{path}" for path in sorted(files) if path.endswith(".wasm")},
+        "./package.json": "./package.json",
+    }
+    return {
+        "name": package_name(program),
+        "version": "1.0.0",
+        "description": f"{stem}: a neural network as WebAssembly, without dependencies",
+        "type": "module",
+        "exports": exports,
+        "types": f"./{stem}.d.ts",
+        "files": sorted(files),
+        "sideEffects": False,
+        "engines": {"node": ">=20"},
+    }
+
+
+def kilobytes(size: int) -> str:
+    return f"{size / 1000:.1f}"
+
+
+def _pages(modules: list[Built]) -> str:
+    pages = max(module.pages for _, _, module in modules)
+    return f"{pages * wasm.PAGE // 1024} KiB"
+
+
+def _notes(files: Mapping[str, bytes], stem: str, modules: list[Built]) -> Iterator[tuple[str, str]]:
+    script = len(files[f"{stem}.js"])
+    for suffix, _, module in modules:
+        shipped = kilobytes(script + len(module.data))
+        parts = f"{stem}.js {script:,} + {stem}{suffix} {len(module.data):,}"
+        yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
