@@ -15,6 +15,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from edgekit.ir import Array, Graph, Node
+from edgekit.ops.arithmetic import Add
 from edgekit.ops.conv2d import Conv2d, Window
 from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
@@ -176,6 +177,10 @@ def _pool2d(file: _File, op: Pool2d, node: Node) -> None:
     file.add("MAX_POOL_2D", node, [], "Pool2DOptions", **fields)
 
 
+def _add(file: _File, op: Add, node: Node) -> None:
+    file.add("ADD", node, [file.indices[node.inputs[1]]], "AddOptions")
+
+
 def _reduce(file: _File, op: Reduce, node: Node) -> None:
     assert op.kind == "mean"
     axes = file.numbers(f"{node.outputs[0]}/axes", op.axes)
@@ -188,6 +193,7 @@ def _reshape(file: _File, op: Reshape, node: Node) -> None:
 
 
 _WRITE: dict[str, Callable[[_File, Any, Node], None]] = {
+    "Add": _add,
     "Conv2d": _conv2d,
     "Dense": _dense,
     "Pool2d": _pool2d,

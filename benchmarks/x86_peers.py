@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,41 +15,35 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from tests.support.tflite_to_onnx import translate
+from benchmarks import x86_ncnn
+from benchmarks.x86_networks import Network
+from edgekit.ir import Array
 
 Run = Callable[[], Any]
+_PACKAGES = {"LiteRT": "ai-edge-litert", "ONNX Runtime": "onnxruntime", "ncnn": "ncnn", "MNN": "MNN"}
 
 
-def peers(model: Path, folder: Path) -> dict[str, Run]:
-    """What can run a TFLite file here."""
-    found = {"LiteRT": litert(model)}
-    is_float = (
-        not any(word in model.stem for word in ("int8", "quant", "kws_ref_model")) or "float" in model.stem
-    )
-    if is_float:
-        source = folder / "model.onnx"
-        onnx.save(translate(model, layout="NCHW"), source)
-        found["ONNX Runtime"] = onnx_runtime(source)
-        if find_spec("MNN"):
-            found["MNN"] = mnn("ONNX", source, folder)
-    else:
+def peers(network: Network, folder: Path) -> dict[str, Run]:
+    """What can run a network here."""
+    found = {"LiteRT": litert(network.tflite)}
+    if network.is_int8:
         source = folder / "model_int8.onnx"
-        quantized(float_twin(model), folder, source)
-        found["ONNX Runtime"] = onnx_runtime(source)
+        quantized(network.onnx, source)
+        return found | {"ONNX Runtime": onnx_runtime(source)}
+    found["ONNX Runtime"] = onnx_runtime(network.onnx)
+    if find_spec("ncnn"):
+        shape = input_of(onnx.load(network.onnx))[1]
+        found["ncnn"] = x86_ncnn.runner(network.onnx, folder, numbers(shape, np.float32))
+    if find_spec("MNN"):
+        found["MNN"] = mnn(network.onnx, folder)
     return found
 
 
-_FLOAT = {
-    "pretrainedResnet_quant": "pretrainedResnet",
-    "kws_ref_model": "kws_ref_model_float32",
-    "vww_96_int8": "vww_96_float",
-    "ad01_int8": "ad01_fp32",
-}
-
-
-def float_twin(model: Path) -> Path:
-    """The float file of the same network."""
-    return model.with_name(_FLOAT[model.stem] + model.suffix)
+def versions() -> Iterator[str]:
+    """The peers that are installed, as a reader would name them."""
+    for name, package in _PACKAGES.items():
+        if find_spec(package.replace("-", "_")):
+            yield f"{name} {version(package)}"
 
 
 def litert(model: Path) -> Run:
@@ -58,7 +53,7 @@ def litert(model: Path) -> Run:
     interpreter = Interpreter(model_path=str(model), num_threads=1)
     interpreter.allocate_tensors()
     for x in interpreter.get_input_details():
-        interpreter.set_tensor(x["index"], _input(x["shape"], x["dtype"]))
+        interpreter.set_tensor(x["index"], numbers(x["shape"], x["dtype"]))
     interpreter.invoke()
     run: Run = interpreter.invoke
     return run
@@ -71,34 +66,33 @@ def onnx_runtime(model: Path) -> Run:
     session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
     binding = session.io_binding()
     for x in session.get_inputs():
-        binding.bind_cpu_input(x.name, _input(x.shape, np.float32))
+        binding.bind_cpu_input(x.name, numbers(x.shape, np.float32))
     for y in session.get_outputs():
         binding.bind_output(y.name)
     return lambda: session.run_with_iobinding(binding)
 
 
-def quantized(model: Path, folder: Path, path: Path) -> None:
+def quantized(model: Path, path: Path) -> None:
     """An int8 ONNX model by ONNX Runtime's quantizer: a scale for each channel, on random inputs."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    source = folder / "float.onnx"
-    net = translate(model, layout="NCHW")
-    onnx.save(net, source)
-    (x,) = net.graph.input
-    shape = [d.dim_value for d in x.type.tensor_type.shape.dim]
+    prepared = path.with_name("prepared.onnx")
+    quant_pre_process(model, prepared)
+    name, shape = input_of(onnx.load(model))
 
     class Reader(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no types
         """A few random inputs."""
 
         def __init__(self) -> None:
             generator = np.random.default_rng(0)
-            self.left = [{x.name: generator.normal(size=shape).astype(np.float32)} for _ in range(4)]
+            self.left = [{name: generator.normal(size=shape).astype(np.float32)} for _ in range(4)]
 
         def get_next(self) -> Any:
             return self.left.pop() if self.left else None
 
     quantize_static(
-        source,
+        prepared,
         path,
         Reader(),
         quant_format=QuantFormat.QDQ,
@@ -108,19 +102,27 @@ def quantized(model: Path, folder: Path, path: Path) -> None:
     )
 
 
-def mnn(kind: str, model: Path, folder: Path) -> Run:
+def mnn(model: Path, folder: Path) -> Run:
     """MNN, converted by its own tool."""
     library = import_module("MNN")
     made = folder / f"{model.stem}.mnn"
     tool = "import sys; from MNN.tools.mnnconvert import main; sys.exit(main())"
-    arguments = ["-f", kind, "--modelFile", str(model), "--MNNModel", str(made), "--bizCode", "x"]
-    subprocess.run([sys.executable, "-c", tool, *arguments], check=True, capture_output=True)
+    arguments = ["-f", "ONNX", "--modelFile", str(model), "--MNNModel", str(made), "--bizCode", "x"]
+    paths = {"PYTHONPATH": ":".join(sys.path)}
+    subprocess.run([sys.executable, "-c", tool, *arguments], check=True, capture_output=True, env=paths)
     interpreter = library.Interpreter(str(made))
     session = interpreter.createSession({"numThread": 1, "backend": "CPU"})
     return lambda: interpreter.runSession(session)
 
 
-def _input(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def input_of(model: onnx.ModelProto) -> tuple[str, tuple[int, ...]]:
+    """The name and the shape of the only input."""
+    (x,) = model.graph.input
+    return x.name, tuple(d.dim_value for d in x.type.tensor_type.shape.dim)
+
+
+def numbers(shape: Any, dtype: Any) -> Array:
+    """Some input."""
     size = int(np.prod(shape))
     if dtype == np.float32:
         return (np.arange(size) * 37 % 101 / 50 - 1).astype(np.float32).reshape(shape)
