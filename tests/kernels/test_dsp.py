@@ -21,8 +21,9 @@ from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import Array, DType
-from edgekit.ops.arithmetic import Add
+from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.pool2d import Pool2d
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
@@ -91,6 +92,38 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
+def long_products(b: Bench) -> None:
+    """Of all elements, or by a number for each channel."""
+    shape = (b.size(3), b.size(3), b.size(40))
+    operands = [b.input(*shape), b.input(*b.pick((shape, (1, 1, shape[2]))))]
+    b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
+
+
+def borders(b: Bench) -> None:
+    """Means of windows that differ in how many cells count."""
+    b.rounding = "E"
+    height, width = (b.size(4), b.size(4)), (b.size(5) + 1, b.size(5) + 1)
+    pads = tuple(b.size(k) - 1 for k in (*width, *width))
+    counted = tuple(b.pick((0, p)) for p in pads)
+    x = b.input(b.size(2), width[0] + height[0], width[1] + height[1], b.width())
+    op = Pool2d("mean", width, (b.size(3), b.size(3)), pads, counted=counted)  # type: ignore[arg-type]
+    b.result(op, x, quant=b.quant())
+
+
+ELEMENTWISE: tuple[Family, ...] = (
+    long_sums,
+    families.sums,
+    long_products,
+    families.products,
+    families.means,
+    borders,
+    families.averages,
+    families.maxima,
+    families.functions,
+    families.reals,
+)
+
+
 def load(name: str, compiler: str) -> Target:
     """A target with one of its compilers."""
     require("qemu-system-arm")
@@ -144,6 +177,18 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_tfl_s8_tfl"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
+    check(program, drive(program, tmp_path, optimize), [bench.inputs])
+
+
+@pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])
+def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_path: Path) -> None:
+    bench = Bench(Seeded(4 + len(compiler)))
+    for i in range(50 if optimize == "speed" else 120):
+        bench.case(ELEMENTWISE[i % len(ELEMENTWISE)])
+    program = compile_graph(bench.graph(), load("cortex-m4", compiler))
+    expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
+    expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain", "quantize_s8"]
+    assert set(expected) <= set(kernels(program)), kernels(program)
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 

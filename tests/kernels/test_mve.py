@@ -15,9 +15,10 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType
-from edgekit.ops.arithmetic import Add
+from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
 from edgekit.passes.simplify import simplify
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")
@@ -70,6 +71,38 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
+def long_products(b: Bench) -> None:
+    """Of all elements, or by a number for each channel."""
+    shape = (b.size(3), b.size(3), b.size(40))
+    operands = [b.input(*shape), b.input(*b.pick((shape, (1, 1, shape[2]))))]
+    b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
+
+
+def borders(b: Bench) -> None:
+    """Means of windows that differ in how many cells count."""
+    b.rounding = "E"
+    height, width = (b.size(4), b.size(4)), (b.size(5) + 1, b.size(5) + 1)
+    pads = tuple(b.size(k) - 1 for k in (*width, *width))
+    counted = tuple(b.pick((0, p)) for p in pads)
+    x = b.input(b.size(2), width[0] + height[0], width[1] + height[1], b.width())
+    op = Pool2d("mean", width, (b.size(3), b.size(3)), pads, counted=counted)  # type: ignore[arg-type]
+    b.result(op, x, quant=b.quant())
+
+
+ELEMENTWISE: tuple[Family, ...] = (
+    long_sums,
+    families.sums,
+    long_products,
+    families.products,
+    families.means,
+    borders,
+    families.averages,
+    families.maxima,
+    families.functions,
+    families.reals,
+)
+
+
 def kernels(program: Program) -> Counter[str]:
     """How often each file of the instruction set is called."""
     functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__mve")]
@@ -86,6 +119,18 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
     called = kernels(program)
     names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_lanes", "depthwise2d_s8_lanes"]
     assert {*names, "dense_s8_dot", "dense_s8_once_dot", "add_s8_tfl_lanes"} <= set(called), called
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
+
+
+@pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])
+def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_path: Path) -> None:
+    bench = Bench(Seeded(5 + len(compiler)))
+    for i in range(50 if optimize == "speed" else 120):
+        bench.case(ELEMENTWISE[i % len(ELEMENTWISE)])
+    program = compile_graph(bench.graph(), load("cortex-m55", compiler))
+    expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
+    expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
+    assert set(expected) <= set(kernels(program)), kernels(program)
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 

@@ -7,7 +7,7 @@
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 
-#include <stdint.h>
+#include "edgekit/types.h"
 
 /* ADR counts from words: it is off by two where a linker puts a function between two of them. */
 #if defined(__clang__)
@@ -15,7 +15,6 @@
 #else /* arguments are used, though gcc cannot see it */
 #define EK_ASSEMBLY __attribute__((naked, aligned(4), noipa, unused))
 #endif
-#define EK_SHARED __attribute__((noinline, unused)) /* one copy for all layers */
 #define EK_IN_ASSEMBLY __attribute__((unused))
 
 /* The layer of which the functions below compute a pixel; they know the offsets of its fields. */
@@ -170,6 +169,38 @@ static inline int32_t ek_high_word(int32_t a, int32_t b)
     int32_t y;
     __asm("smmulr %0, %1, %2" : "=r"(y) : "r"(a), "r"(b));
     return y;
+}
+
+/* Rule E with one multiplier for all: m and shift as in fixed.h, even where products leave 32 bits. */
+struct ek_scale {
+    int32_t m;
+    int32_t up; /* the sum goes to the left, where the shift is below 33 */
+    int32_t limit; /* of the sum: what is beyond it is beyond int8 */
+    int32_t offset; /* to the high word of the product */
+    int32_t down;
+};
+
+static inline struct ek_scale ek_scale_e(const int32_t m, const int32_t shift, const int32_t zero)
+{
+    const int32_t up = shift < 33 ? 33 - shift : 0, down = shift + up - 32;
+    const struct ek_scale scale = {m, up, INT32_MAX >> up, zero * (1 << down) + (1 << (down - 1)), down};
+    return scale;
+}
+
+/* Of a sum that does not go to the left. */
+static inline int8_t ek_scaled_small_s8(int32_t sum, const struct ek_scale *p)
+{
+    int32_t y;
+    __asm("smmla %0, %1, %2, %3" : "=r"(y) : "r"(sum), "r"(p->m), "r"(p->offset));
+    y >>= p->down;
+    __asm("ssat %0, #8, %0" : "+r"(y) : : "cc");
+    return (int8_t)y;
+}
+
+static inline int8_t ek_scaled_s8(int32_t sum, const struct ek_scale *p)
+{
+    const int32_t within = sum > p->limit ? p->limit : sum < -p->limit ? -p->limit : sum;
+    return ek_scaled_small_s8((int32_t)((uint32_t)within << p->up), p);
 }
 
 /* a / 2, rounded down, as the nearest int8. */

@@ -31,6 +31,23 @@ static inline void ek_mve_fill(int8_t *to, int32_t value, int32_t n)
         : "q0", "lr", "memory");
 }
 
+/* y[i] = table[x[i] + 128] for n bytes, 0 and more. */
+static inline void ek_mve_look_up(const int8_t *x, const int8_t *table, int8_t *y, int32_t n)
+{
+    __asm volatile("mov r12, #128\n"
+                   "vdup.8 q1, r12\n"
+                   "wlstp.8 lr, %[n], 2f\n"
+                   "1: vldrb.u8 q0, [%[x]], #16\n"
+                   "veor q0, q0, q1\n"
+                   "vldrb.u8 q2, [%[table], q0]\n"
+                   "vstrb.8 q2, [%[y]], #16\n"
+                   "letp lr, 1b\n"
+                   "2:\n"
+        : [x] "+r"(x), [y] "+r"(y)
+        : [n] "r"(n), [table] "r"(table)
+        : "q0", "q1", "q2", "r12", "lr", "memory");
+}
+
 /* `n` blocks, 1 or more: the first makes the sums, all others add to them. */
 #define EK_MVE_BLOCKS(BLOCK)                                                                                 \
     BLOCK("vmladav") "subs %[n], #1\n beq 2f\n 1:\n" BLOCK("vmladava") "subs %[n], #1\n bne 1b\n 2:\n"

@@ -14,6 +14,13 @@
 #define EK_INLINE static inline
 #endif
 
+/* What stands before helper functions of which all layers share one copy. */
+#if defined(__GNUC__)
+#define EK_SHARED __attribute__((noinline, unused))
+#else
+#define EK_SHARED
+#endif
+
 #if defined(__GNUC__)
 #define EK_RESTRICT __restrict__
 #elif defined(_MSC_VER)

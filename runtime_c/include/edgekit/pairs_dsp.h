@@ -1,0 +1,52 @@
+/* Elementwise int8 with DSP instructions: four numbers that lie side by side at once. */
+#ifndef EDGEKIT_PAIRS_DSP_H
+#define EDGEKIT_PAIRS_DSP_H
+
+#include "edgekit/fixed_dsp.h"
+
+/* The 16-bit halves of words: bytes 0 and 2, bytes 1 and 3, and numbers added to them. */
+struct ek_four {
+    uint32_t even;
+    uint32_t odd;
+};
+
+static inline struct ek_four ek_four_bytes(const int8_t *from, const uint32_t add)
+{
+    uint32_t word;
+    struct ek_four four;
+    __builtin_memcpy(&word, from, 4);
+    __asm("sxtab16 %0, %1, %2" : "=r"(four.even) : "r"(add), "r"(word));
+    __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(four.odd) : "r"(add), "r"(word));
+    return four;
+}
+
+/* Products of halves, b bottom and t top, and what is added to them. */
+#define EK_HALF_PRODUCT(NAME, INSTRUCTION)                                                                   \
+    static inline int32_t ek_product_##NAME(uint32_t a, uint32_t b, int32_t c)                               \
+    {                                                                                                        \
+        int32_t y;                                                                                           \
+        __asm(INSTRUCTION " %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));                             \
+        return y;                                                                                            \
+    }
+EK_HALF_PRODUCT(bb, "smlabb")
+EK_HALF_PRODUCT(bt, "smlabt")
+EK_HALF_PRODUCT(tb, "smlatb")
+EK_HALF_PRODUCT(tt, "smlatt")
+
+/* The nearest int8. */
+static inline int8_t ek_nearest_s8(int32_t a)
+{
+    int32_t y;
+    __asm("ssat %0, #8, %1" : "=r"(y) : "r"(a) : "cc");
+    return (int8_t)y;
+}
+
+/* a - b as the nearest int8. */
+static inline int8_t ek_difference_s8(int32_t a, int32_t b)
+{
+    int32_t y;
+    __asm("qsub %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
+    return ek_nearest_s8(y);
+}
+
+#endif

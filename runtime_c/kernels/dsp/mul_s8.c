@@ -1,0 +1,36 @@
+/* int8 product by rule E with DSP instructions: see mul_s8.h and pairs_dsp.h.
+ * when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32 */
+#include "edgekit/mul_s8.h"
+
+static EK_SHARED void EK_FN_row(
+    const int8_t *a, const int8_t *b, int8_t *y, int32_t count, const struct EK_STRUCT *p)
+{
+    const uint32_t a_zeros = (uint32_t)(-p->a_zero & 0xFFFF) * 0x10001u;
+    const uint32_t b_zeros = (uint32_t)(-p->b_zero & 0xFFFF) * 0x10001u;
+    const struct ek_scale scale = ek_scale_e(p->multiplier, p->exponent, p->zero);
+    for (; count >= 4; count -= 4, a += 4, b += 4, y += 4) {
+        const struct ek_four u = ek_four_bytes(a, a_zeros), v = ek_four_bytes(b, b_zeros);
+        y[0] = ek_scaled_small_s8(ek_product_bb(u.even, v.even, 0), &scale);
+        y[1] = ek_scaled_small_s8(ek_product_bb(u.odd, v.odd, 0), &scale);
+        y[2] = ek_scaled_small_s8(ek_product_tt(u.even, v.even, 0), &scale);
+        y[3] = ek_scaled_small_s8(ek_product_tt(u.odd, v.odd, 0), &scale);
+    }
+    for (; count > 0; count--)
+        *y++ = ek_scaled_small_s8((*a++ - p->a_zero) * (*b++ - p->b_zero), &scale);
+}
+
+EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    y += p->y0;
+    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
+        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
+            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
+                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
+                    for (int32_t i4 = 0; i4 < p->n[4]; i4++, y += p->n[5]) {
+                        const int8_t *row_a = a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2]
+                                              + i3 * p->sa[3] + i4 * p->sa[4];
+                        const int8_t *row_b = b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2]
+                                              + i3 * p->sb[3] + i4 * p->sb[4];
+                        EK_FN_row(row_a, row_b, y, p->n[5], p);
+                    }
+}

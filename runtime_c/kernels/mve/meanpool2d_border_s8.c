@@ -1,0 +1,34 @@
+/* int8 mean of windows that differ in how many cells count, with Helium: see meanpool2d_border_s8.h and cells.h. Eight
+ * channels of a pixel advance together.
+ * when k_h * k_w <= 256 and lo == -128 and hi == 127 */
+#include "edgekit/meanpool2d_border_s8.h"
+
+EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
+    int8_t *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    const int32_t step = p->channels, line = p->in_w * step;
+    struct ek_cells cells;
+    cells.down = p->dilation_h * line;
+    cells.right = p->dilation_w * step;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * line)
+        for (int32_t h = 0; h < p->out_h; h++) {
+            int32_t top = h * p->stride_h - p->pad_top, above = top + p->counted_top;
+            const int32_t high =
+                ek_inside(&above, p->dilation_h, p->k_h, p->counted_top + p->in_h + p->counted_bottom);
+            cells.rows = ek_inside(&top, p->dilation_h, p->k_h, p->in_h);
+            for (int32_t v = 0; v < p->out_w; v++) {
+                int32_t left = v * p->stride_w - p->pad_left, before = left + p->counted_left;
+                const int32_t count =
+                    high
+                    * ek_inside(&before, p->dilation_w, p->k_w, p->counted_left + p->in_w + p->counted_right);
+                cells.columns = ek_inside(&left, p->dilation_w, p->k_w, p->in_w);
+                const int8_t *from = x + top * line + left * step;
+                const int32_t zeros = cells.rows * cells.columns * p->x_zero;
+                for (int32_t c = step; c > 0; c -= 8, from += 8) {
+                    const int16x8_t total = ek_mve_total(&cells, from, c);
+                    ek_mve_scale_total(y, total, zeros, m[count], e[count], p->zero, c);
+                    y += c < 8 ? c : 8;
+                }
+            }
+        }
+}
