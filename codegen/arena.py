@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 
 from edgekit.codegen.arena_search import Problem, solve
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
 # every machine.
-_BUDGET = 4_000_000
+BUDGET = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,30 @@ class Buffer:
     """One allocation; views and in-place aliases of it were merged before."""
 
     name: str
-    size: int  # bytes
+    size: int  # bytes, the most that it has
     first: int  # the first step at which it is live
     last: int  # the last step at which it is live
     align: int = 16
+    # Steps from which on its first so many bytes are in use, and the others free: where a smaller result has
+    # taken over a larger input, or not all parts of something that is joined are there yet.
+    uses: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         assert self.size > 0, f"{self.name} has {self.size} bytes"
         assert 0 <= self.first <= self.last, f"{self.name} is live from step {self.first} to step {self.last}"
         assert self.align > 0, f"{self.name} is aligned to {self.align}"
+        steps = [self.first - 1, *(step for step, _ in self.uses), self.last + 1]
+        assert all(a < b for a, b in pairwise(steps)), f"{self.name} is used from steps {steps[1:-1]} on"
+        assert all(0 < used <= self.size for _, used in self.uses), f"{self.name}: {self.uses} of {self.size}"
+
+    def used(self, first: int, last: int) -> int:
+        """The most bytes in use at a step from `first` to `last`, at all of which it is live."""
+        if not self.uses:
+            return self.size
+        steps = [self.first, *(step for step, _ in self.uses), self.last + 1]
+        sizes = [self.size, *(used for _, used in self.uses)]
+        spans = zip(pairwise(steps), sizes, strict=True)
+        return max(size for (start, end), size in spans if start <= last and first < end)
 
 
 @dataclass(frozen=True)
@@ -50,21 +66,9 @@ class Plan:
         return self.size == self.lower_bound
 
 
-def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: float = _BUDGET) -> Plan:
-    """An offset for every buffer. Buffers that are live at the same step share no byte, but for `shifts`."""
-    index = {buffer.name: i for i, buffer in enumerate(buffers)}
-    assert len(index) == len(buffers), "two buffers have the same name"
-    distances = {(index[shift.output], index[shift.input]): shift.distance for shift in shifts}
-    assert len(distances) == len(shifts), "two shifts for the same pair"
-    outputs = {output for output, _ in distances}
-    for (output, source), distance in distances.items():
-        name = buffers[source].name
-        assert distance >= 0, f"{name}: negative distance"
-        assert buffers[output].first == buffers[source].last, f"{name}: not its last use"
-        made_before = source not in outputs or buffers[source].first < buffers[source].last
-        assert made_before, f"{name}: input and output of one step"
-
-    problems = [_problem(buffers, members, distances) for members in _groups(buffers)]
+def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: float = BUDGET) -> Plan:
+    """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`."""
+    problems = _problems(buffers, shifts)
     # No group needs less than another group takes in any case: the most demanding ones come first.
     problems.sort(key=lambda problem: -problem.bound)
     size = proven = problems[0].bound if problems else 0
@@ -78,6 +82,27 @@ def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: flo
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     return Plan({buffer.name: offsets[i] for i, buffer in enumerate(buffers)}, size, proven)
+
+
+def crowded(buffers: Sequence[Buffer], shifts: Sequence[Shift] = ()) -> int:
+    """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
+    return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
+
+
+def _problems(buffers: Sequence[Buffer], shifts: Sequence[Shift]) -> list[Problem]:
+    """Parts that can be solved one by one, for they share no step."""
+    index = {buffer.name: i for i, buffer in enumerate(buffers)}
+    assert len(index) == len(buffers), "two buffers have the same name"
+    distances = {(index[shift.output], index[shift.input]): shift.distance for shift in shifts}
+    assert len(distances) == len(shifts), "two shifts for the same pair"
+    outputs = {output for output, _ in distances}
+    for (output, source), distance in distances.items():
+        name = buffers[source].name
+        assert distance >= 0, f"{name}: negative distance"
+        assert buffers[output].first == buffers[source].last, f"{name}: not its last use"
+        made_before = source not in outputs or buffers[source].first < buffers[source].last
+        assert made_before, f"{name}: input and output of one step"
+    return [_problem(buffers, members, distances) for members in _groups(buffers)]
 
 
 def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
@@ -99,17 +124,20 @@ def _problem(
     number = {member: i for i, member in enumerate(members)}
     shifts = {(number[o], number[i]): d for (o, i), d in distances.items() if o in number}
     near: list[list[int]] = [[] for _ in own]
-    together: list[list[int]] = []
+    closer: dict[tuple[int, int], int] = {}
     live: list[int] = []
     for i, buffer in enumerate(own):
-        rest = [j for j in live if own[j].last >= buffer.first]
-        if len(rest) < len(live):
-            together.append(live)
-        for j in rest:
+        live = [j for j in live if own[j].last >= buffer.first]
+        for j in live:
             near[j].append(i)
-        near[i] += rest
-        live = [*rest, i]
-    together.append(live)
+            for lower, upper in ((i, j), (j, i)):
+                if own[lower].uses:
+                    closer[lower, upper] = own[lower].used(buffer.first, min(buffer.last, own[j].last))
+        near[i] += live
+        live.append(i)
+    for pair, distance in shifts.items():
+        closer[pair] = min(distance, closer.get(pair, distance))
+    together = _crowds(own)
     return Problem(
         members=members,
         sizes=[buffer.size for buffer in own],
@@ -117,13 +145,39 @@ def _problem(
         spans=[buffer.last - buffer.first + 1 for buffer in own],
         near=near,
         together=together,
-        closer={pair: distance for pair, distance in shifts.items() if distance < own[pair[0]].size},
+        closer={pair: distance for pair, distance in closer.items() if distance < own[pair[0]].size},
+        overlaps=frozenset(shifts),
         bound=max(_bound(own, live, shifts) for live in together),
     )
 
 
-def _bound(buffers: Sequence[Buffer], live: Sequence[int], shifts: Mapping[tuple[int, int], int]) -> int:
-    """Bytes that the buffers live at one step need at least.
+def _crowds(buffers: Sequence[Buffer]) -> list[dict[int, int]]:
+    """What is in use at each step, in bytes of each buffer, but where that is part of what is in use at the
+    step before or behind."""
+    steps = {step for buffer in buffers for step in (buffer.first, *(step for step, _ in buffer.uses))}
+    crowds: list[dict[int, int]] = []
+    live: list[int] = []
+    coming = 0
+    for step in sorted(steps):
+        live = [i for i in live if buffers[i].last >= step]
+        while coming < len(buffers) and buffers[coming].first <= step:
+            live.append(coming)
+            coming += 1
+        crowd = {i: buffers[i].used(step, step) for i in live}
+        if crowds and _covers(crowd, crowds[-1]):
+            crowds[-1] = crowd
+        elif not crowds or not _covers(crowds[-1], crowd):
+            crowds.append(crowd)
+    return crowds
+
+
+def _covers(crowd: Mapping[int, int], other: Mapping[int, int]) -> bool:
+    """Does each of the other crowd have at least as many bytes in this one?"""
+    return crowd.keys() >= other.keys() and all(size <= crowd[i] for i, size in other.items())
+
+
+def _bound(buffers: Sequence[Buffer], live: Mapping[int, int], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Bytes that buffers need at least at a step at which so many of each are in use.
 
     Buffers whose alignments are multiples of some grain fill whole grains, all but the topmost one. This is
     true of every grain.
@@ -132,8 +186,8 @@ def _bound(buffers: Sequence[Buffer], live: Sequence[int], shifts: Mapping[tuple
     need = 0
     for grain in {*grains, gcd(*grains)}:
         fitting = [i for i in live if buffers[i].align % grain == 0]
-        grown = {i: -(-buffers[i].size // grain) for i in fitting}
-        padding = max(grown[i] * grain - buffers[i].size for i in fitting)
+        grown = {i: -(-live[i] // grain) for i in fitting}
+        padding = max(grown[i] * grain - live[i] for i in fitting)
         pairs = {pair: -(-distance // grain) for pair, distance in shifts.items() if grown.keys() >= {*pair}}
         need = max(need, _grains(grown, pairs) * grain - padding)
     return need

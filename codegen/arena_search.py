@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import gcd
@@ -21,10 +21,10 @@ class Problem:
     aligns: Sequence[int]
     spans: Sequence[int]  # steps at which it is live
     near: Sequence[Sequence[int]]  # the others that are live at one of its steps
-    together: Sequence[Sequence[int]]  # the sets live at one step that no other such set contains
-    closer: Mapping[
-        tuple[int, int], int
-    ]  # (lower, upper): distance, where it may be less than the lower's size
+    together: Sequence[Mapping[int, int]]  # what is live at one step, and how many bytes of it are in use
+    # (lower, upper): distance, where it may be less than the lower's size
+    closer: Mapping[tuple[int, int], int]
+    overlaps: Set[tuple[int, int]]  # those of them that may share bytes at a step
     bound: int  # bytes that they need at least
 
 
@@ -74,7 +74,7 @@ def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]
     sizes, spans = problem.sizes, problem.spans
     crowd = [0] * len(sizes)
     for members in problem.together:
-        total = sum(sizes[i] for i in members)
+        total = sum(members.values())
         for i in members:
             crowd[i] = max(crowd[i], total)
     keys: list[Callable[[int], tuple[int, ...]]] = [
@@ -223,10 +223,10 @@ class _Exact:
         self.crowds_of = [[c for c, crowd in enumerate(self.crowds) if i in crowd] for i in range(count)]
         # All offsets are multiples of the grain, so that between two buffers the end of a grain stays empty.
         grain = gcd(*problem.aligns)
-        self.padded = [-(-size // grain) * grain for size in problem.sizes]
-        padding = [padded - size for padded, size in zip(self.padded, problem.sizes, strict=True)]
+        self.padded = [{i: -(-size // grain) * grain for i, size in crowd.items()} for crowd in self.crowds]
         self.rooms = [
-            sum(self.padded[i] for i in crowd) - max(padding[i] for i in crowd) for crowd in self.crowds
+            sum(padded.values()) - max(padded[i] - size for i, size in crowd.items())
+            for padded, crowd in zip(self.padded, self.crowds, strict=True)
         ]
         # Where several buffers can go to the same offset, those of the largest crowd are tried first.
         weight = [max((self.rooms[crowd] for crowd in crowds), default=0) for crowds in self.crowds_of]
@@ -267,7 +267,7 @@ class _Exact:
         self.offsets[i] = floor[i]
         self.left.remove(i)
         for crowd in self.crowds_of[i]:
-            self.rooms[crowd] -= self.padded[i]
+            self.rooms[crowd] -= self.padded[crowd][i]
         undo = []
         for j in problem.near[i]:
             if j in self.left:
@@ -281,7 +281,7 @@ class _Exact:
         for j, low in undo:
             self.floor[j] = low
         for crowd in self.crowds_of[i]:
-            self.rooms[crowd] += self.padded[i]
+            self.rooms[crowd] += self.padded[crowd][i]
         self.left.add(i)
 
     def fits(self, ground: int) -> bool:
@@ -307,10 +307,10 @@ class _Exact:
         return True
 
 
-def _apart(problem: Problem, members: Sequence[int]) -> list[int]:
-    """Those of a crowd that share no byte in any case: without one side of the pairs that may come closer."""
+def _apart(problem: Problem, members: Mapping[int, int]) -> dict[int, int]:
+    """Those of a crowd that share no byte in any case: without one side of the pairs that may overlap."""
     sides = []
     for side in (0, 1):
-        drop = {pair[side] for pair in problem.closer if pair[0] in members and pair[1] in members}
-        sides.append([i for i in members if i not in drop])
-    return max(sides, key=lambda rest: sum(problem.sizes[i] for i in rest))
+        drop = {pair[side] for pair in problem.overlaps if pair[0] in members and pair[1] in members}
+        sides.append({i: size for i, size in members.items() if i not in drop})
+    return max(sides, key=lambda rest: sum(rest.values()))

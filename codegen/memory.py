@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from edgekit.codegen.arena import Buffer, Plan, Shift, plan
+from edgekit.codegen.arena import Buffer, Plan, plan
+from edgekit.codegen.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of
+from edgekit.codegen.moves import with_moves
 from edgekit.codegen.sharing import Kind, Layer, Ports, Sharing, operands
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Call, Join
@@ -21,15 +23,6 @@ class Place:
     kind: Kind
     name: str  # of the input, output, state or constant; of the buffer in the arena
     offset: int
-
-
-@dataclass(frozen=True)
-class Scheduled:
-    """A call at its place in the program."""
-
-    call: Call
-    node: Node
-    scratch: str = ""  # name of its working memory
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ def _update_states(graph: Graph, calls: list[Scheduled], sharing: Sharing) -> No
             # What other states hold may be overwritten before it is copied from there.
             following[state] = Arg(f"{state}#aside", Value(source.type))
             calls += _copied(graph, source, following[state], sharing)
-    first, last = _lifetimes(calls, sharing)
+    first, last = lifetimes(calls, sharing)
     for state, source in following.items():
         root, offset = sharing.root(source.name)
         whole = offset == 0 and sharing.size.get(root) == source.type.bytes and root not in sharing.lasting()
@@ -152,7 +145,7 @@ def _join(join: Join, sharing: Sharing) -> list[Call]:
 
 def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
     """Let results take over the memory of operands that die in the same call."""
-    _, last = _lifetimes(calls, sharing)
+    _, last = lifetimes(calls, sharing)
     writes = Counter(name for s in calls for name in {sharing.root(r.name)[0] for r in operands(s.call)[1]})
     for step, scheduled in enumerate(calls):
         call = scheduled.call
@@ -166,39 +159,13 @@ def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
                 break
 
 
-def _lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
-    """First and last call that touches each root; -1 and one past the last are the caller's turns."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    if sharing.ports == "arena":
-        for name in sharing.graph.inputs:
-            first[sharing.root(name)[0]] = last[sharing.root(name)[0]] = -1
-    for step, scheduled in enumerate(calls):
-        for arg in scheduled.call.args:
-            root, _ = sharing.root(arg.name)
-            first.setdefault(root, step)
-            last[root] = step
-        if scheduled.scratch:
-            first[scheduled.scratch] = last[scheduled.scratch] = step
-    if sharing.ports == "arena":
-        for name in map(sharing.holder, sharing.graph.outputs):
-            root, _ = sharing.root(name)
-            first.setdefault(root, len(calls))
-            last[root] = len(calls)
-    return first, last
-
-
 def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: int) -> Memory:
-    first, last = _lifetimes(calls, sharing)
     for s in calls:
         if s.scratch:
             sharing.size[s.scratch] = s.call.scratch
-    buffers = [
-        Buffer(root, max(sharing.size[root], 1), first[root] + 1, last[root] + 1, align)
-        for root in first
-        if sharing.is_free(root)
-    ]
-    arena = plan(buffers, shifts=_shifts(calls, sharing, first, last))
+    calls = with_moves(calls, sharing, align)
+    buffers = buffers_of(calls, sharing, align)
+    arena = plan(buffers, shifts=shifts_of(calls, sharing))
     places: dict[str, Place] = {}
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
     held = [*graph.inputs, *map(sharing.holder, graph.outputs)] if sharing.ports == "arena" else []
@@ -217,32 +184,16 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
 
 def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:
     """The first call with the widest range of the arena in use."""
-    widest, filling, at = 0, [], 0
-    for step in sorted({buffer.first for buffer in buffers}):
-        live = [b for b in buffers if b.first <= step <= b.last]
-        start = min(arena.offsets[b.name] for b in live)
-        extent = max(arena.offsets[b.name] + b.size for b in live) - start
+    widest, at = 0, 0
+    filling: dict[str, int] = {}
+    steps = {step for b in buffers for step in (b.first, *(step for step, _ in b.uses))}
+    for step in sorted(steps):
+        live = {b.name: b.used(step, step) for b in buffers if b.first <= step <= b.last}
+        start = min(arena.offsets[name] for name in live)
+        extent = max(arena.offsets[name] + size for name, size in live.items()) - start
         if extent > widest:
             widest, filling, at = extent, live, step
     if not filling:
         return None
     layer = calls[at - 1].node.origin if 0 < at <= len(calls) else "before the first layer"
-    return Peak(layer, tuple(sorted(((b.name, b.size) for b in filling), key=lambda each: -each[1])))
-
-
-def _shifts(
-    calls: Sequence[Scheduled], sharing: Sharing, first: Mapping[str, int], last: Mapping[str, int]
-) -> list[Shift]:
-    """Which results may lie over inputs that die in the same call: its kernel says how far."""
-    found = []
-    for step, scheduled in enumerate(calls):
-        call = scheduled.call
-        if call.overlap is None:
-            continue
-        reads = [sharing.root(arg.name) for arg in operands(call)[0]]
-        (source, start), (own, at) = reads[0], sharing.root(call.args[-1].name)
-        dies = sharing.is_free(source) and last[source] == step and first[source] < step
-        made = sharing.is_free(own) and first[own] == step
-        if dies and made and [root for root, _ in reads].count(source) == 1:
-            found.append(Shift(own, source, max(0, call.overlap + at - start)))
-    return found
+    return Peak(layer, tuple(sorted(filling.items(), key=lambda each: -each[1])))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
+from edgekit.codegen.lifetimes import Scheduled
 from edgekit.codegen.literal import elements, number
 from edgekit.codegen.lower import lower
-from edgekit.codegen.memory import Memory, Peak, Place, Scheduled, assign
+from edgekit.codegen.memory import Memory, Peak, Place, assign
 from edgekit.codegen.names import HEADERS, identifier
 from edgekit.codegen.pack import is_tiled, pack
 from edgekit.codegen.sharing import Ports

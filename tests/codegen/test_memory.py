@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.chains import Chain
 from support.generated import C99, Library, compiled, memory, written
 from support.nets import Net
 from support.node_suite import SANITIZE
@@ -24,6 +25,9 @@ from edgekit.onnx_backend import compile_programs
 from edgekit.ops.activations import Exp
 from edgekit.ops.arithmetic import Add, Neg
 from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.expand import Expand
+from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.transpose import Transpose
 from edgekit.passes.simplify import simplify
@@ -151,6 +155,31 @@ def test_parts_that_are_joined_in_place_take_no_memory_of_their_own() -> None:
     program = compile_graph(net.done(net(Transpose((1, 0)), net(Concat(0), *parts))), HOST)
     assert [line.kernel.name for line in program.lines].count("copy_f32") == 1
     assert program.arena.size == 4 * net.type(parts[0]).bytes
+
+
+def test_a_whole_takes_no_memory_for_parts_that_are_not_there_yet() -> None:
+    net = Net()
+    first = net(Exp(), net(Slice((0, 0), (1, 1), (1, 16)), net.x(4, 64)))
+    wide = net(Expand((64, 16)), first)  # needs the first part
+    turned = net(Transpose((1, 0)), wide)
+    second = net(Reshape((1, 512)), net(Exp(), net(Slice((0, 0), (2, 1), (8, 64)), turned)))
+    whole = net(Reshape((24, 22)), net(Concat(1), first, second))
+    program = compile_graph(net.done(net(Transpose((1, 0)), whole)), HOST)
+    assert program.arena.size == sum(net.type(name).bytes for name in (first, wide, turned))
+
+
+def test_a_smaller_result_in_place_frees_the_rest_of_its_input() -> None:
+    chain = Chain(0, (1, 16, 16, 4))
+    chain.layer(Conv2d(), 16, 1, 1, 4)
+    large = chain.builder.type(chain.last).bytes
+    chain.layer(Conv2d((2, 2), (1, 1, 0, 0), groups=16), 16, 3, 3, 1)
+    small = chain.builder.type(chain.last).bytes
+    chain.layer(Conv2d(), 64, 1, 1, 16)
+    program = compile_graph(chain.done("chain"), target.load("cortex-m4"), "arena")
+    convolution, depthwise, *_ = program.lines
+    places = [line.operands[-2].place for line in (convolution, depthwise)]  # before the working memory
+    assert places[0].offset == places[1].offset
+    assert program.arena.size <= large + small
 
 
 def test_the_chosen_order_needs_no_more_than_the_given_one() -> None:

@@ -1,0 +1,106 @@
+"""When each byte of the arena is in use: from the order of the calls to the buffers that are to be placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from edgekit.codegen.arena import Buffer, Shift
+from edgekit.codegen.sharing import Sharing, operands
+from edgekit.ir import Node
+from edgekit.ops import Call
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A call at its place in the program."""
+
+    call: Call
+    node: Node
+    scratch: str = ""  # name of its working memory
+
+
+def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
+    """First and last call that touches each root; -1 and one past the last are the caller's turns."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for name, (start, end) in _touched(calls, sharing).items():
+        root, _ = sharing.root(name)
+        first[root] = min(start, first.get(root, start))
+        last[root] = max(end, last.get(root, end))
+    return first, last
+
+
+def _touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int, int]]:
+    """The same of each tensor, in the order in which they come into being."""
+    found: dict[str, tuple[int, int]] = {}
+
+    def touch(name: str, step: int) -> None:
+        found[name] = (found.get(name, (step,))[0], step)
+
+    in_arena = sharing.ports == "arena"
+    for name in sharing.graph.inputs if in_arena else ():
+        touch(name, -1)
+    for step, scheduled in enumerate(calls):
+        for arg in scheduled.call.args:
+            touch(arg.name, step)
+        if scheduled.scratch:
+            touch(scheduled.scratch, step)
+    for name in map(sharing.holder, sharing.graph.outputs if in_arena else ()):
+        touch(name, len(calls))
+    return found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A range of bytes of a root, and the first and last call at which it is in use."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list[Buffer]:
+    """What is to be placed. A byte is in use from the first to the last touch of the tensors that it is part
+    of, and so are those before it."""
+    tensors: dict[str, list[_Part]] = {}
+    for name, (first, last) in _touched(calls, sharing).items():
+        root, offset = sharing.root(name)
+        if sharing.is_free(root):
+            tensors.setdefault(root, []).append(_Part(offset, offset + sharing.size[name], first, last))
+    return [_buffer(root, parts, align) for root, parts in tensors.items()]
+
+
+def _buffer(name: str, tensors: Sequence[_Part], align: int) -> Buffer:
+    first, last = min(part.first for part in tensors), max(part.last for part in tensors)
+    bounds = sorted({bound for part in tensors for bound in (part.start, part.end)})
+    parts = []
+    for start, end in pairwise(bounds):
+        if whole := [part for part in tensors if part.start <= start and end <= part.end]:
+            spans = [(part.first, part.last) for part in whole]
+            parts.append(_Part(start, end, min(spans)[0], max(end for _, end in spans)))
+    steps = sorted({first, *(part.first for part in parts), *(part.last + 1 for part in parts)} - {last + 1})
+    used = [max((p.end for p in parts if p.first <= step <= p.last), default=1) for step in steps]
+    changes = [i for i, size in enumerate(used) if size != (used[i - 1] if i else max(used))]
+    return Buffer(
+        name, max(used), first + 1, last + 1, align, tuple((steps[i] + 1, used[i]) for i in changes)
+    )
+
+
+def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[Shift]:
+    """Which results may lie over inputs that die in the same call: its kernel says how far."""
+    first, last = lifetimes(calls, sharing)
+    found = []
+    for step, scheduled in enumerate(calls):
+        call = scheduled.call
+        if call.overlap is None:
+            continue
+        reads = [sharing.root(arg.name) for arg in operands(call)[0]]
+        (source, start), (own, at) = reads[0], sharing.root(call.args[-1].name)
+        dies = sharing.is_free(source) and last[source] == step and first[source] < step
+        made = sharing.is_free(own) and first[own] == step
+        if dies and made and [root for root, _ in reads].count(source) == 1:
+            found.append(Shift(own, source, max(0, call.overlap + at - start)))
+    return found

@@ -1,0 +1,65 @@
+"""Moves a tensor before a layer whose result cannot lie over it otherwise, for a much smaller arena.
+
+A result that grows must start far before its input. If the input has come to lie at the foot of the arena,
+over what it was computed from itself, there is no room: copied to the top, it costs time instead of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from edgekit.codegen.arena import BUDGET, crowded, plan
+from edgekit.codegen.lifetimes import Scheduled, buffers_of, shifts_of
+from edgekit.codegen.sharing import Sharing
+from edgekit.ir import Value
+from edgekit.ops import Arg
+from edgekit.ops._copy import copy
+
+# What the arena must shrink by for a move to be worth its time: one part in so many.
+_WORTH = 10
+# Layers for which a move is tried, and comparisons of buffers that each such plan may make.
+_TRIED = 32
+_BUDGET = 100_000
+
+
+def with_moves(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list[Scheduled]:
+    """The calls, with copies before those for which that pays."""
+    best = [*calls]
+    # A copy cannot help where everything is in use at once, nor need it where a longer search does.
+    least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
+    if _size(best, sharing, align) - least <= least // _WORTH:
+        return best
+    size = _size(best, sharing, align, budget=BUDGET)
+    while size - least > least // _WORTH:
+        trials = [_moved(best, step, sharing) for step in _candidates(best, sharing)]
+        sizes = [_size(trial, sharing, align) for trial in trials]
+        if min(sizes, default=size) > size - size // _WORTH:
+            break
+        size = min(sizes)
+        best = trials[sizes.index(size)]
+        least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
+    return best
+
+
+def _size(calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float = _BUDGET) -> int:
+    return plan(buffers_of(calls, sharing, align), shifts=shifts_of(calls, sharing), budget=budget).size
+
+
+def _candidates(calls: Sequence[Scheduled], sharing: Sharing) -> list[int]:
+    """The calls whose results may lie over their inputs, the largest results first."""
+    results = {shift.output for shift in shifts_of(calls, sharing)}
+    steps = [i for i, s in enumerate(calls) if sharing.root(s.call.args[-1].name)[0] in results]
+    overlaps = [i for i in steps if calls[i].call.overlap is not None]
+    return sorted(overlaps, key=lambda i: -calls[i].call.args[-1].type.bytes)[:_TRIED]
+
+
+def _moved(calls: Sequence[Scheduled], step: int, sharing: Sharing) -> list[Scheduled]:
+    """The calls, with the first operand of one of them copied for it."""
+    scheduled = calls[step]
+    x, *others = scheduled.call.args
+    target = Arg(f"{x.name}#moved", Value(x.type))
+    sharing.size[target.name] = x.type.bytes
+    copies = [Scheduled(call, scheduled.node) for call in copy(x, target, (x.type.size,), (1,), (1,))]
+    changed = replace(scheduled, call=replace(scheduled.call, args=(target, *others)))
+    return [*calls[:step], *copies, changed, *calls[step + 1 :]]

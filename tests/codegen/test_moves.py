@@ -1,0 +1,48 @@
+"""Tensors that are copied to another place, where the arena shrinks much by that."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.chains import Chain
+from support.node_suite import SANITIZE
+from support.tools import require
+
+from edgekit import target
+from edgekit.codegen import memory as planning
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.onnx_backend import compile_programs
+from edgekit.ops.activations import Sigmoid
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.pool2d import Pool2d
+from edgekit.simulate import random_inputs, run
+
+
+def chain(channels: int) -> Program:
+    """The first result starts a little before its input, at the foot of the arena, and becomes another there;
+    the next has twice as many bytes, and starts as far before that."""
+    made = Chain(0, (1, 48, 48, 3))
+    made.layer(Conv2d((2, 2), (0, 0, 1, 1)), channels, 3, 3, 3)
+    made.add(Sigmoid())
+    made.layer(Conv2d(), 2 * channels, 1, 1, channels)
+    made.add(Pool2d("mean", (4, 4), (4, 4)))
+    return compile_graph(made.done("chain"), target.load("host"), "arena")
+
+
+def test_a_tensor_is_copied_where_the_arena_shrinks_much_by_that(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    require("cc")
+    program = chain(8)
+    assert [line.kernel.name for line in program.lines].count("copy_s8") == 1
+    inputs = random_inputs(program.graph, seed=1)
+    driver, _ = compile_programs([program], tmp_path, "speed", SANITIZE)
+    (found,), (expected,) = driver.run(program, inputs).values(), run(program.graph, inputs).values()
+    assert np.array_equal(found, expected)
+    monkeypatch.setattr(planning, "with_moves", lambda calls, sharing, align: calls)
+    assert program.arena.size < 0.9 * chain(8).arena.size
+
+
+@pytest.mark.parametrize("channels", [2, 24])
+def test_no_tensor_is_copied_for_little(channels: int) -> None:
+    assert "copy_s8" not in [line.kernel.name for line in chain(channels).lines]
