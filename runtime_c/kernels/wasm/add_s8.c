@@ -1,0 +1,75 @@
+/* int8 sum or difference of rows: see add_s8.h and fixed_wasm.h. Eight numbers advance together. Factors of operands are
+ * below 8, so that floats are right to 6/8192; what is rounded on the common scale, finer by 2^16, is in that.
+ * when sa[5] == 1 and sb[5] == 1 and exponent <= -16
+ * when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
+#include "edgekit/add_s8.h"
+
+/* Four numbers in fixed point; 7/8192 are added, so that a fraction of 14/8192 or more says that the rest is exact. */
+EK_INLINE v128_t EK_FN_four(
+    const v128_t a, const v128_t b, const float of_a, const float of_b, const struct EK_STRUCT *p)
+{
+    const struct ek_results_wasm r = {3, p->zero, p->lo, p->hi};
+    const v128_t u = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(a), wasm_f32x4_splat(of_a));
+    const v128_t v = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(b), wasm_f32x4_splat(of_b));
+    const float offset = (float)((p->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 7);
+    return ek_clamped_wasm(wasm_f32x4_add(wasm_f32x4_add(u, v), wasm_f32x4_splat(offset)), &r);
+}
+
+/* By fixed.h; apart, as it is hardly ever run. */
+static __attribute__((noinline)) void EK_FN_exact(
+    const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *p)
+{
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t wide_a = (a[i] - p->a_zero) * (1 << 20), wide_b = (b[i] - p->b_zero) * (1 << 20);
+        const int32_t sum = ek_requantize_tfl(wide_a, p->a_multiplier, p->a_exponent)
+                            + p->sign * ek_requantize_tfl(wide_b, p->b_multiplier, p->b_exponent);
+        y[i] =
+            ek_clamp_s8(p->zero + ek_requantize_tfl(sum, p->multiplier, p->exponent), p->lo, p->hi);
+    }
+}
+
+EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const float of_a,
+    const float of_b, const struct EK_STRUCT *p)
+{
+    const v128_t zero_a = wasm_i16x8_splat((int16_t)p->a_zero), zero_b = wasm_i16x8_splat((int16_t)p->b_zero);
+    int32_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const v128_t u = wasm_i16x8_sub(wasm_i16x8_load8x8(a + i), zero_a);
+        const v128_t v = wasm_i16x8_sub(wasm_i16x8_load8x8(b + i), zero_b);
+        const v128_t low = EK_FN_four(
+            wasm_i32x4_extend_low_i16x8(u), wasm_i32x4_extend_low_i16x8(v), of_a, of_b, p);
+        const v128_t high = EK_FN_four(
+            wasm_i32x4_extend_high_i16x8(u), wasm_i32x4_extend_high_i16x8(v), of_a, of_b, p);
+        const v128_t mask = wasm_i32x4_splat(EK_UNIT_WASM - 1);
+        const v128_t least = wasm_u32x4_min(wasm_v128_and(low, mask), wasm_v128_and(high, mask));
+        if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(14))), 0))
+            EK_FN_exact(a + i, b + i, y + i, 8, p);
+        else {
+            const v128_t whole = wasm_i16x8_narrow_i32x4(
+                wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
+            const v128_t bytes = wasm_v128_xor(wasm_u8x16_narrow_i16x8(whole, whole), wasm_i8x16_splat(-128));
+            wasm_v128_store64_lane(y + i, bytes, 0);
+        }
+    }
+    if (i < n)
+        EK_FN_exact(a + i, b + i, y + i, n - i, p);
+}
+
+EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    const double scale = (double)p->multiplier * (double)ek_power_wasm(p->exponent + 20 + EK_POINT_WASM - 62);
+    const double scale_a = (double)p->a_multiplier * (double)ek_power_wasm(p->a_exponent);
+    const double scale_b = (double)p->b_multiplier * (double)ek_power_wasm(p->b_exponent);
+    const float of_a = (float)(scale * scale_a), of_b = (float)(scale * scale_b * (double)p->sign);
+    y += p->y0;
+    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
+        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
+            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
+                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
+                    for (int32_t i4 = 0; i4 < p->n[4]; i4++, y += p->n[5])
+                        EK_FN_row(a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2] + i3 * p->sa[3]
+                                      + i4 * p->sa[4],
+                            b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2] + i3 * p->sb[3]
+                                + i4 * p->sb[4],
+                            y, p->n[5], of_a, of_b, p);
+}
