@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import integer_families as families
 from support.boards import check, drive, load
@@ -14,11 +15,12 @@ from edgekit import simulate
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType
+from edgekit.ir import DType, Type
 from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Quantize
 from edgekit.passes.simplify import simplify
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")
@@ -89,6 +91,18 @@ def borders(b: Bench) -> None:
     b.result(op, x, quant=b.quant())
 
 
+def steps_to_int8(b: Bench) -> None:
+    """Of reals on, beside and far from the middle between two integers."""
+    b.rounding = "E"
+    quant, numbers = b.quant(), b.choices.generator()
+    halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
+    far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
+    name = f"x{len(b.inputs)}"
+    b.inputs[name] = np.concatenate([halves, np.nextafter(halves, 9), far]).astype(np.float32)
+    b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
+    b.result(Quantize(DType.S8), name, quant=quant)
+
+
 ELEMENTWISE: tuple[Family, ...] = (
     long_sums,
     families.sums,
@@ -99,7 +113,7 @@ ELEMENTWISE: tuple[Family, ...] = (
     families.averages,
     families.maxima,
     families.functions,
-    families.reals,
+    steps_to_int8,
 )
 
 
