@@ -57,7 +57,7 @@ def link(
 
 def _entry(program: Program) -> str:
     """The C file with the memory of a run, and the functions that JavaScript calls."""
-    ports = [f"ek_module_{port.c}" for port in (*program.inputs, *program.outputs)]
+    ports = [f"ek_port_{port.c}" for port in (*program.inputs, *program.outputs)]
     state = ["&ek_module_state"] * bool(program.states)
     arguments = [*(ports if program.ports == "caller" else ()), *state, "ek_module_arena"]
     return (

@@ -27,7 +27,7 @@ def require(tool: str) -> str:
     found = str(beside_python) if beside_python.exists() else shutil.which(tool)
     if found is None:
         packages = debian_packages().get(tool)
-        _missing(tool, f"Debian: {packages}" if packages else "pip install -e .[dev]")
+        missing(tool, f"Debian: {packages}" if packages else "pip install -e .[dev]")
     return found
 
 
@@ -38,7 +38,7 @@ def require_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        _missing(name, "pip install -e .[toolchain,emulate,torch,bench,dev]")
+        missing(name, "pip install -e .[toolchain,emulate,torch,bench,dev]")
 
 
 def require_shared(path: str = "") -> Path:
@@ -55,7 +55,8 @@ def debian_packages() -> Mapping[str, str]:
     return {row[0]: row[1] for row in rows if row and not row[0].startswith("#")}
 
 
-def _missing(what: str, hint: str) -> NoReturn:
+def missing(what: str, hint: str) -> NoReturn:
+    """Skip the test, or fail it where everything must be there."""
     message = f"{what} is not installed ({hint})"
     if os.environ.get("EDGEKIT_REQUIRE_TOOLS") == "1":
         pytest.fail(f"{message}, and EDGEKIT_REQUIRE_TOOLS=1 requires it", pytrace=False)

@@ -1,0 +1,199 @@
+"""npm packages in a page and in a worker of Chromium, under a strict policy and on servers with mistakes."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.node_tools import Browser
+from support.npm_packages import simulated, small_digits
+from support.sites import STRICT, site
+
+from edgekit import simulate
+
+SAMPLES = 3
+
+
+def digits_page(made: Path, folder: Path, script: str, *, without: Sequence[str] = ()) -> Path:
+    """A folder with the package and a page whose script sets `result`; scripts are files, as a strict policy
+    wants it."""
+    shutil.copytree(made, folder / "npm", ignore=shutil.ignore_patterns(*without))
+    (folder / "index.html").write_text('<!doctype html><script type="module" src="page.js"></script>')
+    (folder / "page.js").write_text(
+        f"const samples = {given()};\n"
+        "const attempt = async (action) => { try { return await action(); } catch (e) { return String(e); } };\n"
+        f"globalThis.result = await attempt(async () => {{ {script} }});\n"
+    )
+    return folder
+
+
+def samples() -> list[dict[str, simulate.Array]]:
+    return [dict(simulate.random_inputs(small_digits(), seed)) for seed in range(SAMPLES)]
+
+
+def given() -> list[list[int]]:
+    return [sample["x"].reshape(-1).tolist() for sample in samples()]
+
+
+def expected() -> list[list[float]]:
+    return [outputs[0] for outputs in simulated(small_digits(), samples())]
+
+
+RUN = """
+    const { createModel } = await import("./npm/digits.js");
+    const model = await createModel();
+    return samples.map((x) => Array.from(model.run(Int8Array.from(x))));
+"""
+RUN_INLINE = RUN.replace("digits.js", "digits.inline.js")
+RUN_IN_WORKER = """
+    const { createModelInWorker } = await import("./npm/digits.worker.js");
+    const model = await createModelInWorker();
+    const answers = await Promise.all(samples.map((x) => model.run(Int8Array.from(x))));
+    return answers.map((y) => Array.from(y));
+"""
+
+
+@pytest.mark.parametrize("script", [RUN, RUN_INLINE, RUN_IN_WORKER], ids=["page", "inline", "worker"])
+def test_integers_under_a_strict_policy(chromium: Browser, digits: Path, tmp_path: Path, script: str) -> None:
+    with site(digits_page(digits, tmp_path, script), policy=STRICT) as url:
+        visit = chromium.visit(url)
+    assert visit.result == expected()
+    assert visit.errors == []
+
+
+def test_only_the_best_module_is_fetched(chromium: Browser, universal: Path, tmp_path: Path) -> None:
+    with site(digits_page(universal, tmp_path, RUN)) as url:
+        visit = chromium.visit(url)
+    assert visit.result == expected()
+    assert [request for request in visit.requests if ".wasm" in request] == [f"{url}/npm/digits.relaxed.wasm"]
+
+
+@pytest.mark.parametrize(("lacking", "left"), [("relaxed", "simd"), ("simd", "scalar")])
+def test_older_engines_fetch_another(
+    chromium: Browser, universal: Path, tmp_path: Path, lacking: str, left: str
+) -> None:
+    """An engine without a feature takes no module that uses it for valid."""
+    opcode = {"relaxed": "bytes.includes(146)", "simd": "bytes.includes(123)"}[lacking]
+    older = f"""
+        const validate = WebAssembly.validate;
+        WebAssembly.validate = (bytes) => !({opcode}) && validate(bytes);
+    """
+    with site(digits_page(universal, tmp_path, older + RUN)) as url:
+        visit = chromium.visit(url)
+    assert visit.result == expected()
+    assert [request for request in visit.requests if ".wasm" in request] == [f"{url}/npm/digits.{left}.wasm"]
+
+
+def test_an_engine_without_what_is_needed(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    script = "WebAssembly.validate = () => false;" + RUN
+    with site(digits_page(digits, tmp_path, script)) as url:
+        assert chromium.visit(url).result == "Error: digits: this engine lacks SIMD"
+
+
+def test_instances_share_what_was_fetched(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    script = """
+        const { createModel } = await import("./npm/digits.js");
+        const models = await Promise.all([createModel(), createModel(), createModel()]);
+        return models.map((model) => Array.from(model.run(Int8Array.from(samples[0]))));
+    """
+    with site(digits_page(digits, tmp_path, script)) as url:
+        visit = chromium.visit(url)
+    assert visit.result == [expected()[0]] * 3
+    assert sum(".wasm" in request for request in visit.requests) == 1
+
+
+def test_a_server_that_knows_no_wasm(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    with site(digits_page(digits, tmp_path, RUN), types={".wasm": "application/octet-stream"}) as url:
+        visit = chromium.visit(url)
+    assert visit.result == expected()
+
+
+@pytest.mark.parametrize("script", [RUN, RUN_IN_WORKER], ids=["page", "worker"])
+def test_servers_that_answer_with_a_page(
+    chromium: Browser, digits: Path, tmp_path: Path, script: str
+) -> None:
+    folder = digits_page(digits, tmp_path, script, without=["*.wasm"])
+    with site(folder, page_for_all=True) as url:
+        words = chromium.visit(url).result
+        where = f"{url}/npm/digits.wasm (text/html)"
+        assert words.startswith(f"Error: digits: no WebAssembly in {where}, which begins with")
+    with site(folder) as url:
+        words = chromium.visit(url).result
+        assert words == f"Error: digits: cannot fetch {url}/npm/digits.wasm: 404 File not found"
+
+
+def test_a_later_attempt_may_succeed(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    script = """
+        const fetch = globalThis.fetch;
+        globalThis.fetch = () => Promise.reject(new TypeError("no network"));
+        const { createModel } = await import("./npm/digits.js");
+        const words = await createModel().catch(String);
+        globalThis.fetch = fetch;
+        return [words.replace(/http.*wasm/, "it"), (await createModel()).run(Int8Array.from(samples[0])).length];
+    """
+    with site(digits_page(digits, tmp_path, script)) as url:
+        assert chromium.visit(url).result == ["Error: digits: cannot fetch it: no network", 10]
+
+
+def test_errors_of_a_worker(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    script = """
+        const { createModelInWorker } = await import("./npm/digits.worker.js");
+        const model = await createModelInWorker({ wasm: "./npm/digits.wasm" });
+        const x = Int8Array.from(samples[0]);
+        const answers = [
+          await model.run(new Float32Array(64)).catch(String),
+          await model.run(new Int8Array(1)).catch((error) => `${error instanceof RangeError} ${error.message}`),
+          (await model.run(x)).length + x.length,
+          (await model.run(x, { transfer: true })).length + x.length,
+        ];
+        const pending = model.run(new Int8Array(64)).catch(String);
+        model.dispose();
+        return [...answers, await pending, await model.run(new Int8Array(64)).catch(String)];
+    """
+    with site(digits_page(digits, tmp_path, script)) as url:
+        assert chromium.visit(url).result == [
+            "TypeError: digits: input x takes Int8Array(64), not Float32Array",
+            "true digits: input x takes 64 elements, not 1",
+            74,
+            10,
+            "Error: digits: this model was disposed",
+            "Error: digits: this model was disposed",
+        ]
+
+
+def test_a_worker_that_is_missing(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    folder = digits_page(digits, tmp_path, RUN_IN_WORKER, without=["*.thread.js"])
+    with site(folder) as url:
+        assert chromium.visit(url).result == "Error: digits: its worker failed: it was not loaded"
+
+
+def test_the_page_of_the_package(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    actions = tmp_path / "actions.mjs"
+    actions.write_text(
+        "export default async (page) => {\n"
+        '  await page.waitForFunction(() => document.getElementById("time").textContent);\n'
+        '  return page.textContent("#result");\n};\n'
+    )
+    with site(digits) as url:
+        visit = chromium.visit(f"{url}/demo.html", actions)
+    assert visit.result.startswith("y int8 [1,10]\n  ")
+    assert visit.errors == []
+
+
+def test_drawings_become_inputs(chromium: Browser, digits: Path, tmp_path: Path) -> None:
+    script = """
+        const { createModel, inputs } = await import("./npm/digits.js");
+        const { putImage } = await import("./npm/digits.image.js");
+        const model = await createModel();
+        const canvas = new OffscreenCanvas(80, 80);
+        const context = canvas.getContext("2d");
+        context.fillStyle = "#808080";
+        context.fillRect(0, 0, 80, 80);
+        const grey = (source) => (model.input.fill(0), putImage(source, model.input), Array.from(model.input));
+        const { scale, zero } = inputs.x;
+        const wanted = Math.round(128 / 255 / scale) + zero;
+        const sources = [canvas, context.getImageData(0, 0, 80, 80), await createImageBitmap(canvas)];
+        return sources.map((source) => Math.max(...grey(source).map((value) => Math.abs(value - wanted))));
+    """
+    with site(digits_page(digits, tmp_path, script)) as url:
+        assert max(chromium.visit(url).result) <= 1

@@ -1,0 +1,53 @@
+"""npm packages to test with, and their results in Node beside those of the simulator."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support.node_tools import BROWSER_TESTS, node
+from support.tools import ROOT
+
+from edgekit import build, convert, quantize_model, simulate
+from edgekit.ir import Array, Graph
+from edgekit.report import plain
+
+DIGITS = ROOT / "edgekit" / "digits.onnx"
+DIGITS_DATA = ROOT / "edgekit" / "digits.npz"
+
+
+@cache
+def small_digits() -> Graph:
+    """The digits model in int8, from the first layer to the last."""
+    with np.load(DIGITS_DATA) as data:
+        samples = data["x"][:64]
+    graph, _ = quantize_model(convert(DIGITS), {"x": samples}, io="int8")
+    return graph
+
+
+def package(graph: Graph, folder: Path, target: str = "wasm32-simd", **options: Any) -> Path:
+    """The folder of the npm package of a graph."""
+    build(graph, folder, target=target, package=("npm",), verify=False, **options)
+    return folder / "npm"
+
+
+def in_node(made: Path, samples: Sequence[Mapping[str, Array]], entry: str = "") -> list[list[Any]]:
+    """The outputs of each sample as lists of numbers, in one instance. Inputs and outputs go by position:
+    names that C cannot have, or has twice, are others in JavaScript."""
+    stem = next(made.glob("*.thread.js")).name.removesuffix(".thread.js")
+    script = made / f"{stem}{entry}.js"
+    given = [[x.reshape(-1).tolist() for x in sample.values()] for sample in samples]
+    answers: list[list[Any]] = json.loads(
+        node(BROWSER_TESTS / "run.mjs", str(script), given=json.dumps(given))
+    )
+    return answers
+
+
+def simulated(graph: Graph, samples: Sequence[Mapping[str, Array]]) -> list[list[Any]]:
+    """The same of the simulator."""
+    return [
+        [plain(outputs[name].reshape(-1)) for name in graph.outputs]
+        for outputs in simulate.run_each(graph, samples)
+    ]
