@@ -77,7 +77,7 @@ def Resize(
         edges = roi.constant("the roi of Resize").astype(np.float64).tolist()
         cuts = list(zip(edges[: len(along)], edges[len(along) :], strict=True))
     parts = zip(along, targets, factors, cuts, strict=True)
-    return _resize(x, [Axis(a, x.shape[a], out, scale, roi) for a, out, scale, roi in parts], style)
+    return resize(x, [Axis(a, x.shape[a], out, scale, roi) for a, out, scale, roi in parts], style)
 
 
 def Upsample(
@@ -98,7 +98,7 @@ def Upsample(
         raise EdgeKitError("E0401", f"Upsample has {len(given)} scales for {x.type}")
     for axis, scale in enumerate(given):
         style = Style(mode, "asymmetric", "floor" if scale >= 1 else "ceil")
-        x = _resize(x, [Axis(axis, x.shape[axis], int(x.shape[axis] * scale), scale)], style)
+        x = resize(x, [Axis(axis, x.shape[axis], int(x.shape[axis] * scale), scale)], style)
     return x
 
 
@@ -122,7 +122,7 @@ def _sizes(
     return [scale] * len(along), [int(scale * n + 0.5) for n in old]
 
 
-def _resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
+def resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     changed = [a for a in axes if a.out != a.size or abs(a.scale - 1) > 1e-9 or a.roi != (0.0, 1.0)]
     if style.mode not in ("nearest", "linear", "cubic"):
         raise EdgeKitError("E0401", f"Resize mode {style.mode} is unknown")

@@ -1,0 +1,338 @@
+"""PyTorch's .pt2 (torch.export) -> Graph, by the handlers of torch_ops: functions named as ATen's operators.
+
+The first argument of an operator goes to its handler by position, all others by the names that ATen gives
+them. Results are compared with the types that the file states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgekit.builder import Builder
+from edgekit.converters import torch_ops
+from edgekit.converters.archive import SIGNATURE, member_names
+from edgekit.converters.blame import blame
+from edgekit.converters.frontend import call, check_supported, handlers, reading
+from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.naming import Memory, named_graph
+from edgekit.converters.record import Record
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.torch_aliases import VIEWS, Aliases, changes_operand
+from edgekit.converters.torch_arguments import (
+    IRRELEVANT,
+    Subgraph,
+    argument,
+    only,
+    read_names,
+    result_names,
+)
+from edgekit.converters.torch_file import Program, dtype_of, is_program, load, sizes, symbol
+from edgekit.converters.torch_symbols import SYMBOLIC
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph, Type, Value, type_of
+
+FORMAT = "PyTorch"
+SUFFIXES = (".pt2",)
+# Storage, devices and random numbers: a graph says nothing of them.
+_IGNORED = {
+    *("device", "layout", "pin_memory", "non_blocking", "memory_format", "copy", "generator", "implicit"),
+    *("cudnn_enabled", "benchmark", "deterministic", "allow_tf32", "requires_grad"),
+}
+# Operators around a part of the graph, which runs as if it stood there; and how many settings come first.
+_WRAPPERS = {"higher_order.wrap_with_set_grad_enabled": 1, "higher_order.wrap_with_autocast": 4}
+# What only checks sizes and types: they are fixed here.
+_CHECKS = re.compile(r"(torch\.ops\.)?aten\.(_assert\w*|sym_constrain_range\w*)(\.\w+)?")
+_DECOMPOSE = "export with ep.run_decompositions(): it leaves nothing that is changed in place"
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A zip archive with a model among its members."""
+    return head.startswith(SIGNATURE) and is_program(member_names(path))
+
+
+def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+    """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
+    with reading(model.name):
+        return Importer(load(model), shapes or {}).run(name or model.stem)
+
+
+def operator(target: str) -> str:
+    """The name of an operator without namespace, overload, and the marks of variants that compute the same:
+    `_softmax` and `relu_` are softmax and relu."""
+    name = target.removeprefix("torch.ops.")
+    parts = name.split(".")
+    if parts[0] == "higher_order":
+        return ".".join(parts[:2])
+    if parts[0] not in ("aten", "quantized_decomposed", "torchao") or len(parts) < 2:
+        return name
+    return parts[1] if parts[1].startswith("__") else parts[1].strip("_")
+
+
+class Importer:
+    """One conversion: the graph so far, and what each name of the file stands for."""
+
+    def __init__(self, program: Program, shapes: Mapping[str, Sequence[int]]) -> None:
+        self.program = program
+        self.shapes = shapes
+        self.builder = Builder(given=sum(array.nbytes for array in program.tensors.values()))
+        self.scope: dict[str, Any] = {}
+        self.symbols: dict[str, int] = {}  # sizes that the inputs decide
+        self.states: dict[str, tuple[str, str]] = {}  # full name of a buffer -> its name, its edge
+
+    def run(self, name: str) -> Graph:
+        graph = self.program.graph
+        check_supported(self._unsupported(graph), {})
+        inputs = self._bind_inputs(graph)
+        self._import(graph, self.scope, outputs={n for kind in self._results() for n in kind[1:]})
+        outputs, ends = self._outputs()
+        memories = list(self._memories(ends))
+        tensors = {key: x for key, x in self.scope.items() if isinstance(x, Tensor)}
+        return named_graph(self.builder, name, inputs, outputs, tensors, self.program.source, memories)
+
+    def _unsupported(self, graph: Record) -> Iterator[tuple[str, str]]:
+        """Operators without a handler and their nodes, those of parts of the graph, too."""
+        for node in graph.records("nodes"):
+            target = node.text("target")
+            kind = operator(target)
+            for _, part in _parts(node):
+                yield from self._unsupported(part)
+            known = kind in handlers(torch_ops) or kind in SYMBOLIC or kind in _WRAPPERS
+            if not known and not _CHECKS.match(target):
+                yield target.removeprefix("torch.ops."), _name(node)
+
+    # Inputs
+
+    def _bind_inputs(self, graph: Record) -> list[str]:
+        changed = self._changed(graph)
+        inputs = []
+        for spec in self.program.signature.records("input_specs"):
+            kind, content = only(spec)
+            body = Record.of(content, f"{kind} of {spec.where}")
+            if kind in ("parameter", "buffer", "tensor_constant"):
+                name, key = body.record("arg").text("name"), body.text(f"{kind}_name")
+                self.scope[name] = self._stored(name, key, key in changed or name in changed)
+            elif kind == "user_input":
+                inputs += self._user_input(body.record("arg"))
+            elif kind == "constant_input":
+                self.scope[body.text("name")] = only(body.record("value"))[1]
+            elif kind != "token":
+                raise EdgeKitError("E0205", f"inputs of kind {kind} are not supported", spec.where)
+        check_bound(self.shapes, inputs)
+        return inputs
+
+    def _changed(self, graph: Record) -> set[str]:
+        """Buffers that a run leaves changed, by full name or by their name in the graph."""
+        found = {name for kind, _, name in self._results() if kind == "buffer_mutation"}
+        for node in graph.records("nodes"):
+            if changes_operand(node.text("target")) and (names := list(read_names(node))):
+                found.add(names[0])
+        return found
+
+    def _results(self) -> Iterator[tuple[str, str, str]]:
+        """What the graph gives: the kind of each result, its name in the graph, and that of a buffer."""
+        for spec in self.program.signature.records("output_specs"):
+            kind, content = only(spec)
+            body = Record.of(content, spec.where)
+            if kind == "user_output":
+                for name in result_names(body.record("arg")):
+                    yield kind, name, ""
+            elif kind == "buffer_mutation":
+                yield kind, body.record("arg").text("name"), body.text("buffer_name")
+            elif kind != "token":
+                raise EdgeKitError("E0205", f"outputs of kind {kind} are not supported", spec.where)
+
+    def _stored(self, name: str, key: str, is_state: bool) -> Tensor:
+        if key not in self.program.tensors:
+            raise EdgeKitError("E0401", f"the archive has no weight {key}", hint="is it complete?")
+        data = self.program.tensors[key]
+        self._check(name, type_of(data))
+        if not is_state:
+            return Tensor(self.builder, self.builder.const(data, hint=key))
+        edge = self.builder.input(key, type_of(data))
+        self.states[key] = name, edge
+        return Tensor(self.builder, edge)
+
+    def _user_input(self, given: Record) -> list[str]:
+        kind, content = only(given)
+        if kind in ("as_none", "as_int", "as_float", "as_bool", "as_string"):
+            return []
+        if kind != "as_tensor":
+            hint = "export the model with tensors as its inputs"
+            raise EdgeKitError("E0205", f"inputs of kind {kind} are not supported", given.where, hint)
+        name = Record.of(content, given.where).text("name")
+        meta = self._meta(name)
+        if meta is None:
+            raise EdgeKitError("E0401", "the file does not state the type", f"input {name}")
+        dtype = dtype_of(meta.integer("dtype"), f"input {name}")
+        type = input_type(name, dtype, sizes(meta), self.shapes.get(name))
+        for size, value in zip(meta.items("sizes"), type.shape, strict=True):
+            self._bind_symbol(symbol(size), value, name)
+        self.scope[name] = Tensor(self.builder, self.builder.input(name, type))
+        return [name]
+
+    def _bind_symbol(self, symbol: str, value: int, name: str) -> None:
+        if not symbol:
+            return
+        if self.symbols.setdefault(symbol, value) != value:
+            message = f"{symbol} is {self.symbols[symbol]} in another input, and {value} in {name}"
+            raise EdgeKitError("E0103", message, hint="the model takes both sizes as equal: bind both")
+        least, most = self.program.ranges.get(symbol, (0, float("inf")))
+        if value > most or value < least > 2:  # torch says 2 where it means any size
+            message = f"size {value} of input {name} is outside of {least} to {most}, as it was exported"
+            raise EdgeKitError("E0103", message, hint=f"bind it: --shape {name}=...")
+
+    # Nodes
+
+    def _import(self, graph: Record, scope: dict[str, Any], outputs: set[str]) -> None:
+        """Convert the nodes of a graph in order."""
+        nodes = list(graph.records("nodes"))
+        last_use = {name: i for i, node in enumerate(nodes) for name in read_names(node)}
+        aliases = Aliases(last_use | dict.fromkeys(outputs - {""}, len(nodes)))
+        for i, node in enumerate(nodes):
+            self.builder.origin = _name(node)
+            target = node.text("target")
+            if _CHECKS.match(target):
+                continue
+            with blame(f"node {_name(node)}"):
+                made = self._results_of(node, operator(target), scope)
+                names = [name for given in node.records("outputs") for name in result_names(given)]
+                if len(made) < len(names):
+                    raise EdgeKitError(
+                        "E0401", f"{operator(target)} has {len(made)} results, not {len(names)}"
+                    )
+                scope.update(zip(names, made, strict=False))
+                for name in names:
+                    if isinstance(scope[name], Tensor):
+                        self._check(name, scope[name].type, graph)
+                self._follow(aliases, i, node, names, scope)
+
+    def _results_of(self, node: Record, kind: str, scope: Mapping[str, Any]) -> Sequence[Any]:
+        arguments = [
+            (given.text("name", ""), argument(given.record("arg"), scope)) for given in node.records("inputs")
+        ]
+        values = [value for _, value in arguments]
+        if kind in SYMBOLIC:
+            return _flat(SYMBOLIC[kind](*values))
+        if kind in _WRAPPERS:
+            at = _WRAPPERS[kind]
+            if len(values) <= at:
+                raise EdgeKitError("E0401", "the graph to run is missing")
+            return self._part(values[at], values[at + 1 :])
+        named = {
+            name: value for name, value in arguments[1:] if name not in _IGNORED and value is not IRRELEVANT
+        }
+        first = [values[0]] if values else []
+        made = _flat(call(handlers(torch_ops)[kind], kind, _name(node), first, named))
+        return [self._constant(x) if isinstance(x, np.ndarray) else x for x in made]
+
+    def _constant(self, data: Array) -> Tensor:
+        return Tensor(self.builder, self.builder.const(data))
+
+    def _part(self, part: Any, operands: Sequence[Any]) -> Sequence[Any]:
+        """Import a graph that an operator runs, with these operands."""
+        if not isinstance(part, Subgraph):
+            raise EdgeKitError("E0401", "the graph to run is missing")
+        names = [name for given in part.graph.records("inputs") for name in result_names(given)]
+        if len(names) != len(operands):
+            raise EdgeKitError("E0401", f"the graph to run takes {len(names)} operands, gets {len(operands)}")
+        for node in part.graph.records("nodes"):
+            if changes_operand(node.text("target")) and next(read_names(node), None) in names:
+                raise EdgeKitError("E0205", f"{_name(node)} changes an operand in place", hint=_DECOMPOSE)
+        scope = dict(zip(names, operands, strict=True))
+        results = [name for given in part.graph.records("outputs") for name in result_names(given)]
+        origin = self.builder.origin
+        self._import(part.graph, scope, set(results))
+        self.builder.origin = origin
+        return [scope[name] for name in results]
+
+    def _follow(
+        self, aliases: Aliases, i: int, node: Record, names: Sequence[str], scope: dict[str, Any]
+    ) -> None:
+        """Keep the books on which tensors share memory."""
+        target = node.text("target")
+        operand = next(read_names(node), None)
+        if operand is None:
+            return
+        if changes_operand(target) and names:
+            if stale := aliases.change(i, operand, names[0]):
+                message = f"{operator(target)} changes {operand} in place, which {stale} is a view of"
+                raise EdgeKitError("E0205", message, hint=_DECOMPOSE)
+            for name in [n for n in scope if aliases.root(n) == aliases.root(operand)]:
+                scope[name] = scope[names[0]]
+        elif operator(target) in VIEWS:
+            aliases.view(operand, names)
+
+    # Results
+
+    def _outputs(self) -> tuple[list[tuple[str, Tensor]], dict[str, Tensor]]:
+        """The outputs, and what is in each buffer at the end."""
+        outputs: list[tuple[str, Tensor]] = []
+        ends = {key: self._result(name) for key, (name, _) in self.states.items()}
+        for kind, name, buffer in self._results():
+            if kind == "user_output":
+                outputs.append((name, self._result(name)))
+            else:
+                ends[buffer] = self._result(name)
+        if not outputs:
+            raise EdgeKitError("E0401", "the model has no output that is a tensor")
+        return outputs, ends
+
+    def _result(self, name: str) -> Tensor:
+        found = self.scope.get(name)
+        if not isinstance(found, Tensor):
+            what = "is computed by nothing" if found is None else f"is the number {found}, not a tensor"
+            raise EdgeKitError("E0205" if found is not None else "E0401", f"output {name} {what}")
+        return found
+
+    def _memories(self, ends: Mapping[str, Tensor]) -> Iterator[Memory]:
+        """The buffers that a run changes; those that nothing changes in the end are constants."""
+        for key, (_, edge) in self.states.items():
+            data = self.program.tensors[key]
+            if ends[key].name == edge:
+                self.builder.values[edge] = Value(type_of(data), data)
+            else:
+                yield Memory(edge, ends[key], Value(type_of(data), data))
+
+    def _meta(self, name: str, graph: Record | None = None) -> Record | None:
+        values = (graph or self.program.graph).record("tensor_values")
+        return Record.of(values.fields[name], f"tensor {name}") if name in values else None
+
+    def _check(self, name: str, type: Type, graph: Record | None = None) -> None:
+        """Compare a type with what the file says of it."""
+        meta = self._meta(name, graph)
+        if meta is None:
+            return
+        known = sizes(meta)
+        dtype = dtype_of(meta.integer("dtype"), f"tensor {name}")
+        fits = len(known) == len(type.shape) and all(
+            k in (None, n) for k, n in zip(known, type.shape, strict=True)
+        )
+        if not fits or dtype is not type.dtype:
+            text = f"{dtype.value}[{','.join('?' if k is None else str(k) for k in known)}]"
+            raise EdgeKitError("E0401", f"{name} is {type}, the file says {text}")
+
+
+def _name(node: Record) -> str:
+    """What people call a node: as its (first) result."""
+    names = [name for given in node.records("outputs") for name in result_names(given)]
+    return node.text("name", "") or (names[0] if names else operator(node.text("target")))
+
+
+def _parts(node: Record) -> Iterator[tuple[str, Record]]:
+    """The graphs among the arguments of a node."""
+    for given in node.records("inputs"):
+        if "as_graph" in given.record("arg"):
+            body = given.record("arg").record("as_graph")
+            yield body.text("name"), body.record("graph")
+
+
+def _flat(made: Any) -> list[Any]:
+    """Results in a row: lists of tensors count as so many."""
+    if not isinstance(made, tuple | list):
+        return [made]
+    return [x for item in made for x in (_flat(item) if isinstance(item, tuple | list) else [item])]

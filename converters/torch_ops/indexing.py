@@ -1,0 +1,171 @@
+"""Elements by index: lookups, gathers, scatters, parts that are written into a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod as _prod
+
+import numpy as np
+
+from edgekit.converters.movement import cast, part
+from edgekit.converters.movement import where as _where
+from edgekit.converters.onnx_ops import indexing as _onnx
+from edgekit.converters.tensor import Tensor, concat
+from edgekit.converters.torch_types import Number
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType
+from edgekit.ops.logic import Less
+
+_REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
+
+
+def embedding(
+    weight: Tensor,
+    *,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    return _onnx.Gather(weight, indices)
+
+
+def index_select(x: Tensor, *, dim: int, index: Tensor) -> Tensor:
+    return _onnx.Gather(x, index, axis=dim)
+
+
+def gather(x: Tensor, *, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
+    return _onnx.GatherElements(x, index, axis=dim)
+
+
+def index(x: Tensor, *, indices: Sequence[Tensor | None]) -> Tensor:
+    """x[..., i, ..., j, ...]: indices of several dimensions go together. Their dimension comes where the
+    first of them is, or in front where they do not stand side by side."""
+    chosen = [(axis, i) for axis, i in enumerate(_spread(indices)) if i is not None]
+    if not chosen:
+        return x
+    axes = [axis for axis, _ in chosen]
+    together = axes == list(range(axes[0], axes[-1] + 1))
+    rest = [i for i in range(x.rank) if i not in axes]
+    at = axes[0] if together else 0
+    sizes = [x.shape[a] for a in axes]
+    before, behind = rest[:at], rest[at:]
+    flat = x.transpose(*before, *axes, *behind)
+    flat = flat.reshape(*(x.shape[i] for i in before), _prod(sizes), *(x.shape[i] for i in behind))
+    return _onnx.Gather(flat, _linear([i for _, i in chosen], sizes), axis=at)
+
+
+def index_put(
+    x: Tensor, *, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    given = list(indices)
+    if len(given) == 1 and given[0] is not None and given[0].dtype is DType.BOOL and values.type.size == 1:
+        mask = given[0].reshape(*given[0].shape, *(1,) * (x.rank - given[0].rank))
+        fill = cast(values.reshape(), x.dtype)
+        return _where(mask, x + fill if accumulate else fill, x)
+    if any(i is None for i in given):
+        raise EdgeKitError("E0205", "index_put into some dimensions only is not supported")
+    parts = [i for i in _spread(given) if i is not None]
+    sizes = x.shape[: len(parts)]
+    at = _linear(parts, sizes)
+    rows = x.reshape(_prod(sizes), *x.shape[len(parts) :])
+    shape = (*at.shape, *rows.shape[1:])
+    update = values.reshape(*(1,) * (len(shape) - values.rank), *values.shape)
+    update = update if update.shape == shape else update + update.like(np.zeros(shape))
+    reduction = "add" if accumulate else "none"
+    return _onnx.ScatterND(rows, at.reshape(*at.shape, 1), update, reduction=reduction).reshape(*x.shape)
+
+
+def scatter(
+    x: Tensor,
+    *,
+    dim: int,
+    index: Tensor,
+    src: Tensor | None = None,
+    value: Number = 0,
+    reduce: str | None = None,
+) -> Tensor:
+    update = x.new(np.full(index.shape, value, x.dtype.numpy)) if src is None else _fitting(src, index)
+    return _onnx.ScatterElements(x, index, update, axis=dim, reduction=_reduction(reduce))
+
+
+def scatter_add(x: Tensor, *, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return scatter(x, dim=dim, index=index, src=src, reduce="add")
+
+
+def scatter_reduce(
+    x: Tensor, *, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> Tensor:
+    if not include_self:
+        raise EdgeKitError("E0205", "scatter_reduce without the elements that are there is not supported")
+    return scatter(x, dim=dim, index=index, src=src, reduce=reduce)
+
+
+def slice_scatter(
+    x: Tensor, *, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    axis = x.axis(dim)
+    n = x.shape[axis]
+    first, last, _ = slice(start, end).indices(n)
+    if step != 1:
+        raise EdgeKitError("E0205", f"slice_scatter with step {step} is not supported")
+    if src.shape != part(x, axis, first, max(last - first, 0)).shape:
+        raise EdgeKitError("E0401", f"{src.type} does not fit {first} to {last} of axis {axis} of {x.type}")
+    pieces = [
+        part(x, axis, 0, first),
+        src,
+        part(x, axis, first + src.shape[axis], n - first - src.shape[axis]),
+    ]
+    return concat([p for p in pieces if p.shape[axis]] or [x], axis)
+
+
+def select_scatter(x: Tensor, *, src: Tensor, dim: int, index: int) -> Tensor:
+    axis = x.axis(dim)
+    at = index % x.shape[axis]
+    row = src.reshape(*src.shape[:axis], 1, *src.shape[axis:])
+    return slice_scatter(x, src=row, dim=axis, start=at, end=at + 1)
+
+
+def one_hot(x: Tensor, *, num_classes: int = -1) -> Tensor:
+    if num_classes < 1:
+        raise EdgeKitError("E0301", "the count of classes depends on the data", hint="state num_classes")
+    values = x.new(np.asarray([0, 1], np.int64))
+    return _onnx.OneHot(x, x.new(np.asarray(num_classes)), values)
+
+
+def _spread(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Masks as the indices of what is true in them."""
+    found: list[Tensor | None] = []
+    for i in indices:
+        if i is not None and i.dtype is DType.BOOL:
+            found += [i.new(places) for places in np.nonzero(i.constant("the size of what a mask selects"))]
+        else:
+            found.append(i)
+    return found
+
+
+def _linear(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """Indices of several dimensions as one of all of them laid flat, none negative."""
+    total: Tensor | None = None
+    for i, n in zip(indices, sizes, strict=True):
+        wide = cast(i, DType.S64)
+        if i.data is not None and i.data.size and not -n <= int(i.data.min()) <= int(i.data.max()) < n:
+            raise EdgeKitError("E0401", f"an index is outside of {n} elements")
+        if len(sizes) > 1 or i.data is not None:  # Gather counts from the back itself
+            wide = _where(wide.apply(Less(), 0), wide + n, wide)
+        total = wide if total is None else total * n + wide
+    assert total is not None, "there are indices"
+    return total
+
+
+def _fitting(src: Tensor, index: Tensor) -> Tensor:
+    """The part of src that an index speaks of."""
+    for axis, n in enumerate(index.shape):
+        src = part(src, axis, 0, n)
+    return src
+
+
+def _reduction(name: str | None) -> str:
+    if name is not None and name not in _REDUCTIONS:
+        raise EdgeKitError("E0205", f"scatter that takes the {name} is not supported")
+    return "none" if name is None else _REDUCTIONS[name]
