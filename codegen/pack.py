@@ -4,9 +4,10 @@ A tag lists the dimensions of the packed weights from outer to inner. Capitals a
 graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
 
-Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; WI is
-W and I as one dimension; i4(0213) is the order of elements in a block, digits and letters from a on; and
-behind a colon comes the type that they are stored in, a factor, and what is added:
+Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; O/16!4
+in front, that the last block is narrower, filled up to a multiple of 4; WI is W and I as one dimension;
+i4(0213) is the order of elements in a block, digits and letters from a on; and behind a colon comes the type
+that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
 """
 
@@ -23,6 +24,7 @@ from edgekit.ops._strided import Strides, contiguous
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)!?)?(\d+)?(?:\((\w+)\))?$")
+_NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,14 @@ def _nibbles(integers: Array) -> Array:
 
 
 def _tiled(tag: str, weights: Array, groups: int) -> Array:
+    if tag.startswith("G ") and _NARROWER.match(tag[2:]):
+        return np.concatenate([_tiled(tag[2:], part, 1) for part in np.split(weights, groups)])
+    if narrower := _NARROWER.match(tag):
+        width, unit = int(narrower[1]), int(narrower[2])
+        whole = weights.shape[0] // width * width
+        last = -(-(weights.shape[0] - whole) // unit) * unit
+        parts = [(w, piece) for w, piece in ((width, weights[:whole]), (last, weights[whole:])) if piece.size]
+        return np.concatenate([_tiled(_NARROWER.sub(f"O/{w}!", tag), piece, groups) for w, piece in parts])
     layout, _, storage = tag.partition(":")
     tokens = [m for t in layout.split() if (m := _TOKEN.match(t)) is not None]
     assert len(tokens) == len(layout.split()), f"pack tag {tag!r} is not understood"
@@ -107,6 +117,8 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
             array = np.take(array, [int(digit, 36) for digit in order], axis=at + 1) if order else array
     assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
     array = array.transpose([axes.index(t[1]) for t in tokens])
+    if array.dtype == DType.S4.numpy:
+        array = array.astype(np.int8)  # what is added has more bits
     for word in storage.split():
         match word[0]:
             case "x":
@@ -115,7 +127,8 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
                 array = array + int(word[1:])
             case _:
                 array = array.astype(DType(word).numpy)
-    return np.ascontiguousarray(array).reshape(-1)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return _nibbles(flat) if flat.dtype == DType.U4.numpy else flat
 
 
 def _merged(names: list[str], wanted: list[str]) -> list[str]:

@@ -33,6 +33,15 @@ def test_letters_go_on_in_an_order_where_digits_end() -> None:
     assert packed.tolist() == [1 + k for k in where] + [17 + k if k < 4 else 0 for k in where]
 
 
+def test_the_last_block_may_be_narrower_than_the_others() -> None:
+    weights = np.arange(1, 31, dtype=np.int8).reshape(15, 2)
+    packed = pack("O/8!4 I o8", weights)
+    assert packed[:16].reshape(2, 8).T.tolist() == weights[:8].tolist()
+    assert packed[16:].reshape(2, 8).T.tolist() == [*weights[8:].tolist(), [0, 0]]
+    assert pack("O/8!4 I o8", weights[:9]).size == 16 + 8
+    assert pack("O/8!4 I o8", weights[:3]).size == 8
+
+
 def depthwise_chain(layers: int) -> Graph:
     """Depthwise convolutions that keep the size of an image."""
     builder, quant = Builder(), Quant((0.5,), (3,))

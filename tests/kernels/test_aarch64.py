@@ -88,6 +88,14 @@ LAYERS: tuple[tuple[Linear, tuple[int, ...], tuple[int, ...]], ...] = (
     (Conv2d(pads=(1, 1, 1, 1), groups=2), (1, 5, 5, 6), (10, 3, 3, 3)),
     (Conv2d(pads=(1, 1, 1, 1), groups=21), (1, 6, 7, 21), (21, 3, 3, 1)),
     (Conv2d((2, 2), (2, 2, 2, 2), groups=3), (1, 8, 9, 3), (6, 5, 5, 1)),
+    (Conv2d((1, 1), (1, 1, 1, 1), groups=8, lo=0.0), (2, 3, 1, 8), (8, 3, 3, 1)),
+    (Conv2d((2, 2), (0, 0, 1, 1), groups=4), (1, 9, 12, 4), (4, 3, 3, 1)),
+    (Conv2d((1, 2), (2, 2, 2, 2), groups=5, hi=1.0), (1, 4, 5, 5), (5, 3, 3, 1)),
+    (Conv2d((2, 1), (1, 0, 0, 2), groups=6), (1, 8, 2, 6), (6, 3, 3, 1)),
+    (Conv2d((1, 1), (1, 1, 1, 1), (2, 2), groups=4), (1, 8, 8, 4), (4, 3, 3, 1)),
+    (Conv2d((3, 3), groups=4), (1, 9, 9, 4), (4, 3, 3, 1)),
+    (Conv2d(pads=(1, 1, 1, 1)), (1, 3, 3, 15), (45, 3, 3, 15)),
+    (Conv2d(pads=(0, 2, 0, 2)), (2, 1, 3, 1), (14, 1, 3, 1)),
     (Dense(lo=-1.0), (6, 33), (21, 33)),
     (Dense(), (1, 8), (3, 8)),
 )
@@ -119,7 +127,8 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         scale = np.abs(expected[name][np.isfinite(expected[name])]).max()
         assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
-    assert {"ek_conv2d_f32_tile__neon", "ek_conv2d_f32_bf16_wide__neon", "ek_dense_f32__neon"} <= kernels
+    names = ("conv2d_f32_tile", "conv2d_f32_bf16_wide", "dense_f32", "depthwise2d_f32_three")
+    assert {f"ek_{name}__neon" for name in (*names, "depthwise2d_f32_bf16_wide")} <= kernels
 
 
 @pytest.mark.parametrize("network", NETWORKS)

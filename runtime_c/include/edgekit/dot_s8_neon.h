@@ -1,5 +1,5 @@
 /* Sums of products of int8, four at a time (SDOT): pixels x outputs in registers.
- * Weights are packed as O/8! HWI/4! o8 hwi4: two blocks of four outputs are 32 bytes for each four cells. */
+ * Weights are packed as O/16!4 HWI/4! o16 hwi4: four cells of the outputs of a tile, up to sixteen, lie side by side. */
 #ifndef EDGEKIT_DOT_S8_NEON_H
 #define EDGEKIT_DOT_S8_NEON_H
 
@@ -24,14 +24,15 @@
 
 #define EK_DOT_FOUR(dot, lane)                                                                               \
     {                                                                                                        \
-        const int8x16_t w0 = vld1q_s8(w + 32 * lane);                                                        \
-        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 32 * lane + 16) : w0;                                 \
-        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 32 * lane + 2 * block) : w0;                          \
-        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 32 * lane + 2 * block + 16) : w0;                     \
+        const int8x16_t w0 = vld1q_s8(w);                                                                    \
+        const int8x16_t w1 = blocks > 1 ? vld1q_s8(w + 16) : w0;                                             \
+        const int8x16_t w2 = blocks > 2 ? vld1q_s8(w + 32) : w0;                                             \
+        const int8x16_t w3 = blocks > 3 ? vld1q_s8(w + 48) : w0;                                             \
         EK_DOT_PIXEL(0, dot, lane)                                                                           \
         EK_DOT_PIXEL(1, dot, lane)                                                                           \
         EK_DOT_PIXEL(2, dot, lane)                                                                           \
         EK_DOT_PIXEL(3, dot, lane)                                                                           \
+        w += 16 * blocks;                                                                                    \
     }
 
 #define EK_DOT_LOAD(type, load)                                                                              \
@@ -41,14 +42,14 @@
     const type x3 = pixels > 3 ? load(x + c + 3 * step) : x0;
 
 /* Adds to sum[4 p + b], for one to four pixels and blocks. A pixel's cells are `rows` pieces of `length`, `row`
- * apart; pixels are `step` apart, and blocks of weights `block`. Only a single piece may be no multiple of four. */
+ * apart; pixels are `step` apart. Only a single piece may be no multiple of four. */
 EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, int32x4_t *EK_RESTRICT sum)
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, int32x4_t *EK_RESTRICT sum)
 {
     for (int32_t i = 0; i < rows; i++, x += row) {
         int32_t c = 0;
-        for (; c + 16 <= length; c += 16, w += 128) {
+        for (; c + 16 <= length; c += 16) {
             EK_DOT_LOAD(int8x16_t, vld1q_s8)
             EK_DOT_FOUR(vdotq_laneq_s32, 0)
             EK_KEEP_ORDER
@@ -64,13 +65,11 @@ EK_INLINE void ek_dot_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, c
             EK_DOT_FOUR(vdotq_lane_s32, 0)
             EK_DOT_FOUR(vdotq_lane_s32, 1)
             c += 8;
-            w += 64;
         }
         if (length & 4) {
             EK_DOT_LOAD(int8x8_t, ek_load4_neon)
             EK_DOT_FOUR(vdotq_lane_s32, 0)
             c += 4;
-            w += 32;
         }
         if (length & 3) {
             const int32_t rest = length & 3;

@@ -1,129 +1,121 @@
 /* Sums of products of floats with NEON, pixels x outputs in registers; weights are f32, or bf16 that are widened.
- * They are packed as O/8! HWI o8: two blocks of four outputs are eight numbers for each cell. */
+ * They are packed as O/16!4 HWI o16: the outputs of a tile, up to sixteen, lie side by side for each cell. */
 #ifndef EDGEKIT_FMA_F32_NEON_H
 #define EDGEKIT_FMA_F32_NEON_H
 
+#include "edgekit/f32_neon.h"
 #include "edgekit/fixed_neon.h"
-#include "edgekit/types.h"
 
-/* Four weights as floats. */
-static inline float32x4_t ek_f32_load4(const float *w)
+static inline float32x4x2_t ek_f32_load8(const float *w)
 {
-    return vld1q_f32(w);
+    const float32x4x2_t y = {{vld1q_f32(w), vld1q_f32(w + 4)}};
+    return y;
 }
 
-static inline float32x4_t ek_bf16_load4(const uint16_t *w)
+static inline float32x4x2_t ek_bf16_load8(const uint16_t *w)
 {
-    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(w), 16));
+    const uint16x8_t v = vld1q_u16(w);
+    const float32x4x2_t y = {{vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(v), 16)),
+        vreinterpretq_f32_u32(vshll_high_n_u16(v, 16))}};
+    return y;
 }
 
-/* The first n of four floats. */
-static inline void ek_f32_store_neon(float *y, float32x4_t v, int32_t n)
-{
-    if (n >= 4)
-        vst1q_f32(y, v);
-    else {
-        if (n > 0)
-            y[0] = vgetq_lane_f32(v, 0);
-        if (n > 1)
-            y[1] = vgetq_lane_f32(v, 1);
-        if (n > 2)
-            y[2] = vgetq_lane_f32(v, 2);
-    }
-}
-
-/* n floats, which do not overlap. */
-static inline void ek_f32_copy_neon(float *y, const float *x, int32_t n)
-{
-    int32_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        vst1q_f32(y + i, vld1q_f32(x + i));
-    for (; i < n; i++)
-        y[i] = x[i];
-}
-
-static inline void ek_f32_zero_neon(float *y, int32_t n)
-{
-    int32_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        vst1q_f32(y + i, vdupq_n_f32(0.0f));
-    for (; i < n; i++)
-        y[i] = 0.0f;
-}
-
-static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
-{
-    if (lo > -EK_INF_f32)
-        v = vmaxq_f32(v, vdupq_n_f32(lo));
-    if (hi < EK_INF_f32)
-        v = vminq_f32(v, vdupq_n_f32(hi));
-    return v;
-}
-
-#define EK_FMA_PIXEL(p, fma)                                                                                 \
+/* What one cell adds to the sums of pixel p: its number x times the weights of each block. */
+#define EK_FMA_PIXEL(p, fma, x)                                                                              \
     if (pixels > p) {                                                                                        \
-        sum[4 * p] = fma(sum[4 * p], w0, x##p);                                                              \
+        sum[4 * p] = fma(sum[4 * p], u.val[0], x);                                                           \
         if (blocks > 1)                                                                                      \
-            sum[4 * p + 1] = fma(sum[4 * p + 1], w1, x##p);                                                  \
+            sum[4 * p + 1] = fma(sum[4 * p + 1], u.val[1], x);                                               \
         if (blocks > 2)                                                                                      \
-            sum[4 * p + 2] = fma(sum[4 * p + 2], w2, x##p);                                                  \
+            sum[4 * p + 2] = fma(sum[4 * p + 2], v.val[0], x);                                               \
         if (blocks > 3)                                                                                      \
-            sum[4 * p + 3] = fma(sum[4 * p + 3], w3, x##p);                                                  \
+            sum[4 * p + 3] = fma(sum[4 * p + 3], v.val[1], x);                                               \
     }
 
-/* What one cell adds to the sums of up to four pixels. */
-#define EK_FMA_CELL(load, fma, at)                                                                           \
+/* What one cell adds to the sums of up to four pixels, whose numbers are in x0 ... x3, or z0 ... z3. */
+#define EK_FMA_CELL(type, fma, x)                                                                            \
     {                                                                                                        \
-        const float32x4_t w0 = load(w + 8 * at);                                                             \
-        const float32x4_t w1 = blocks > 1 ? load(w + 8 * at + 4) : w0;                                       \
-        const float32x4_t w2 = blocks > 2 ? load(v + 8 * at) : w0;                                           \
-        const float32x4_t w3 = blocks > 3 ? load(v + 8 * at + 4) : w0;                                       \
-        EK_FMA_PIXEL(0, fma)                                                                                 \
-        EK_FMA_PIXEL(1, fma)                                                                                 \
-        EK_FMA_PIXEL(2, fma)                                                                                 \
-        EK_FMA_PIXEL(3, fma)                                                                                 \
+        float32x4x2_t u, v;                                                                                  \
+        if (blocks > 1)                                                                                      \
+            u = ek_##type##_load8(w);                                                                        \
+        else                                                                                                 \
+            u.val[0] = u.val[1] = ek_##type##_load4(w);                                                      \
+        v = u;                                                                                               \
+        if (blocks > 3)                                                                                      \
+            v = ek_##type##_load8(w + 8);                                                                    \
+        else if (blocks > 2)                                                                                 \
+            v.val[0] = ek_##type##_load4(w + 8);                                                             \
+        EK_FMA_PIXEL(0, fma, x##0)                                                                           \
+        EK_FMA_PIXEL(1, fma, x##1)                                                                           \
+        EK_FMA_PIXEL(2, fma, x##2)                                                                           \
+        EK_FMA_PIXEL(3, fma, x##3)                                                                           \
+        w += 4 * blocks;                                                                                     \
     }
 
 #define EK_FMA_LANE0(sum, w, x) vfmaq_laneq_f32(sum, w, x, 0)
 #define EK_FMA_LANE1(sum, w, x) vfmaq_laneq_f32(sum, w, x, 1)
 #define EK_FMA_LANE2(sum, w, x) vfmaq_laneq_f32(sum, w, x, 2)
 #define EK_FMA_LANE3(sum, w, x) vfmaq_laneq_f32(sum, w, x, 3)
+#define EK_FMA_HALF0(sum, w, x) vfmaq_lane_f32(sum, w, x, 0)
+#define EK_FMA_HALF1(sum, w, x) vfmaq_lane_f32(sum, w, x, 1)
 
-#define EK_FMA_BODY(load)                                                                                    \
+#define EK_FMA_FOUR(type, x)                                                                                 \
+    EK_FMA_CELL(type, EK_FMA_LANE0, x)                                                                       \
+    EK_FMA_CELL(type, EK_FMA_LANE1, x)                                                                       \
+    EK_FMA_CELL(type, EK_FMA_LANE2, x)                                                                       \
+    EK_FMA_CELL(type, EK_FMA_LANE3, x)
+
+#define EK_FMA_LOAD(type, load, x)                                                                           \
+    const type x##0 = load(x), x##1 = pixels > 1 ? load((x + step)) : x##0;                                  \
+    const type x##2 = pixels > 2 ? load((x + 2 * step)) : x##0;                                              \
+    const type x##3 = pixels > 3 ? load((x + 3 * step)) : x##0;
+
+/* Eight cells at a time, unless code is to be small: two vectors of a pixel are one instruction, as are two vectors of
+ * weights. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_FMA_MANY 0
+#else
+#define EK_FMA_MANY 1
+#endif
+
+#define EK_FMA_BODY(type)                                                                                    \
     for (int32_t i = 0; i < rows; i++, x += row) {                                                           \
-        int32_t c = 0;                                                                                       \
-        for (; c + 4 <= length; c += 4, w += 32, v += 32) {                                                  \
-            const float32x4_t x0 = vld1q_f32(x + c), x1 = pixels > 1 ? vld1q_f32(x + c + step) : x0;         \
-            const float32x4_t x2 = pixels > 2 ? vld1q_f32(x + c + 2 * step) : x0;                            \
-            const float32x4_t x3 = pixels > 3 ? vld1q_f32(x + c + 3 * step) : x0;                            \
-            EK_FMA_CELL(load, EK_FMA_LANE0, 0)                                                               \
-            EK_FMA_CELL(load, EK_FMA_LANE1, 1)                                                               \
-            EK_FMA_CELL(load, EK_FMA_LANE2, 2)                                                               \
-            EK_FMA_CELL(load, EK_FMA_LANE3, 3)                                                               \
+        const float *z = x;                                                                                  \
+        int32_t c = length;                                                                                  \
+        for (; EK_FMA_MANY && c >= 8; c -= 8, z += 8) {                                                      \
+            const float *y = z + 4;                                                                          \
+            EK_FMA_LOAD(float32x4_t, vld1q_f32, z)                                                           \
+            EK_FMA_LOAD(float32x4_t, vld1q_f32, y)                                                           \
+            EK_FMA_FOUR(type, z)                                                                             \
+            EK_FMA_FOUR(type, y)                                                                             \
         }                                                                                                    \
-        for (; c < length; c++, w += 8, v += 8) {                                                            \
-            const float x0 = x[c], x1 = pixels > 1 ? x[c + step] : x0;                                       \
-            const float x2 = pixels > 2 ? x[c + 2 * step] : x0, x3 = pixels > 3 ? x[c + 3 * step] : x0;      \
-            EK_FMA_CELL(load, vfmaq_n_f32, 0)                                                                \
+        for (; c >= 4; c -= 4, z += 4) {                                                                     \
+            EK_FMA_LOAD(float32x4_t, vld1q_f32, z)                                                           \
+            EK_FMA_FOUR(type, z)                                                                             \
+        }                                                                                                    \
+        if (length & 2) {                                                                                    \
+            EK_FMA_LOAD(float32x2_t, vld1_f32, z)                                                            \
+            EK_FMA_CELL(type, EK_FMA_HALF0, z)                                                               \
+            EK_FMA_CELL(type, EK_FMA_HALF1, z)                                                               \
+            z += 2;                                                                                          \
+        }                                                                                                    \
+        if (length & 1) {                                                                                    \
+            EK_FMA_LOAD(float, *, z)                                                                         \
+            EK_FMA_CELL(type, vfmaq_n_f32, z)                                                                \
         }                                                                                                    \
     }
 
 /* Adds to sum[4 p + b], for one to four pixels and blocks. A pixel's cells are `rows` pieces of `length`, `row`
- * apart; pixels are `step` apart, and blocks of weights `block`. */
+ * apart; pixels are `step` apart. */
 EK_INLINE void ek_f32_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
-{
-    const float *v = w + 2 * block;
-    EK_FMA_BODY(ek_f32_load4);
-}
+    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(f32)}
 
 EK_INLINE void ek_bf16_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
+    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum)
 {
-    const uint16_t *v = w + 2 * block;
-    EK_FMA_BODY(ek_bf16_load4);
+    EK_FMA_BODY(bf16)
 }
 
 #endif

@@ -1,66 +1,10 @@
 /* Sums of products of floats with NEON of ARMv7, the twin of fma_f32_neon.h: two pixels x sixteen outputs fit into the
- * registers. Weights are packed as O/8! HWI o8. This unit takes and gives subnormal numbers as 0: results
+ * registers. Weights are packed as O/16!4 HWI o16. This unit takes and gives subnormal numbers as 0: results
  * differ from those of other targets by less than the smallest normal number there. */
 #ifndef EDGEKIT_FMA_F32_NEON32_H
 #define EDGEKIT_FMA_F32_NEON32_H
 
-#include "edgekit/types.h"
-
-#include <arm_neon.h>
-
-/* Four weights as floats. */
-static inline float32x4_t ek_f32_load4(const float *w)
-{
-    return vld1q_f32(w);
-}
-
-static inline float32x4_t ek_bf16_load4(const uint16_t *w)
-{
-    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(w), 16));
-}
-
-/* The first n of four floats. */
-static inline void ek_f32_store_neon(float *y, float32x4_t v, int32_t n)
-{
-    if (n >= 4)
-        vst1q_f32(y, v);
-    else {
-        if (n > 0)
-            y[0] = vgetq_lane_f32(v, 0);
-        if (n > 1)
-            y[1] = vgetq_lane_f32(v, 1);
-        if (n > 2)
-            y[2] = vgetq_lane_f32(v, 2);
-    }
-}
-
-/* n floats, which do not overlap. */
-static inline void ek_f32_copy_neon(float *y, const float *x, int32_t n)
-{
-    int32_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        vst1q_f32(y + i, vld1q_f32(x + i));
-    for (; i < n; i++)
-        y[i] = x[i];
-}
-
-static inline void ek_f32_zero_neon(float *y, int32_t n)
-{
-    int32_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        vst1q_f32(y + i, vdupq_n_f32(0.0f));
-    for (; i < n; i++)
-        y[i] = 0.0f;
-}
-
-static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
-{
-    if (lo > -EK_INF_f32)
-        v = vmaxq_f32(v, vdupq_n_f32(lo));
-    if (hi < EK_INF_f32)
-        v = vminq_f32(v, vdupq_n_f32(hi));
-    return v;
-}
+#include "edgekit/f32_neon.h"
 
 /* What a cell adds to the sums s of a pixel and t of another in one block of outputs, whose weights are at `from`. */
 #define EK_FMA_BLOCK(load, k, s, t, from)                                                                    \
@@ -77,19 +21,17 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
         const float32x4_t v = pixels > 1 ? vld1q_dup_f32(other) : u;                                         \
         EK_FMA_BLOCK(load, 0, s0, t0, w)                                                                     \
         EK_FMA_BLOCK(load, 1, s1, t1, w + 4)                                                                 \
-        EK_FMA_BLOCK(load, 2, s2, t2, second)                                                                \
-        EK_FMA_BLOCK(load, 3, s3, t3, second + 4)                                                            \
+        EK_FMA_BLOCK(load, 2, s2, t2, w + 8)                                                                 \
+        EK_FMA_BLOCK(load, 3, s3, t3, w + 12)                                                                \
         from++;                                                                                              \
         other++;                                                                                             \
-        w += 8;                                                                                              \
-        second += 8;                                                                                         \
+        w += 4 * blocks;                                                                                     \
     }
 
 /* Of one or two pixels: sums are loaded once, and stored once. Several cells of two pixels in a row do not fit into the
  * registers: compilers load all of them first. */
-#define EK_FMA_BODY(type, load)                                                                              \
+#define EK_FMA_BODY(load)                                                                                    \
     float32x4_t s0 = sum[0], s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;                  \
-    const type *second = blocks > 2 ? w + 2 * block : w;                                                     \
     if (blocks > 1)                                                                                          \
         s1 = sum[1];                                                                                         \
     if (blocks > 2)                                                                                          \
@@ -132,35 +74,31 @@ static inline float32x4_t ek_f32_clamp_neon(float32x4_t v, float lo, float hi)
     }
 
 EK_INLINE void ek_f32_two_neon32(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks,
-    float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(float, ek_f32_load4)}
+    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(ek_f32_load4)}
 
 EK_INLINE void ek_bf16_two_neon32(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks,
-    float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(uint16_t, ek_bf16_load4)}
+    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(ek_bf16_load4)}
 
 /* Adds to sum[4 p + b], for one to four pixels and blocks. A pixel's cells are `rows` pieces of `length`, `row`
- * apart; pixels are `step` apart, and blocks of weights `block`. */
+ * apart; pixels are `step` apart. */
 EK_INLINE void ek_f32_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
+    const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum)
 {
-    ek_f32_two_neon32(x, step, row, rows, length, w, block, pixels > 1 ? 2 : 1, blocks, sum);
+    ek_f32_two_neon32(x, step, row, rows, length, w, pixels > 1 ? 2 : 1, blocks, sum);
     if (pixels > 2)
-        ek_f32_two_neon32(
-            x + 2 * step, step, row, rows, length, w, block, pixels > 3 ? 2 : 1, blocks, sum + 8);
+        ek_f32_two_neon32(x + 2 * step, step, row, rows, length, w, pixels > 3 ? 2 : 1, blocks, sum + 8);
 }
 
 EK_INLINE void ek_bf16_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, float32x4_t *EK_RESTRICT sum)
+    const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, float32x4_t *EK_RESTRICT sum)
 {
-    ek_bf16_two_neon32(x, step, row, rows, length, w, block, pixels > 1 ? 2 : 1, blocks, sum);
+    ek_bf16_two_neon32(x, step, row, rows, length, w, pixels > 1 ? 2 : 1, blocks, sum);
     if (pixels > 2)
-        ek_bf16_two_neon32(
-            x + 2 * step, step, row, rows, length, w, block, pixels > 3 ? 2 : 1, blocks, sum + 8);
+        ek_bf16_two_neon32(x + 2 * step, step, row, rows, length, w, pixels > 3 ? 2 : 1, blocks, sum + 8);
 }
 
 #endif

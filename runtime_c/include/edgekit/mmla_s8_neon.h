@@ -1,5 +1,6 @@
 /* Sums of products of int8 matrices (SMMLA): two pixels x two outputs x eight cells at a time.
- * Weights are packed as O/4! HWI/8! o4 hwi8: a block of four outputs is 32 bytes for each eight cells. */
+ * Weights are packed as O/16!4 HWI/8! o16 hwi8: eight cells of the outputs of a tile, up to sixteen, lie side by
+ * side. */
 #ifndef EDGEKIT_MMLA_S8_NEON_H
 #define EDGEKIT_MMLA_S8_NEON_H
 
@@ -13,7 +14,7 @@
 /* The same eight cells of two pixels, times those of two outputs. `half` counts pairs of outputs. */
 #define EK_MMLA_PAIR(half, at)                                                                               \
     if (2 * blocks > half) {                                                                                 \
-        const int8x16_t v = vld1q_s8(w + half / 2 * block + 32 * at + half % 2 * 16);                        \
+        const int8x16_t v = vld1q_s8(w + 32 * blocks * at + 16 * half);                                      \
         a##half = vmmlaq_s32(a##half, x##at##0, v);                                                          \
         if (pixels > 2)                                                                                      \
             b##half = vmmlaq_s32(b##half, x##at##2, v);                                                      \
@@ -85,8 +86,8 @@ static inline int8x8_t ek_mmla_load(const int8_t *x, int32_t n)
 
 /* As ek_dot_s8_neon; only a single piece may be no multiple of eight. */
 EK_INLINE void ek_mmla_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t block,
-    const int32_t pixels, const int32_t blocks, int32x4_t *EK_RESTRICT sum)
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, int32x4_t *EK_RESTRICT sum)
 {
     for (int32_t k = blocks; k < 4; k++)
         for (int32_t i = 0; i < pixels; i++)
@@ -97,7 +98,7 @@ EK_INLINE void ek_mmla_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, 
     EK_MMLA_BEFORE(6, 7, 3)
     for (int32_t i = 0; i < rows; i++, x += row) {
         int32_t c = 0;
-        for (; c + 16 <= length; c += 16, w += 64) {
+        for (; c + 16 <= length; c += 16, w += 64 * blocks) {
             const int8x16_t p0 = vld1q_s8(x + c), p1 = pixels > 1 ? vld1q_s8(x + c + step) : p0;
             const int8x16_t p2 = pixels > 2 ? vld1q_s8(x + c + 2 * step) : p0;
             const int8x16_t p3 = pixels > 3 ? vld1q_s8(x + c + 3 * step) : p2;
@@ -108,7 +109,7 @@ EK_INLINE void ek_mmla_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, 
             EK_MMLA_EIGHT(1)
             EK_KEEP_ORDER
         }
-        for (; c < length; c += 8, w += 32) {
+        for (; c < length; c += 8, w += 32 * blocks) {
             const int32_t n = length - c;
             const int8x8_t p0 = ek_mmla_load(x + c, n), p1 = pixels > 1 ? ek_mmla_load(x + c + step, n) : p0;
             const int8x8_t p2 = pixels > 2 ? ek_mmla_load(x + c + 2 * step, n) : p0;

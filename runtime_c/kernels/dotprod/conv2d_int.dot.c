@@ -3,7 +3,7 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * when groups == 1
- * pack w: O/8! HWI/4! o8 hwi4
+ * pack w: O/16!4 HWI/4! o16 hwi4
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16
@@ -15,23 +15,25 @@
 EK_INLINE void EK_FN_gather(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT to, const int32_t top,
     const int32_t left, const struct EK_STRUCT *p)
 {
+    const int whole = left >= 0 && left + (p->k_w - 1) * p->dilation_w < p->in_w;
+    x += left * p->step_w;
     for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * p->in_c) {
         const int32_t row = top + i * p->dilation_h;
-        const int8_t *from = x + row * p->step_h + left * p->step_w;
+        const int8_t *from = x + row * p->step_h;
         if (row < 0 || row >= p->in_h)
             ek_fill_neon(to, p->in_zero, p->k_w * p->in_c);
-        else if (p->step_c == 1 && p->dilation_w == 1 && left >= 0 && left + p->k_w <= p->in_w)
+        else if (p->step_c == 1 && p->dilation_w == 1 && whole)
             ek_copy_neon(to, from, p->k_w * p->in_c);
         else
-            for (int32_t j = 0; j < p->k_w; j++) {
+            for (int32_t j = 0; j < p->k_w; j++, from += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
                     ek_fill_neon(to + j * p->in_c, p->in_zero, p->in_c);
                 else if (p->step_c == 1)
-                    ek_copy_neon(to + j * p->in_c, from + j * p->dilation_w * p->step_w, p->in_c);
+                    ek_copy_neon(to + j * p->in_c, from, p->in_c);
                 else
                     for (int32_t c = 0; c < p->in_c; c++)
-                        to[j * p->in_c + c] = from[j * p->dilation_w * p->step_w + c * p->step_c];
+                        to[j * p->in_c + c] = from[c * p->step_c];
             }
     }
 }
@@ -43,12 +45,12 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
     const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
 {
     const int32_t cells = p->k_h * p->k_w * p->in_c,
-                  block = (cells + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4;
+                  padded = (cells + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < pixels; i++)
             sum[4 * i + k] = vld1q_s32(b + first + 4 * k);
-    ek_dot_s8_neon(x, step, row, rows, length, w + first / 4 * block, block, pixels, blocks, sum);
+    ek_dot_s8_neon(x, step, row, rows, length, w + first * padded, pixels, blocks, sum);
     for (int32_t k = 0; k < blocks; k++) {
         factor[k] = vld1q_s32(m + first + 4 * k);
         exponent[k] = EK_RULE(load)(e, first + 4 * k);
@@ -70,37 +72,43 @@ EK_INLINE void EK_FN_pixels(const int8_t *EK_RESTRICT x, const int32_t step, con
     const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 4 * EK_DOT_BLOCKS <= p->out_c; o += 4 * EK_DOT_BLOCKS)
+    for (; o + 4 * EK_DOT_BLOCKS < p->out_c + 4; o += 4 * EK_DOT_BLOCKS)
         EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, EK_DOT_BLOCKS, p);
     const int32_t rest = p->out_c - o;
-    if (rest > 12)
-        EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 4, p);
-    else if (rest > 8)
+    if (EK_DOT_BLOCKS > 2 && rest > 8)
         EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 3, p);
-    else if (rest > 4)
+    else if (EK_DOT_BLOCKS > 2 && rest > 4)
         EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 2, p);
     else if (rest > 0)
         EK_FN_tile(x, step, row, rows, length, w, b, m, e, y, o, pixels, 1, p);
 }
 
-/* One to four pixels of an output row, from column `v` on; their windows start at row `top`. */
-EK_INLINE void EK_FN_columns(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
+/* One to four pixels from pixel v of row `first` on, maybe behind its end; windows are read where they are, or gathered. */
+EK_INLINE void EK_FN_windows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
-    int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT windows, const int32_t top, const int32_t v,
+    int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT windows, const int32_t first, const int32_t start,
     const int32_t pixels, const struct EK_STRUCT *p)
 {
-    const int32_t left = v * p->stride_w - p->pad_left, length = p->k_w * p->in_c;
+    const int32_t length = p->k_w * p->in_c, image = p->in_h * p->in_w * p->in_c;
     const int32_t cells = p->k_h * length, room = (cells + 15) / 16 * 16;
+    const int32_t down = p->out_w % 4 == 0 ? 0 : start / p->out_w, v = start - down * p->out_w;
+    const int32_t line = first + down, n = line / p->out_h;
+    const int32_t top = (line - n * p->out_h) * p->stride_h - p->pad_top,
+                  left = v * p->stride_w - p->pad_left;
     const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
-                       && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
+                       && v + pixels <= p->out_w && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
     const int straight =
         p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && (p->k_h == 1 || length % EK_DOT_CELLS == 0);
     if (straight && inside)
-        EK_FN_pixels(x + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
+        EK_FN_pixels(x + n * image + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
             p->dilation_h * p->step_h, p->k_h, length, w, b, m, e, y, pixels, p);
     else {
-        for (int32_t i = 0; i < pixels; i++)
-            EK_FN_gather(x, windows + i * room, top, left + i * p->stride_w, p);
+        for (int32_t i = 0; i < pixels; i++) {
+            const int32_t more = p->out_w % 4 == 0 ? 0 : (v + i) / p->out_w, its_n = (line + more) / p->out_h;
+            EK_FN_gather(x + its_n * image, windows + i * room,
+                (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
+                (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
+        }
         EK_FN_pixels(windows, room, 0, 1, cells, w, b, m, e, y, pixels, p);
     }
 }
@@ -109,27 +117,28 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    /* Pixels that are side by side in x and y are one row, whatever the shape of the image. */
+    /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
                      && p->out_h == p->in_h && p->out_w == p->in_w;
-    const int32_t width = flat ? p->batch * p->out_h * p->out_w : p->out_w;
-    const int32_t lines = flat ? 1 : p->batch * p->out_h;
+    /* Rows that no tiles fill follow each other as one. */
+    const int joined = flat || p->out_w % 4 != 0;
+    const int32_t width = joined ? p->batch * p->out_h * p->out_w : p->out_w;
+    const int32_t lines = joined ? 1 : p->batch * p->out_h;
+    int8_t *windows = (int8_t *)scratch;
     for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
-        const int32_t n = line / p->out_h, top = (line - n * p->out_h) * p->stride_h - p->pad_top;
-        const int8_t *image = x + n * p->in_h * p->in_w * p->in_c;
         int32_t v = 0;
-        for (; width >= 4 && v < width; v += 4) {
-            v = v + 4 <= width ? v : width - 4; /* the last four may be computed twice in part */
+        for (; v + 3 <= width && width >= 4; v += 4) {
+            v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
             if (flat)
                 EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, m, e, y + v * p->out_c, 4, p);
             else
-                EK_FN_columns(image, w, b, m, e, y + v * p->out_c, (int8_t *)scratch, top, v, 4, p);
+                EK_FN_windows(x, w, b, m, e, y + v * p->out_c, windows, line, v, 4, p);
         }
-        for (; v < width; v++) {
+        for (int32_t rest = width - v; rest > 0; rest--, v++) {
             if (flat)
                 EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, m, e, y + v * p->out_c, 1, p);
             else
-                EK_FN_columns(image, w, b, m, e, y + v * p->out_c, (int8_t *)scratch, top, v, 1, p);
+                EK_FN_windows(x, w, b, m, e, y + v * p->out_c, windows, line, v, 1, p);
         }
     }
 }

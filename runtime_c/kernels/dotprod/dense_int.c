@@ -1,7 +1,7 @@
 /* Fully connected layer of int8: see dense_int.h. Sixteen outputs of up to four rows advance together, by SDOT.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * pack w: O/8! I/4! o8 i4
+ * pack w: O/16!4 I/4! o16 i4
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16 */
@@ -13,13 +13,13 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
     int8_t *EK_RESTRICT y, const int32_t first, const int32_t rows, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
-    const int32_t block = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS * 4,
+    const int32_t padded = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS,
                   left_over = p->outputs - first;
     int32x4_t sum[16], factor[4], exponent[4];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < rows; i++)
             sum[4 * i + k] = vld1q_s32(b + first + 4 * k);
-    ek_dot_s8_neon(x, p->inputs, 0, 1, p->inputs, w + first / 4 * block, block, rows, blocks, sum);
+    ek_dot_s8_neon(x, p->inputs, 0, 1, p->inputs, w + first * padded, rows, blocks, sum);
     for (int32_t k = 0; k < blocks; k++) {
         factor[k] = vld1q_s32(m + first + 4 * k);
         exponent[k] = EK_RULE(load)(e, first + 4 * k);
@@ -39,14 +39,12 @@ EK_INLINE void EK_FN_rows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
     int8_t *EK_RESTRICT y, const int32_t rows, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 4 * EK_DOT_BLOCKS <= p->outputs; o += 4 * EK_DOT_BLOCKS)
+    for (; o + 4 * EK_DOT_BLOCKS < p->outputs + 4; o += 4 * EK_DOT_BLOCKS)
         EK_FN_tile(x, w, b, m, e, y, o, rows, EK_DOT_BLOCKS, p);
     const int32_t rest = p->outputs - o;
-    if (rest > 12)
-        EK_FN_tile(x, w, b, m, e, y, o, rows, 4, p);
-    else if (rest > 8)
+    if (EK_DOT_BLOCKS > 2 && rest > 8)
         EK_FN_tile(x, w, b, m, e, y, o, rows, 3, p);
-    else if (rest > 4)
+    else if (EK_DOT_BLOCKS > 2 && rest > 4)
         EK_FN_tile(x, w, b, m, e, y, o, rows, 2, p);
     else if (rest > 0)
         EK_FN_tile(x, w, b, m, e, y, o, rows, 1, p);

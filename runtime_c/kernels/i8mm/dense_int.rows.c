@@ -3,7 +3,7 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * when rows > 1
- * pack w: O/4! I/8! o4 i8
+ * pack w: O/16!4 I/8! o16 i8
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16 */

@@ -2,7 +2,7 @@
  * inside of the image are read where they are; others are gathered first.
  * for T=f32 W=f32 B=f32
  * when groups == 1
- * pack w: O/8! HWI o8
+ * pack w: O/16!4 HWI o16
  * pack b: O/4! o4
  * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * scratch else 16 * k_h * k_w * in_c */
@@ -12,23 +12,25 @@
 EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, const int32_t top,
     const int32_t left, const struct EK_STRUCT *p)
 {
+    const int whole = left >= 0 && left + (p->k_w - 1) * p->dilation_w < p->in_w;
+    x += left * p->step_w;
     for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * p->in_c) {
         const int32_t row = top + i * p->dilation_h;
-        const float *from = x + row * p->step_h + left * p->step_w;
+        const float *from = x + row * p->step_h;
         if (row < 0 || row >= p->in_h)
             ek_f32_zero_neon(to, p->k_w * p->in_c);
-        else if (p->step_c == 1 && p->dilation_w == 1 && left >= 0 && left + p->k_w <= p->in_w)
+        else if (p->step_c == 1 && p->dilation_w == 1 && whole)
             ek_f32_copy_neon(to, from, p->k_w * p->in_c);
         else
-            for (int32_t j = 0; j < p->k_w; j++) {
+            for (int32_t j = 0; j < p->k_w; j++, from += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
                     ek_f32_zero_neon(to + j * p->in_c, p->in_c);
                 else if (p->step_c == 1)
-                    ek_f32_copy_neon(to + j * p->in_c, from + j * p->dilation_w * p->step_w, p->in_c);
+                    ek_f32_copy_neon(to + j * p->in_c, from, p->in_c);
                 else
                     for (int32_t c = 0; c < p->in_c; c++)
-                        to[j * p->in_c + c] = from[j * p->dilation_w * p->step_w + c * p->step_c];
+                        to[j * p->in_c + c] = from[c * p->step_c];
             }
     }
 }
@@ -39,12 +41,11 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const 
     float *EK_RESTRICT y, const int32_t first, const int32_t pixels, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
-    const int32_t block = p->k_h * p->k_w * p->in_c * 4;
     float32x4_t sum[16];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < pixels; i++)
             sum[4 * i + k] = vld1q_f32(b + first + 4 * k);
-    ek_f32_fma_neon(x, step, row, rows, length, w + first / 4 * block, block, pixels, blocks, sum);
+    ek_f32_fma_neon(x, step, row, rows, length, w + first * p->k_h * p->k_w * p->in_c, pixels, blocks, sum);
     for (int32_t i = 0; i < pixels; i++, y += p->out_c)
         for (int32_t k = 0; k < blocks; k++)
             ek_f32_store_neon(
@@ -57,12 +58,10 @@ EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, cons
     float *EK_RESTRICT y, const int32_t pixels, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 16 <= p->out_c; o += 16)
+    for (; o + 12 < p->out_c; o += 16)
         EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 4, p);
     const int32_t rest = p->out_c - o;
-    if (rest > 12)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 4, p);
-    else if (rest > 8)
+    if (rest > 8)
         EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 3, p);
     else if (rest > 4)
         EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 2, p);
@@ -70,20 +69,28 @@ EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, cons
         EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 1, p);
 }
 
-/* One to four pixels of an output row, from column `v` on; their windows start at row `top`. */
-EK_INLINE void EK_FN_columns(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t top,
-    const int32_t v, const int32_t pixels, const struct EK_STRUCT *p)
+/* One to four pixels from pixel v of row `first` on, maybe behind its end; windows are read where they are, or gathered. */
+EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t first,
+    const int32_t start, const int32_t pixels, const struct EK_STRUCT *p)
 {
-    const int32_t left = v * p->stride_w - p->pad_left, length = p->k_w * p->in_c, cells = p->k_h * length;
+    const int32_t length = p->k_w * p->in_c, cells = p->k_h * length, image = p->in_h * p->in_w * p->in_c;
+    const int32_t down = p->out_w % 4 == 0 ? 0 : start / p->out_w, v = start - down * p->out_w;
+    const int32_t line = first + down, n = line / p->out_h;
+    const int32_t top = (line - n * p->out_h) * p->stride_h - p->pad_top,
+                  left = v * p->stride_w - p->pad_left;
     const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
-                       && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
+                       && v + pixels <= p->out_w && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
     if (p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && inside)
-        EK_FN_pixels(x + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
+        EK_FN_pixels(x + n * image + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
             p->dilation_h * p->step_h, p->k_h, length, w, b, y, pixels, p);
     else {
-        for (int32_t i = 0; i < pixels; i++)
-            EK_FN_gather(x, windows + i * cells, top, left + i * p->stride_w, p);
+        for (int32_t i = 0; i < pixels; i++) {
+            const int32_t more = p->out_w % 4 == 0 ? 0 : (v + i) / p->out_w, its_n = (line + more) / p->out_h;
+            EK_FN_gather(x + its_n * image, windows + i * cells,
+                (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
+                (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
+        }
         EK_FN_pixels(windows, cells, 0, 1, cells, w, b, y, pixels, p);
     }
 }
@@ -91,28 +98,28 @@ EK_INLINE void EK_FN_columns(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    /* Pixels that are side by side in x and y are one row, whatever the shape of the image. */
+    /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
                      && p->out_h == p->in_h && p->out_w == p->in_w;
-    const int32_t width = flat ? p->batch * p->out_h * p->out_w : p->out_w;
-    const int32_t lines = flat ? 1 : p->batch * p->out_h;
+    /* Rows that no tiles fill follow each other as one. */
+    const int joined = flat || p->out_w % 4 != 0;
+    const int32_t width = joined ? p->batch * p->out_h * p->out_w : p->out_w;
+    const int32_t lines = joined ? 1 : p->batch * p->out_h;
     float *windows = (float *)(void *)scratch;
     for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
-        const int32_t n = line / p->out_h, top = (line - n * p->out_h) * p->stride_h - p->pad_top;
-        const float *image = x + n * p->in_h * p->in_w * p->in_c;
         int32_t v = 0;
-        for (; width >= 4 && v < width; v += 4) {
-            v = v + 4 <= width ? v : width - 4; /* the last four may be computed twice in part */
+        for (; v + 3 <= width && width >= 4; v += 4) {
+            v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
             if (flat)
                 EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, y + v * p->out_c, 4, p);
             else
-                EK_FN_columns(image, w, b, y + v * p->out_c, windows, top, v, 4, p);
+                EK_FN_windows(x, w, b, y + v * p->out_c, windows, line, v, 4, p);
         }
-        for (; v < width; v++) {
+        for (int32_t rest = width - v; rest > 0; rest--, v++) {
             if (flat)
                 EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, y + v * p->out_c, 1, p);
             else
-                EK_FN_columns(image, w, b, y + v * p->out_c, windows, top, v, 1, p);
+                EK_FN_windows(x, w, b, y + v * p->out_c, windows, line, v, 1, p);
         }
     }
 }

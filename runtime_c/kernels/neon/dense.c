@@ -1,6 +1,6 @@
 /* Fully connected layer of floats: see dense.h. Sixteen outputs of up to four rows advance together.
  * for T=f32 W=f32 B=f32
- * pack w: O/8! I o8
+ * pack w: O/16!4 I o16
  * pack b: O/4! o4 */
 #include "edgekit/dense.h"
 
@@ -9,12 +9,11 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
     float *EK_RESTRICT y, const int32_t first, const int32_t rows, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
-    const int32_t block = p->inputs * 4;
     float32x4_t sum[16];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < rows; i++)
             sum[4 * i + k] = vld1q_f32(b + first + 4 * k);
-    ek_f32_fma_neon(x, p->inputs, 0, 1, p->inputs, w + first / 4 * block, block, rows, blocks, sum);
+    ek_f32_fma_neon(x, p->inputs, 0, 1, p->inputs, w + first * p->inputs, rows, blocks, sum);
     for (int32_t i = 0; i < rows; i++, y += p->outputs)
         for (int32_t k = 0; k < blocks; k++)
             ek_f32_store_neon(y + first + 4 * k, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi),
@@ -26,12 +25,10 @@ EK_INLINE void EK_FN_rows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
     float *EK_RESTRICT y, const int32_t rows, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
-    for (; o + 16 <= p->outputs; o += 16)
+    for (; o + 12 < p->outputs; o += 16)
         EK_FN_tile(x, w, b, y, o, rows, 4, p);
     const int32_t rest = p->outputs - o;
-    if (rest > 12)
-        EK_FN_tile(x, w, b, y, o, rows, 4, p);
-    else if (rest > 8)
+    if (rest > 8)
         EK_FN_tile(x, w, b, y, o, rows, 3, p);
     else if (rest > 4)
         EK_FN_tile(x, w, b, y, o, rows, 2, p);

@@ -5,7 +5,7 @@
 #include "edgekit/depthwise2d.h"
 
 /* Four times `blocks` channels of one pixel, from channel `first` on. */
-EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
     float *EK_RESTRICT y, const int32_t first, const int32_t top, const int32_t left, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
@@ -21,9 +21,9 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
             if (column < 0 || column >= p->in_w)
                 continue;
             const float *cell = x + (row * p->in_w + column) * p->in_c + first;
-            const float *weights = w + (i * p->k_w + j) * p->out_c + first;
+            const EK_W *weights = w + (i * p->k_w + j) * p->out_c + first;
             for (int32_t k = 0; k < blocks; k++)
-                sum[k] = vfmaq_f32(sum[k], vld1q_f32(cell + 4 * k), vld1q_f32(weights + 4 * k));
+                sum[k] = vfmaq_f32(sum[k], vld1q_f32(cell + 4 * k), ek_f32_weights_x4(weights + 4 * k));
         }
     }
     for (int32_t k = 0; k < blocks; k++)
@@ -31,7 +31,7 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
 }
 
 /* One channel of one pixel. */
-EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,
+EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
     float *EK_RESTRICT y, const int32_t at, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
 {
     float sum = b[at];
@@ -39,7 +39,8 @@ EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const float *EK_RESTRICT w,
         for (int32_t j = 0; j < p->k_w; j++) {
             const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
             if (row >= 0 && row < p->in_h && column >= 0 && column < p->in_w)
-                sum += x[(row * p->in_w + column) * p->in_c + at] * w[(i * p->k_w + j) * p->out_c + at];
+                sum += x[(row * p->in_w + column) * p->in_c + at]
+                       * EK_LOAD_W(w[(i * p->k_w + j) * p->out_c + at]);
         }
     y[at] = sum < p->lo ? p->lo : sum > p->hi ? p->hi : sum;
 }
