@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -13,7 +12,7 @@ from edgekit.ir import Array, Graph, Node, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.quantize.int8 import Quantized, integer_bias
 from edgekit.quantize.measure import Sample
-from edgekit.simulate import compute
+from edgekit.quantize.walk import Walk
 
 
 def correct_biases(
@@ -27,8 +26,8 @@ def correct_biases(
     layer in both graphs, and the integers that it has."""
     made = quantized.graph
     pairs = _twins(graph, quantized)
-    truth = _Walk(graph, samples, graph.inputs)
-    found = _Walk(made, samples, graph.inputs)
+    truth = Walk(graph, samples, graph.inputs)
+    found = Walk(made, samples, graph.inputs)
     for node in made.nodes:
         twin = pairs.get(node.outputs[0])
         if twin is not None and isinstance(node.op, Linear):
@@ -54,7 +53,7 @@ class Pair:
     arrays: Callable[[], Iterator[tuple[Array, Array]]]
 
     @staticmethod
-    def of(twin: Node, node: Node, truth: _Walk, found: _Walk) -> Pair:
+    def of(twin: Node, node: Node, truth: Walk, found: Walk) -> Pair:
         weights, bias = (truth.graph.data(name) for name in twin.inputs[1:3])
         assert isinstance(twin.op, Linear)
         assert weights is not None
@@ -112,37 +111,3 @@ def _likely_mean(samples: Array) -> Array:
 def _means(op: Linear, x: Array, w: Array, b: Array) -> Array:
     (y,) = op.eval(x, w, b)
     return y.reshape(-1, y.shape[-1]).mean(axis=0, dtype=np.float64)  # type: ignore[no-any-return]  # array
-
-
-class _Walk:
-    """A graph computed node by node on several samples at once; what nobody reads any more is dropped."""
-
-    def __init__(self, graph: Graph, samples: Sequence[Sample], inputs: Sequence[str]) -> None:
-        self.graph = graph
-        self.known = dict(graph.constants())
-        self.values: list[dict[str, Array]] = [
-            dict(zip(graph.inputs, (sample[name] for name in inputs), strict=True)) for sample in samples
-        ]
-        self.left = Counter(name for node in graph.nodes for name in node.inputs)
-        self.position = 0
-
-    def put(self, name: str, value: Value) -> None:
-        """Another constant of this name."""
-        assert value.data is not None
-        self.graph = replace(self.graph, values={**self.graph.values, name: value})
-        self.known[name] = value.data
-
-    def step(self, node: Node) -> None:
-        for values in self.values:
-            values |= compute(self.graph, node, self.known | values)
-        for name in node.inputs:
-            self.left[name] -= 1
-            if not self.left[name] and name not in self.known:
-                for values in self.values:
-                    values.pop(name, None)
-
-    def reach(self, node: Node) -> None:
-        """Compute all that comes before a node."""
-        while self.graph.nodes[self.position] is not node:
-            self.step(self.graph.nodes[self.position])
-            self.position += 1

@@ -1,0 +1,93 @@
+"""How many units of each group go: where the loss of quality is least for what it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array
+from edgekit.quantize.pruning.cost import Cost
+from edgekit.quantize.pruning.criteria import Order
+from edgekit.quantize.pruning.groups import Group
+
+_LEAST = 1e-12  # damage that is as good as none
+_MOST = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A group, the order in which its units go, and how much its damage weighs at the outputs."""
+
+    group: Group
+    order: Order
+    weight: float = 1.0
+
+    def steps(self, multiple: int) -> Sequence[int]:
+        """How many units may be gone: those left are a multiple, and some are left."""
+        size = self.group.size
+        left = range((size - 1) // multiple * multiple, 0, -multiple)
+        return [0, *(size - n for n in left)] if size > multiple else [0]
+
+    def damage(self, gone: int) -> float:
+        """Noise by what is left of the signal: it grows without end as a layer is emptied."""
+        share = min(float(self.order.damage[gone]), _MOST)
+        return self.weight * share / (1 - share) + _LEAST * gone
+
+
+def uniform(candidates: Sequence[Candidate], ratio: float, multiple: int) -> Sequence[int]:
+    """The same share of each group, or a little more, where the multiples allow it."""
+    chosen = []
+    for candidate in candidates:
+        steps = candidate.steps(multiple)
+        chosen.append(next((n for n in steps if n >= ratio * candidate.group.size - 1e-9), steps[-1]))
+    return chosen
+
+
+def to_share(candidates: Sequence[Candidate], cost: Cost, share: float, multiple: int) -> Sequence[int]:
+    """As few as it takes until the cost is no more than this share of what it was."""
+    return to_cost(candidates, cost, lambda left: left <= share + 1e-12, multiple)
+
+
+def to_cost(
+    candidates: Sequence[Candidate], cost: Cost, enough: Callable[[float], bool], multiple: int
+) -> Sequence[int]:
+    """Step by step what does the least damage for what it saves, until the share that is left is enough."""
+    sizes = np.array([c.group.size for c in candidates], np.float64)
+    steps = [c.steps(multiple) for c in candidates]
+    at = [0] * len(candidates)
+    whole = cost(np.zeros(len(candidates)))
+    now = whole
+
+    def gone() -> Array:
+        return np.array([s[i] for s, i in zip(steps, at, strict=True)]) / sizes
+
+    while not enough(now / whole):
+        best, price = -1, np.inf
+        for k, candidate in enumerate(candidates):
+            # A step may be a jump over several: damage need not grow evenly.
+            for ahead in range(at[k] + 1, min(at[k] + 5, len(steps[k]))):
+                shares = gone()
+                shares[k] = steps[k][ahead] / sizes[k]
+                saved = now - cost(shares)
+                more = candidate.damage(steps[k][ahead]) - candidate.damage(steps[k][at[k]])
+                if saved > 0 and more / saved < price:
+                    best, price, jump = k, more / saved, ahead
+        if best < 0:
+            hint = f"with a single channel in each group {now / whole:.1%} is left; the last layer stays"
+            raise EdgeKitError("E0605", "this cannot be reached by pruning", hint=hint)
+        at[best] = jump
+        now = cost(gone())
+    return [s[i] for s, i in zip(steps, at, strict=True)]
+
+
+def masks(candidates: Sequence[Candidate], counts: Sequence[int]) -> Mapping[str, Array]:
+    """The units that go, by the names of their groups."""
+    found = {}
+    for candidate, n in zip(candidates, counts, strict=True):
+        mask = np.zeros(candidate.group.size, np.bool_)
+        mask[candidate.order.units[:n]] = True
+        found[candidate.group.name] = mask
+    return found

@@ -1,0 +1,150 @@
+"""Weights that make up for what is gone: fitted to what the layers of the whole network computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.ir import Array, Graph, Value
+from edgekit.passes.channels import Layer
+from edgekit.quantize.measure import Sample
+from edgekit.quantize.pruning.groups import Network, with_constants
+from edgekit.quantize.pruning.seen import can_be_fitted, grouped, rows, ungrouped
+from edgekit.quantize.walk import Walk
+
+_FOLDS = 2
+_DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted, in mean squares of an input
+_ROUNDS = 8  # of a fit
+_MOST_CELLS = 2**25  # numbers in all windows of a layer: what memory they take
+Tell = Callable[[str], None]
+
+
+def fitted(network: Network, masked: Graph, samples: Sequence[Sample], tell: Tell) -> Graph:
+    """The masked graph with other weights and biases. Both graphs are computed in step: a layer sees what is
+    left of its inputs, and comes as near as it can to what it computed before. How far the samples are
+    trusted is tried on those that a fit has not seen; without gain weights stay as they are."""
+    masked = with_constants(masked, _constants_of(network, masked))
+    truth, found = (Walk(graph, samples, graph.inputs) for graph in (network.graph, masked))
+    for before, node in zip(network.graph.nodes, masked.nodes, strict=True):
+        layer = network.mixers.get(node.outputs[0])
+        if layer is not None and can_be_fitted(layer):
+            tell(f"fitting {node.outputs[0]:.40}")
+            pairs = zip(truth.values, found.values, strict=True)
+            arrays = [(exact[before.inputs[0]], left[node.inputs[0]]) for exact, left in pairs]
+            better = _better(layer, found.known[node.inputs[1]], arrays)
+            for name, data in zip(node.inputs[1:], better, strict=False):
+                found.put(name, Value(masked.type(name), data))
+        truth.step(before)
+        found.step(node)
+    return found.graph
+
+
+def _constants_of(network: Network, masked: Graph) -> dict[tuple[str, int], Array]:
+    """Weights and biases of all layers, which get names of their own by that."""
+    found = {}
+    for node in masked.nodes:
+        for i in (1, 2) if node.outputs[0] in network.mixers else ():
+            found[node.outputs[0], i] = np.asarray(masked.data(node.inputs[i]))
+    return found
+
+
+def _better(layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]]) -> Sequence[Array]:
+    """Weights and bias with which a layer, masked as `w` is, comes nearest to what it was; nothing where it
+    is that already."""
+    if np.array_equal(w, layer.w) and all(np.array_equal(*pair) for pair in pairs):
+        return ()
+    folds = [_Rows(layer, w, pairs[start::_FOLDS], start) for start in range(min(_FOLDS, len(pairs)))]
+    old = _Weights(grouped(w, layer.op.groups), layer.b.reshape(layer.op.groups, 1, -1).astype(np.float64))
+    both = folds[0] + folds[-1] if len(folds) > 1 else folds[0]
+    plain = both.with_best_bias(old)
+    chosen = plain
+    if len(folds) > 1:
+        errors = [
+            sum(judge.error(fit.fitted(old, d)) for fit, judge in zip(folds, reversed(folds), strict=True))
+            for d in _DAMPINGS
+        ]
+        best = int(np.argmin(errors))
+        if errors[best] < sum(
+            judge.error(fit.with_best_bias(old)) for fit, judge in zip(folds, reversed(folds), strict=True)
+        ):
+            chosen = both.fitted(old, _DAMPINGS[best])
+    kind = w.dtype
+    return ungrouped(chosen.w, layer.w.shape).astype(kind), chosen.b.reshape(-1).astype(kind)
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Of a layer: w [groups, inputs, outputs], b [groups, 1, outputs]."""
+
+    w: Array
+    b: Array
+
+
+class _Rows:
+    """Windows of samples: what arrives, x [groups, windows, inputs], and what the layer made of the whole
+    network's, y, clamped as its results are."""
+
+    def __init__(self, layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]], seed: int) -> None:
+        op, target = layer.op, grouped(layer.w, layer.op.groups).astype(np.float32)
+        self.lo, self.hi = op.lo, op.hi
+        bias = layer.b.reshape(op.groups, 1, -1)
+        most = max(4, _MOST_CELLS // max(len(pairs) * layer.w[0].size * op.groups, 1))
+        exact = [rows(op, layer.w, x, seed + i, most) @ target + bias for i, (x, _) in enumerate(pairs)]
+        self.x = np.concatenate(
+            [rows(op, layer.w, x, seed + i, most) for i, (_, x) in enumerate(pairs)], axis=1
+        )
+        self.y = np.clip(np.concatenate(exact, axis=1), self.lo, self.hi)
+        self.kept = [np.flatnonzero(g.any(axis=1)) for g in grouped(w, op.groups)]
+
+    def __add__(self, other: _Rows) -> _Rows:
+        total = copy(self)
+        total.x = np.concatenate([self.x, other.x], axis=1)
+        total.y = np.concatenate([self.y, other.y], axis=1)
+        return total
+
+    def sums(self, found: _Weights) -> Array:
+        return np.asarray(self.x @ found.w.astype(np.float32) + found.b.astype(np.float32))
+
+    def error(self, found: _Weights) -> float:
+        """The sum of squares of what results are off."""
+        off = np.clip(self.sums(found), self.lo, self.hi) - self.y
+        return float(np.square(off, dtype=np.float64).sum())
+
+    def wanted(self, sums: Array) -> Array:
+        """What sums should be: where a clamp hides how far they are beyond it, they are right."""
+        hidden = (self.y <= self.lo) & (sums < self.lo) | (self.y >= self.hi) & (sums > self.hi)
+        return np.where(hidden, sums, self.y)
+
+    def with_best_bias(self, old: _Weights) -> _Weights:
+        found = old
+        for _ in range(_ROUNDS):
+            sums = self.sums(found)
+            missing = (self.wanted(sums) - sums).mean(axis=1, keepdims=True, dtype=np.float64)
+            found = _Weights(found.w, found.b + missing)
+        return found
+
+    def fitted(self, old: _Weights, damping: float) -> _Weights:
+        """Least squares over the inputs that are kept, near the old weights. Each round lowers the error:
+        sums that a clamp hides are taken for right where they are."""
+        x = self.x.astype(np.float64)
+        mean = x.mean(axis=1, keepdims=True)
+        x -= mean
+        solvers = []
+        for g, places in enumerate(self.kept):
+            inside = x[g][:, places].T @ x[g][:, places]
+            own = damping * (float(np.diag(inside).mean()) or 1.0) if len(places) else 1.0
+            solvers.append((np.linalg.inv(inside + np.eye(len(places)) * own), own))
+        found = old
+        for _ in range(_ROUNDS):
+            wanted = self.wanted(self.sums(found))
+            middle = wanted.mean(axis=1, keepdims=True, dtype=np.float64)
+            w = np.zeros_like(old.w)
+            for g, places in enumerate(self.kept):
+                inverse, own = solvers[g]
+                products = x[g][:, places].T @ (wanted[g] - middle[g])
+                w[g][places] = inverse @ (products + own * old.w[g][places])
+            found = _Weights(w, middle - mean @ w)
+        return found

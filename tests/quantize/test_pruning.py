@@ -1,0 +1,273 @@
+"""Pruning: what goes together, the smaller network is the masked one, and what is left makes up for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nets import Net, assert_same
+from support.prunable import prunable_network
+from support.tools import require_shared
+
+from edgekit.converters import from_tflite
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType, Graph
+from edgekit.ops.activations import Sigmoid
+from edgekit.ops.arithmetic import Add
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.passes.channels import dead_channels
+from edgekit.passes.simplify import simplify
+from edgekit.quantize.pruning.criteria import CRITERIA
+from edgekit.quantize.pruning.fit import fitted
+from edgekit.quantize.pruning.groups import Network
+from edgekit.quantize.pruning.prune import Plan, Pruning, macs, prune, quality_of, weights
+from edgekit.simulate import random_inputs
+
+SAME = (1, 1, 1, 1)
+
+
+def quiet(step: str) -> None:
+    """Progress that nobody reads."""
+
+
+def conv(net: Net, x: str, outputs: int, k: int = 1, **attributes: Any) -> str:
+    inputs = net.type(x).shape[-1] // attributes.get("groups", 1)
+    w = net.random(outputs, k, k, inputs) / np.sqrt(k * k * inputs)
+    return net(Conv2d(**attributes), x, w.astype(net.dtype.numpy), net.random(outputs))
+
+
+def groups(graph: Graph) -> list[tuple[int, int]]:
+    """Units of each group, and tensors that they are in."""
+    return [(group.size, len(group.cells)) for group in Network.of(graph).groups]
+
+
+def residual_network(dtype: DType = DType.F32, seed: int = 0) -> Graph:
+    """What ties channels together: a residual, a concatenation, a depthwise layer, groups, a flattening."""
+    net = Net(dtype, seed)
+    trunk = conv(net, net.x(1, 8, 8, 3), 8, k=3, pads=SAME, lo=0.0)
+    inner = conv(net, trunk, 12, lo=0.0)
+    inner = conv(net, inner, 12, k=3, pads=SAME, groups=12, lo=0.0)
+    trunk = net(Add(), trunk, conv(net, inner, 8))
+    both = net(Concat(3), conv(net, trunk, 6, lo=0.0), conv(net, trunk, 4, lo=0.0))
+    grouped = conv(net, both, 8, k=3, strides=(2, 2), groups=2, lo=0.0)
+    flat = net(Reshape((1, 3 * 3 * 8)), grouped)
+    return net.done(net(Dense(), flat, net.random(5, 72), net.random(5)))
+
+
+# What goes together
+
+
+def test_a_residual_is_one_group() -> None:
+    net = Net()
+    first = conv(net, net.x(1, 4, 4, 3), 8)
+    second = net(Add(), first, conv(net, first, 8))
+    third = net(Add(), second, conv(net, second, 8))
+    assert groups(net.done(conv(net, third, 5))) == [(8, 5)]
+
+
+def test_everything_that_ties_channels_together() -> None:
+    network = Network.of(residual_network())
+    sizes = [group.size for group in network.groups]
+    # Ten concatenated channels, of six and four, are read in two groups of five. Those of one place are from
+    # both sides, but for one pair, which is alone of its kind.
+    assert sizes == [8, 12, 4, 4]
+    flattened = network.groups[-1]
+    assert [cells.shape for cells in flattened.cells.values()] == [(4, 2), (4, 18)]
+
+
+def test_what_the_caller_sees_stays() -> None:
+    net = Net()
+    x = conv(net, net.x(1, 4, 4, 3), 8)
+    assert groups(net.done(x, conv(net, x, 5))) == []
+
+
+def test_what_a_softmax_mixes_stays() -> None:
+    net = Net()
+    x = net(Softmax(), conv(net, net.x(1, 4, 4, 3), 8))
+    assert groups(net.done(conv(net, x, 5))) == []
+
+
+def test_half_of_the_channels_may_be_free() -> None:
+    net = Net()
+    x = conv(net, net.x(1, 4, 4, 3), 8)
+    half = net(Slice((0, 0, 0, 4), (1, 1, 1, 1), (1, 4, 4, 4)), x)
+    y = net.done(conv(net, x, 5), net(Sigmoid(), half))
+    assert groups(y) == [(4, 1)]
+
+
+# The smaller network is the masked one
+
+
+def some(network: Network, seed: int, share: float = 0.4) -> Mapping[str, Any]:
+    """Units at random, never all of a group."""
+    rng = np.random.default_rng(seed)
+    gone = {}
+    for group in network.groups:
+        mask = rng.random(group.size) < share
+        mask[rng.integers(group.size)] = False
+        gone[group.name] = mask
+    return gone
+
+
+@pytest.mark.parametrize("seed", range(500))
+def test_random_networks_without_channels_are_those_with_masks(seed: int) -> None:
+    network = Network.of(dead_channels(prunable_network(seed)))
+    gone = some(network, seed)
+    pruned = network.pruned(gone)
+    assert_same(network.masked(gone), pruned)
+    for name in pruned.values.keys() & network.graph.values.keys():
+        parts = [g.cells[name][gone[g.name]].size for g in network.groups if name in g.cells]
+        if parts:  # more may go with them: what is constant now, for one
+            assert pruned.type(name).shape[-1] <= network.graph.type(name).shape[-1] - sum(parts)
+
+
+def test_random_networks_have_something_to_prune() -> None:
+    found = [len(Network.of(prunable_network(seed)).groups) for seed in range(100)]
+    assert min(found) > 0
+    assert sum(found) > 300
+
+
+def test_units_that_are_gone_are_gone_everywhere() -> None:
+    network = Network.of(residual_network())
+    gone = some(network, 1)
+    left = Network.of(network.pruned(gone))
+    sizes = [group.size for group in left.groups]
+    assert sizes == [int((~gone[group.name]).sum()) for group in network.groups]
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("name", ["pretrainedResnet", "kws_ref_model_float32", "vww_96_float", "ad01_fp32"])
+def test_real_networks_lose_30_percent_exactly(name: str, criterion: str) -> None:
+    graph = simplify(from_tflite.convert(require_shared(f"models/mlperf_tiny/{name}.tflite")))
+    samples = [random_inputs(graph, seed) for seed in range(2)]
+    plan = Plan.of(graph, samples, criterion, quiet)
+    counts = plan.counts(Pruning(ratio=0.3))
+    gone = plan.masks(counts)
+    small, found = plan.prune(counts, fit=False, tell=quiet)
+    assert_same(plan.network.masked(gone), small)
+    assert all(group.after <= 0.7 * group.before for group in found.groups)
+
+
+# How much, and which
+
+
+def calibration(graph: Graph, n: int = 24) -> list[Mapping[str, Any]]:
+    return [random_inputs(graph, seed) for seed in range(n)]
+
+
+@pytest.mark.parametrize("share", [0.8, 0.5, 0.2])
+def test_no_more_multiplications_are_left_than_wanted(share: float) -> None:
+    graph = residual_network()
+    small, found = prune(graph, calibration(graph), Pruning(macs=share))
+    assert found.macs == macs(small) <= share * macs(graph)
+    assert found.macs_before == macs(graph)
+
+
+def test_no_more_weights_are_left_than_wanted() -> None:
+    graph = residual_network()
+    small, found = prune(graph, [], Pruning(weights=0.5))
+    layers = Network.of(small).layers.values()
+    assert sum(layer.w.size for layer in layers) <= 0.5 * sum(
+        layer.w.size for layer in Network.of(graph).layers.values()
+    )
+    assert found.weights == weights(small)
+    assert found.criterion == "l2"
+
+
+def test_numbers_of_channels_are_multiples() -> None:
+    graph = residual_network()
+    _, found = prune(graph, [], Pruning(ratio=0.4, multiple=4))
+    assert all(group.after % 4 == 0 or group.after == group.before for group in found.groups)
+
+
+def test_what_cannot_be_reached_says_what_can() -> None:
+    graph = residual_network()
+    with pytest.raises(EdgeKitError, match="single channel"):
+        prune(graph, [], Pruning(macs=0.0001))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_every_criterion_finds_what_is_useless(criterion: str) -> None:
+    """Filters that are almost zero go first, by all of them."""
+    net = Net()
+    w, useless = net.random(8, 3, 3, 3), [1, 4, 6]
+    w[useless] *= 1e-4
+    b = np.zeros(8, np.float32)
+    x = net(Conv2d(pads=SAME, lo=0.0), net.x(1, 6, 6, 3), w, b)
+    graph = net.done(conv(net, x, 5))
+    plan = Plan.of(graph, calibration(graph), criterion, quiet)
+    (candidate,) = plan.candidates
+    assert sorted(candidate.order.units[:3]) == useless
+
+
+@pytest.mark.parametrize("criterion", ["l1", "activation", "reconstruction"])
+def test_a_copy_of_a_filter_costs_nothing(criterion: str) -> None:
+    """What another channel can make up for is made up for, by the fit; reconstruction looks for it."""
+    net = Net()
+    w = net.random(4, 3, 3, 3)
+    w, b = np.concatenate([w, 2 * w]), np.tile(net.random(4), 2) * np.repeat([1, 2], 4).astype(np.float32)
+    x = net(Conv2d(pads=SAME, lo=0.0), net.x(1, 6, 6, 3), w, b)
+    graph = net.done(conv(net, x, 5, k=3, pads=SAME))
+    samples = calibration(graph)
+    small, found = prune(graph, samples, Pruning(ratio=0.5, criterion=criterion))
+    assert [group.after for group in found.groups] == [4]
+    # The small filters go, or one of each pair: both can be made up for.
+    assert quality_of(graph, small, samples) > 50
+    plain, _ = prune(graph, samples, Pruning(ratio=0.5, criterion=criterion, fit=False))
+    assert quality_of(graph, plain, samples) < 20
+
+
+def test_a_fit_of_nothing_changes_nothing() -> None:
+    network = Network.of(residual_network())
+    assert_same(network.graph, fitted(network, network.graph, calibration(network.graph, 4), quiet), 0.0)
+
+
+def test_a_fit_helps_on_samples_that_it_has_not_seen() -> None:
+    graph = residual_network()
+    samples = calibration(graph, 64)
+    fresh = [random_inputs(graph, 1000 + seed) for seed in range(16)]
+    quality = {}
+    for fit in (True, False):
+        small, _ = prune(graph, samples, Pruning(macs=0.6, fit=fit))
+        quality[fit] = quality_of(graph, small, fresh)
+    assert quality[True] > quality[False] + 3
+
+
+def test_pruning_is_deterministic() -> None:
+    graph = residual_network()
+    first, second = (prune(graph, calibration(graph), Pruning(macs=0.5))[0] for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({}, "E0101"),
+        ({"ratio": 0.5, "macs": 0.5}, "E0101"),
+        ({"ratio": 1.0}, "E0103"),
+        ({"macs": 0.0}, "E0103"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, float], code: str) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        Pruning(**settings)
+    assert caught.value.code == code
+
+
+def test_criteria_that_need_data_say_so() -> None:
+    with pytest.raises(EdgeKitError, match="typical inputs"):
+        prune(residual_network(), [], Pruning(ratio=0.5, criterion="activation"))
+    with pytest.raises(EdgeKitError, match="no such criterion"):
+        prune(residual_network(), [], Pruning(ratio=0.5, criterion="beauty"))
+
+
+def test_a_network_without_hidden_channels_is_refused() -> None:
+    net = Net()
+    graph = net.done(conv(net, net.x(1, 4, 4, 3), 8))
+    with pytest.raises(EdgeKitError, match="nothing"):
+        prune(graph, [], Pruning(ratio=0.5))
