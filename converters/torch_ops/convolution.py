@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from edgekit.converters import convolution as _shared
 from edgekit.converters.convolution import Sliding, check_rank, pads_of
@@ -79,12 +78,7 @@ def conv1d(
     )
 
 
-def conv2d(x: Tensor, *, weight: Tensor, **settings: Any) -> Tensor:
-    return conv1d(x, weight=weight, **settings)
-
-
-def conv3d(x: Tensor, *, weight: Tensor, **settings: Any) -> Tensor:
-    return conv1d(x, weight=weight, **settings)
+conv2d = conv3d = conv1d
 
 
 def conv_transpose1d(
@@ -111,12 +105,7 @@ def conv_transpose1d(
     )
 
 
-def conv_transpose2d(x: Tensor, *, weight: Tensor, **settings: Any) -> Tensor:
-    return conv_transpose1d(x, weight=weight, **settings)
-
-
-def conv_transpose3d(x: Tensor, *, weight: Tensor, **settings: Any) -> Tensor:
-    return conv_transpose1d(x, weight=weight, **settings)
+conv_transpose2d = conv_transpose3d = conv_transpose1d
 
 
 def _each(values: _Ints, n: int) -> tuple[int, ...]:
