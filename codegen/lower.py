@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from edgekit.codegen.affine import as_affine
 from edgekit.codegen.fuse import fuse_sums
 from edgekit.codegen.kernels import Kernel, instantiate, variant_of
+from edgekit.codegen.lines import LINE, is_for_line, proven
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
@@ -25,14 +27,20 @@ from edgekit.target import Target
 _MAX_STRIDED_CHANNELS = 16
 
 
-def lower(graph: Graph, target: Target, ports: Ports = "caller") -> tuple[Layer, ...]:
-    """The layers in the order of execution that needs the least memory."""
+def lower(
+    graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
+) -> tuple[Layer, ...]:
+    """The layers in the order of execution that needs the least memory. The weights of those whose results are
+    named in `small` take less memory, if there is a kernel for that."""
     layers = []
     for layer in fuse_sums(graph, [_layer(graph, node) for node in graph.nodes], target):
         steps: list[Step] = []
         for step in layer.steps:
             if isinstance(step, Call):
-                call = _fitted(_as_convolution(_absorb_transpose(step, graph), target), target)
+                if layer.node.outputs[0] in small:
+                    step = replace(step, facts={**step.facts, "small": 1})
+                call = _as_convolution(_absorb_transpose(step, graph), target)
+                call = _fitted(_as_affine(_as_line(call, target), target), target)
                 packing, call = _pack_computed_weights(call, instantiate(call, target))
                 steps += [*packing, call]
             else:
@@ -108,6 +116,21 @@ def _as_convolution(call: Call, target: Target) -> Call:
     convolution = replace(call, kernel=kernel, name=name, params={**call.params, **steps})
     ranks = [target.isa.index(variant_of(way, target).isa) for way in (call, convolution)]
     return convolution if ranks[1] < ranks[0] else call
+
+
+def _as_line(call: Call, target: Target) -> Call:
+    """The call without its rule, where the target has a kernel for that, and it is proven to be the same."""
+    if not is_for_line(call) or LINE not in variant_of(replace(call, rule=LINE), target).rules:
+        return call
+    return proven(call) or call
+
+
+def _as_affine(call: Call, target: Target) -> Call:
+    """A sum by TFLite's rule as products, where the target has a kernel for them, and they are proven."""
+    if call.kernel != "add_s8":
+        return call
+    found = as_affine(call)
+    return found if found and variant_of(found, target).isa != "ref" else call
 
 
 def _fitted(call: Call, target: Target) -> Call:

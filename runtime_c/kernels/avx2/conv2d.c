@@ -1,20 +1,20 @@
 /* Convolution: see conv2d.h. Pixels whose windows are cut alike lie on lines: rows inside of the image, columns along
- * its borders, and corners; see lines_f32_x8.h. What a window has outside of x is left out.
+ * its borders, and corners; see image_f32.h. What a window has outside of x is left out.
  * for T=f32 W=f32 B=f32
- * pack w: G O/8! H W I o8 */
+ * pack w: G O/16!8 H W I o16 */
 #include "edgekit/conv2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
-    const int32_t tiled = (outputs + 7) / 8 * 8 * p->k_h * p->k_w * depth;
-    const struct ek_image_x8 s = {p->in_h, p->in_w, depth, p->step_h, p->step_w, p->step_c, p->out_h,
+    const int32_t tiled = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES * p->k_h * p->k_w * depth;
+    const struct ek_image_f32 s = {p->in_h, p->in_w, depth, p->step_h, p->step_w, p->step_c, p->out_h,
         p->out_w, p->out_c, p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h,
-        p->dilation_w, p->lo, p->hi};
+        p->dilation_w, EK_F32_KIND, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
         for (int32_t g = 0; g < p->groups; g++)
-            ek_images_f32_x8(
+            ek_image_f32(
                 x + g * depth * p->step_c, w + g * tiled, b + g * outputs, y + g * outputs, outputs, &s);
 }

@@ -1,104 +1,89 @@
-/* Depthwise convolution: see depthwise2d.h. Eight channels and up to eight pixels of a row or a column advance
- * together; what a window has outside of x is left out.
+/* Depthwise convolution: see depthwise2d.h. A vector of channels and up to eight pixels of a row advance together;
+ * what a window has outside of x is left out. Pixels at both ends of a row are apart: which of their cells are
+ * outside, compilers know.
  * for T=f32 W=f32 B=f32
  * when in_c == out_c
- * pack w: H W O I */
+ * pack w: O/8! H W I o8 */
 #include "edgekit/depthwise2d.h"
+#include "edgekit/image_f32.h"
 
-/* What is left of a window: taps from (i0, j0) to (i1, j1). */
-struct EK_FN_taps {
-    int32_t i0;
-    int32_t i1;
-    int32_t j0;
-    int32_t j1;
-};
-
-/* Eight channels, those in `lanes`, of `pixels` pixels. */
+/* The channels in `lanes` of `pixels` pixels from (h, v) on. Unless `is_cut`, all their columns are inside. */
 EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t lanes,
-    const int32_t pixels, const int32_t x_step, const int32_t y_step, const struct EK_FN_taps t,
-    const struct EK_STRUCT *p)
+    const int32_t h, const int32_t v, const int32_t pixels, const int32_t is_cut, const struct EK_STRUCT *p)
 {
-    __m256 sum[8];
-    const __m256 bias = ek_load_f32_x8(b, lanes);
+    const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
+    const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
+    ek_vf sum[8];
+    const ek_vf bias = ek_vf_load(b, lanes);
 #pragma GCC unroll 8
     for (int32_t q = 0; q < pixels; q++)
         sum[q] = bias;
-    for (int32_t i = t.i0; i < t.i1; i++)
-        for (int32_t j = t.j0; j < t.j1; j++) {
-            const __m256 v = ek_load_f32_x8(w + (i * p->k_w + j) * p->out_c, lanes);
-            const EK_T *from = x + (i * p->dilation_h * p->in_w + j * p->dilation_w) * p->in_c;
+    for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++) {
+        const int32_t cell = (top + i * p->dilation_h) * p->in_w + left;
 #pragma GCC unroll 8
-            for (int32_t q = 0; q < pixels; q++)
-                sum[q] = _mm256_fmadd_ps(v, ek_load_f32_x8(from + q * x_step, lanes), sum[q]);
+        for (int32_t j = 0; j < p->k_w; j++) {
+            const ek_vf weight = ek_vf_weights(w, (i * p->k_w + j) * EK_VF_LANES, EK_F32_KIND);
+#pragma GCC unroll 8
+            for (int32_t q = 0; q < pixels; q++) {
+                const int32_t step = q * p->stride_w + j * p->dilation_w;
+                if (!is_cut || (left + step >= 0 && left + step < p->in_w))
+                    sum[q] = ek_vf_fma(weight, ek_vf_load(x + (cell + step) * p->in_c, lanes), sum[q]);
+            }
         }
-    const __m256 lo = _mm256_set1_ps(p->lo), hi = _mm256_set1_ps(p->hi);
+    }
 #pragma GCC unroll 8
     for (int32_t q = 0; q < pixels; q++)
-        ek_store_f32_x8(y + q * y_step, lanes, _mm256_min_ps(hi, _mm256_max_ps(lo, sum[q])));
+        ek_vf_store(y + (h * p->out_w + v + q) * p->out_c, lanes, ek_vf_clamp(sum[q], p->lo, p->hi));
 }
 
-/* All channels of a line of pixels from (h, v) on: below each other, or side by side. The last ones may overlap. */
-EK_INLINE void EK_FN_line(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const int32_t h, const int32_t v, const int32_t length, const int32_t is_column,
-    const struct EK_STRUCT *p)
+/* All channels of `pixels` pixels. */
+EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t h,
+    const int32_t v, const int32_t pixels, const int32_t is_cut, const struct EK_STRUCT *p)
 {
-    const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
-    const int32_t below = p->in_h - top + p->dilation_h - 1, beside = p->in_w - left + p->dilation_w - 1;
-    const int32_t i1 = below < 0 ? 0 : below / p->dilation_h, j1 = beside < 0 ? 0 : beside / p->dilation_w;
-    const struct EK_FN_taps taps = {top < 0 ? (-top + p->dilation_h - 1) / p->dilation_h : 0,
-        i1 < p->k_h ? i1 : p->k_h, left < 0 ? (-left + p->dilation_w - 1) / p->dilation_w : 0,
-        j1 < p->k_w ? j1 : p->k_w};
-    const int32_t x_step = (is_column ? p->stride_h * p->in_w : p->stride_w) * p->in_c;
-    const int32_t y_step = (is_column ? p->out_w : 1) * p->out_c;
-    const EK_T *from = x + (top * p->in_w + left) * p->in_c;
-    EK_T *to = y + (h * p->out_w + v) * p->out_c;
-    for (int32_t o = 0; o < p->out_c; o += 8) {
-        const int32_t rest = p->out_c - o;
-        const int32_t lanes = rest < 8 ? rest : 8;
-#define EK_PIXELS(n)                                                                                         \
-    for (int32_t k = 0; k < length; k += (n)) {                                                              \
-        const int32_t at = k + (n) <= length ? k : length - (n);                                             \
-        EK_FN_pixels(from + at * x_step + o, w + o, b + o, to + at * y_step + o, lanes, (n), x_step, y_step, \
-            taps, p);                                                                                        \
-    }
-        if (length >= 8)
-            EK_PIXELS(8)
-        else if (length >= 4)
-            EK_PIXELS(4)
-        else if (length >= 2)
-            EK_PIXELS(2)
-        else
-            EK_PIXELS(1)
-#undef EK_PIXELS
-    }
+    const int32_t taps = p->k_h * p->k_w, whole = p->out_c / EK_VF_LANES * EK_VF_LANES;
+    for (int32_t o = 0; o < whole; o += EK_VF_LANES)
+        EK_FN_pixels(x + o, w + o * taps, b + o, y + o, EK_VF_LANES, h, v, pixels, is_cut, p);
+    if (whole < p->out_c)
+        EK_FN_pixels(x + whole, w + whole * taps, b + whole, y + whole, p->out_c - whole, h, v, pixels,
+            is_cut, p);
+}
+
+/* A row, `pixels` at a time, at most as many as it has: the last ones may overlap. */
+EK_INLINE void EK_FN_row(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t h,
+    const int32_t pixels, const struct EK_STRUCT *p)
+{
+    const int32_t last = p->out_w - pixels, reach = (p->k_w - 1) * p->dilation_w;
+    const int32_t is_cut = pixels * p->stride_w < p->pad_left
+        || (last - 1 + pixels - 1) * p->stride_w - p->pad_left + reach >= p->in_w;
+    EK_FN_part(x, w, b, y, h, 0, pixels, 1, p);
+    for (int32_t v = pixels; v < last; v += pixels)
+        EK_FN_part(x, w, b, y, h, v, pixels, is_cut, p);
+    if (last > 0)
+        EK_FN_part(x, w, b, y, h, last, pixels, 1, p);
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    /* Pixels from (top, left) to (bottom, right) have all of their windows inside. */
-    const int32_t top = (p->pad_top + p->stride_h - 1) / p->stride_h;
-    const int32_t left = (p->pad_left + p->stride_w - 1) / p->stride_w;
-    const int32_t fit_h = p->in_h + p->pad_top - (p->k_h - 1) * p->dilation_h - 1;
-    const int32_t fit_w = p->in_w + p->pad_left - (p->k_w - 1) * p->dilation_w - 1;
-    const int32_t most_h = fit_h < 0 ? 0 : fit_h / p->stride_h + 1,
-                  most_w = fit_w < 0 ? 0 : fit_w / p->stride_w + 1;
-    const int32_t bottom = most_h < p->out_h ? most_h : p->out_h,
-                  right = most_w < p->out_w ? most_w : p->out_w;
-    /* Rows of the inside are taken as lines, or columns where these are longer and rows are short. */
-    const int32_t is_narrow = right - left < 8 && right - left < bottom - top;
+    const int32_t parts = (p->out_w + 7) / 8, wanted = (p->out_w + parts - 1) / parts;
     for (int32_t n = 0; n < p->batch;
-        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
+        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
         for (int32_t h = 0; h < p->out_h; h++) {
-            const int32_t is_inside = h >= top && h < bottom;
-            if (left < right && !(is_inside && is_narrow))
-                EK_FN_line(x, w, b, y, h, left, right - left, 0, p);
-            for (int32_t v = is_inside ? p->out_w : 0; v < p->out_w; v++)
-                if (v < left || v >= right)
-                    EK_FN_line(x, w, b, y, h, v, 1, 0, p);
+            if (wanted == 8)
+                EK_FN_row(x, w, b, y, h, 8, p);
+            else if (wanted == 7)
+                EK_FN_row(x, w, b, y, h, 7, p);
+            else if (wanted == 6)
+                EK_FN_row(x, w, b, y, h, 6, p);
+            else if (wanted == 5)
+                EK_FN_row(x, w, b, y, h, 5, p);
+            else if (wanted == 4)
+                EK_FN_row(x, w, b, y, h, 4, p);
+            else if (wanted == 3)
+                EK_FN_row(x, w, b, y, h, 3, p);
+            else if (wanted == 2)
+                EK_FN_row(x, w, b, y, h, 2, p);
+            else
+                EK_FN_row(x, w, b, y, h, 1, p);
         }
-        for (int32_t v = top < bottom ? 0 : p->out_w; v < p->out_w; v++)
-            if (v < left || v >= right || is_narrow)
-                EK_FN_line(x, w, b, y, top, v, bottom - top, 1, p);
-    }
 }

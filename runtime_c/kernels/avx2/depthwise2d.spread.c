@@ -1,15 +1,15 @@
-/* Depthwise convolution of one channel, which is a convolution: see depthwise2d.h and lines_f32_x8.h.
+/* Depthwise convolution of one channel, which is a convolution: see depthwise2d.h and image_f32.h.
  * for T=f32 W=f32 B=f32
  * when in_c == 1 and out_c > 1
- * pack w: O/8! H W I o8 */
+ * pack w: O/16!8 H W I o16 */
 #include "edgekit/depthwise2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    const struct ek_image_x8 s = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->out_h, p->out_w, p->out_c, p->k_h,
-        p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w, p->lo,
-        p->hi};
+    const struct ek_image_f32 s = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->out_h, p->out_w, p->out_c, p->k_h,
+        p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w, EK_F32_KIND,
+        p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w, y += p->out_h * p->out_w * p->out_c)
-        ek_images_f32_x8(x, w, b, y, p->out_c, &s);
+        ek_image_f32(x, w, b, y, p->out_c, &s);
 }

@@ -1,54 +1,11 @@
-/* Convolution of int8: see conv2d_int.h and lines_s8_x16.h. The image is copied with its borders, so that all windows
- * are whole.
+/* Convolution of int8, sums of sixteen outputs at a time: see conv2d_int.h and lines_s8_x86.h.
+ * like avx2/conv2d_int.c x8=x16
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
+ * rule e e_wide tfl once line line_away
  * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16! H WI/4! o16 wi4
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
  * fold b: -128 w
  * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64 */
-#include "edgekit/conv2d_int.h"
-
-/* Bytes of x + 128 for one row of the bordered image. */
-EK_INLINE void EK_FN_row(
-    const EK_X *x, uint8_t *y, const int32_t row, const int32_t columns, const struct EK_STRUCT *p)
-{
-    const int32_t is_inside = row >= 0 && row < p->in_h, room = columns - p->pad_left;
-    const int32_t width = !is_inside || room < 0 ? 0 : room < p->in_w ? room : p->in_w;
-    const int32_t left = width > 0 ? p->pad_left : columns, right = columns - left - width;
-    const uint8_t border = (uint8_t)(p->in_zero + 128);
-    (void)__builtin_memset(y, border, (size_t)(left * p->in_c));
-    y += left * p->in_c;
-    if (p->step_c == 1 && p->step_w == p->in_c && width > 0)
-        ek_unsigned_x16(x + row * p->step_h, y, width * p->in_c);
-    else
-        for (int32_t v = 0; v < width; v++)
-            for (int32_t c = 0; c < p->in_c; c++)
-                y[v * p->in_c + c] = (uint8_t)(x[row * p->step_h + v * p->step_w + c * p->step_c] + 128);
-    (void)__builtin_memset(y + width * p->in_c, border, (size_t)(right * p->in_c));
-}
-
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
-    const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w, row_step = columns * p->in_c;
-    const int32_t is_whole = p->pad_top == 0 && p->pad_left == 0 && columns == p->in_w && rows <= p->in_h
-                             && p->step_c == 1 && p->step_w == p->in_c && p->step_h == row_step;
-    const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
-    const struct ek_window_s8_x16 s = {p->k_h, (p->k_w * p->in_c + 3) / 4, p->dilation_h * row_step, p->out_c,
-        {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
-    for (int32_t n = 0; n < p->batch;
-        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
-        if (is_whole)
-            ek_unsigned_x16(x, scratch, rows * row_step);
-        else
-            for (int32_t h = 0; h < rows; h++)
-                EK_FN_row(x, scratch + h * row_step, h - p->pad_top, columns, p);
-        if (is_line)
-            ek_lines_s8_x16(scratch, w, b, m, e, y, 1, 0, p->stride_w * p->in_c, p->out_h * p->out_w, &s);
-        else
-            ek_lines_s8_x16(scratch, w, b, m, e, y, p->out_h, p->stride_h * row_step, p->stride_w * p->in_c,
-                p->out_w, &s);
-    }
-}

@@ -1,21 +1,4 @@
-/* Fully connected layer: see dense.h. Rows are the pixels of a line: see lines_f32_x16.h.
+/* Fully connected layer with AVX-512: as avx2/dense.c, with longer vectors.
  * for T=f32 W=f32 B=f32
- * pack w: O/16! I o16 */
-#include "edgekit/dense.h"
-
-EK_INLINE void EK_FN_part(
-    const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t outputs, const struct EK_STRUCT *p)
-{
-    const struct ek_window_f32_x16 s = {1, 1, p->inputs, 0, 0, 1, 0, p->inputs * 16, outputs, p->lo, p->hi};
-    ek_lines_f32_x16(x, w, b, y, p->inputs, p->outputs, p->rows, &s);
-}
-
-EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
-{
-    const int32_t part = ek_part_f32_x16(p->outputs), whole = p->outputs / part * part;
-    for (int32_t o = 0; o < whole; o += part)
-        EK_FN_part(x, w + o * p->inputs, b + o, y + o, part, p);
-    if (whole < p->outputs)
-        EK_FN_part(x, w + whole * p->inputs, b + whole, y + whole, p->outputs - whole, p);
-}
+ * like avx2/dense.c
+ * pack w: O/64!16 I o64 */

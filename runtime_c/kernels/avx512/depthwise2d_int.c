@@ -1,12 +1,16 @@
 /* Depthwise convolution of int8: see depthwise2d_int.h. For each row of results, four rows of x are interleaved, 128
  * more, as the left factors of AVX-512 VNNI are unsigned; so a dot product has four taps of a column.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
+ * rule e e_wide tfl once line line_away
  * when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16! H/4! W I o16 h4
+ * pack b: O/16! o16
+ * pack m: O/16! o16
+ * pack e: O/16! o16
  * fold b: -128 w
  * scratch ((k_h + 3) // 4) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * ((in_c + 15) // 16) * 64 */
 #include "edgekit/depthwise2d_int.h"
+#include "edgekit/rules_x86.h"
 
 /* Four rows of x from `row` on, `columns` cells from the left border on. */
 EK_INLINE void EK_FN_interleave(
@@ -39,12 +43,12 @@ EK_INLINE void EK_FN_interleave(
 
 /* `pixels` of a row, sixteen channels of them, those in `lanes`. */
 EK_INLINE void EK_FN_pixels(const uint8_t *x, const EK_W *w, const EK_S *b, const int32_t *m, const int8_t *e,
-    EK_Y *y, const __mmask16 lanes, const int32_t columns, const int32_t pixels, const struct EK_STRUCT *p)
+    EK_Y *y, const int32_t first, const int32_t columns, const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t cell = (p->in_c + 15) / 16 * 64;
-    const struct ek_results_x16 r = {EK_RULE(kind)(), p->zero, p->lo, p->hi};
+    const int32_t rest = p->out_c - first < 16 ? p->out_c - first : 16;
     __m512i sum[8];
-    const __m512i bias = _mm512_maskz_loadu_epi32(lanes, b);
+    const __m512i bias = _mm512_loadu_si512(b + first);
 #pragma GCC unroll 8
     for (int32_t q = 0; q < pixels; q++)
         sum[q] = bias;
@@ -54,20 +58,20 @@ EK_INLINE void EK_FN_pixels(const uint8_t *x, const EK_W *w, const EK_S *b, cons
             const uint8_t *from = x + (i * columns + j * p->dilation_w) * cell;
 #pragma GCC unroll 8
             for (int32_t q = 0; q < pixels; q++)
-                sum[q] = ek_dot_x16(sum[q], _mm512_loadu_si512(from + q * p->stride_w * cell), v);
+                sum[q] = ek_x16_dot(sum[q], _mm512_loadu_si512(from + q * p->stride_w * cell), v);
         }
-    const struct ek_scales_x16 scales = ek_scales_x16(r.kind, m, e, lanes);
+    const struct ek_x16_scales scales = ek_x16_scales(EK_RULE(kind)(), m, e, first);
 #pragma GCC unroll 2
     for (int32_t at = 0; at < pixels; at += 4) {
         __m512i z[4];
 #pragma GCC unroll 4
         for (int32_t k = 0; k < 4; k++)
-            z[k] = at + k < pixels ? ek_requantize_x16(r.kind, sum[at + k], &scales) : z[0];
-        const __m512i packed = ek_packed_x16(z[0], z[1], z[2], z[3], &r);
+            z[k] = at + k < pixels ? ek_x16_requantized(EK_RULE(kind)(), sum[at + k], &scales) : z[0];
+        const __m512i packed = ek_x16_packed(z[0], z[1], z[2], z[3], p->zero, p->lo, p->hi);
 #pragma GCC unroll 4
         for (int32_t k = 0; k < 4; k++)
             if (at + k < pixels)
-                ek_store_result_x16(y + (at + k) * p->out_c, packed, k, lanes);
+                ek_x16_store(y + (at + k) * p->out_c, packed, k, rest);
     }
 }
 
@@ -77,20 +81,17 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
 {
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
     const int32_t cell = (p->in_c + 15) / 16 * 64, quads = (p->k_h + 3) / 4;
-    const int32_t is_common = EK_RULE(kind)() < 2; /* the exponent, of all channels */
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++, y += p->out_w * p->out_c) {
             for (int32_t i = 0; i < quads; i++)
                 EK_FN_interleave(x, scratch + i * columns * cell,
                     h * p->stride_h - p->pad_top + 4 * i * p->dilation_h, columns, p);
             for (int32_t o = 0; o < p->in_c; o += 16) {
-                const int32_t rest = p->in_c - o;
-                const __mmask16 lanes = (__mmask16)(rest < 16 ? (1 << rest) - 1 : 0xFFFF);
 #define EK_PIXELS(n)                                                                                         \
     for (int32_t k = 0; k < p->out_w; k += (n)) {                                                            \
         const int32_t v = k + (n) <= p->out_w ? k : p->out_w - (n);                                          \
-        EK_FN_pixels(scratch + v * p->stride_w * cell + o * 4, w + o * quads * p->k_w * 4, b + o, m + o,     \
-            is_common ? e : e + o, y + v * p->out_c + o, lanes, columns, (n), p);                            \
+        EK_FN_pixels(scratch + v * p->stride_w * cell + o * 4, w + o * quads * p->k_w * 4, b, m, e,          \
+            y + v * p->out_c + o, o, columns, (n), p);                                                       \
     }
                 if (p->out_w >= 8)
                     EK_PIXELS(8)

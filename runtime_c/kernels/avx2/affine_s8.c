@@ -1,0 +1,48 @@
+/* int8 sum or difference of rows: see affine_s8.h.
+ * when sa[5] == 1 and sb[5] == 1 */
+#include "edgekit/affine_s8.h"
+#include "edgekit/rules_x86.h"
+
+/* Four vectors of results. */
+EK_INLINE void EK_FN_vectors(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    ek_x8_ints z[4];
+#pragma GCC unroll 4
+    for (int32_t k = 0; k < 4; k++) {
+        const ek_x8_ints u = ek_x8_times(ek_x8_widened(a + k * EK_X8_LANES), ek_x8_same(p->first));
+        const ek_x8_ints v = ek_x8_times(ek_x8_widened(b + k * EK_X8_LANES), ek_x8_same(p->second));
+        z[k] = ek_x8_shifted(ek_x8_add(ek_x8_add(u, ek_x8_same(p->constant)), v), p->shift);
+    }
+    ek_x8_store_all(y, ek_x8_packed(z[0], z[1], z[2], z[3], 0, p->lo, p->hi));
+}
+
+/* One row of `size` elements; y may be a or b. */
+EK_INLINE void EK_FN_row(
+    const int8_t *a, const int8_t *b, int8_t *y, const int32_t size, const struct EK_STRUCT *p)
+{
+    int32_t i = 0;
+    for (; i + 4 * EK_X8_LANES <= size; i += 4 * EK_X8_LANES)
+        EK_FN_vectors(a + i, b + i, y + i, p);
+    if (i < size) {
+        int8_t rest[3][4 * EK_X8_LANES] = {{0}};
+        (void)__builtin_memcpy(rest[0], a + i, (size_t)(size - i));
+        (void)__builtin_memcpy(rest[1], b + i, (size_t)(size - i));
+        EK_FN_vectors(rest[0], rest[1], rest[2], p);
+        (void)__builtin_memcpy(y + i, rest[2], (size_t)(size - i));
+    }
+}
+
+EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    y += p->y0;
+    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
+        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
+            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
+                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
+                    for (int32_t i4 = 0; i4 < p->n[4]; i4++, y += p->n[5])
+                        EK_FN_row(a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2] + i3 * p->sa[3]
+                                      + i4 * p->sa[4],
+                            b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2] + i3 * p->sb[3]
+                                + i4 * p->sb[4],
+                            y, p->n[5], p);
+}

@@ -1,0 +1,58 @@
+/* Convolution of int8: see conv2d_int.h and lines_s8_x86.h. The image is copied with its borders, so that all windows
+ * are whole.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e tfl line line_away
+ * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * pack w: O/8! H WI/2! o8 wi2
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64 */
+#include "edgekit/conv2d_int.h"
+#include "edgekit/rules_x86.h"
+
+/* One row of the bordered image. */
+EK_INLINE void EK_FN_row(
+    const EK_X *x, uint8_t *y, const int32_t row, const int32_t columns, const struct EK_STRUCT *p)
+{
+    const int32_t is_inside = row >= 0 && row < p->in_h, room = columns - p->pad_left;
+    const int32_t width = !is_inside || room < 0 ? 0 : room < p->in_w ? room : p->in_w;
+    const int32_t left = width > 0 ? p->pad_left : columns, right = columns - left - width;
+    ek_x8_fill(p->in_zero, y, left * p->in_c);
+    y += left * p->in_c * EK_X8_SIZE;
+    if (p->step_c == 1 && p->step_w == p->in_c && width > 0)
+        ek_x8_copy(x + row * p->step_h, y, width * p->in_c);
+    else
+        for (int32_t v = 0; v < width; v++)
+            for (int32_t c = 0; c < p->in_c; c++)
+                ek_x8_fill(x[row * p->step_h + v * p->step_w + c * p->step_c],
+                    y + (v * p->in_c + c) * EK_X8_SIZE, 1);
+    ek_x8_fill(p->in_zero, y + width * p->in_c * EK_X8_SIZE, right * p->in_c);
+}
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
+    const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w, row_step = columns * p->in_c;
+    const int32_t is_whole = p->pad_top == 0 && p->pad_left == 0 && columns == p->in_w && rows <= p->in_h
+                             && p->step_c == 1 && p->step_w == p->in_c && p->step_h == row_step;
+    const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
+    const int32_t steps = (p->k_w * p->in_c * EK_X8_SIZE + 3) / 4;
+    const struct ek_x8_layer s = {p->k_h, steps, p->dilation_h * row_step * EK_X8_SIZE, p->out_c,
+        EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e};
+    for (int32_t n = 0; n < p->batch;
+        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
+        if (is_whole)
+            ek_x8_copy(x, scratch, rows * row_step);
+        else
+            for (int32_t h = 0; h < rows; h++)
+                EK_FN_row(x, scratch + h * row_step * EK_X8_SIZE, h - p->pad_top, columns, p);
+        const int32_t step = p->stride_w * p->in_c * EK_X8_SIZE;
+        if (is_line)
+            ek_x8_lines(scratch, y, 1, 0, step, p->out_h * p->out_w, &s);
+        else
+            ek_x8_lines(scratch, y, p->out_h, p->stride_h * row_step * EK_X8_SIZE, step, p->out_w, &s);
+    }
+}

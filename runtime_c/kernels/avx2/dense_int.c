@@ -1,0 +1,24 @@
+/* Fully connected layer of int8: see dense_int.h. Rows are the pixels of a line: see lines_s8_x86.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e tfl line line_away
+ * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * pack w: O/8! I/2! o8 i2
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * scratch rows * inputs * 2 + 64 */
+#include "edgekit/dense_int.h"
+#include "edgekit/rules_x86.h"
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const struct ek_x8_layer s = {1, (p->inputs * EK_X8_SIZE + 3) / 4, 0, p->outputs, EK_RULE(kind)(),
+        p->zero, p->lo, p->hi, w, b, m, e};
+    ek_x8_copy(x, scratch, p->rows * p->inputs);
+    if (p->rows == 1)
+        ek_x8_outputs(scratch, y, &s);
+    else
+        ek_x8_lines(scratch, y, 1, 0, p->inputs * EK_X8_SIZE, p->rows, &s);
+}
