@@ -1,11 +1,12 @@
-"""Instructions that the MLPerf Tiny networks take on 64-bit ARM, under its emulator: docs/performance.md."""
+"""Instructions that networks take on 64-bit ARM, under its emulator, and LiteRT's: docs/performance.md."""
 
+import tempfile
 from pathlib import Path
 
+from benchmarks import aarch64_peers
 from benchmarks.results import table, write_section
 from edgekit import api
 
-TARGETS = ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
 NETWORKS = {
     "image classification, int8": "pretrainedResnet_quant",
     "keyword, int8": "kws_ref_model",
@@ -18,27 +19,38 @@ NETWORKS = {
 }
 MODELS = Path(__file__).parents[2] / "shared" / "models" / "mlperf_tiny"
 
-HEADER = ("network", *TARGETS)
 _NOTE = """\
 Instructions of one inference, counted in qemu-aarch64; in brackets for each multiplication and addition of
 the network as it is compiled. `--optimize speed`, compiled by {by}. The results on int8 are those of the
 simulator and of LiteRT's reference kernels, bit for bit.
+
+Beside each target, {litert} with XNNPACK and one thread, on the processor that has the instructions of the
+target and no others. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its activations
+while it runs, EdgeKit computes in f32.
 """
 
 
 def main() -> None:
     rows: list[list[str]] = []
     compilers: dict[str, None] = {}
-    for title, name in NETWORKS.items():
-        row = [title]
-        for target in TARGETS:
-            found = api.bench(MODELS / f"{name}.tflite", target=target)
-            compilers[found.compiler.split(" -")[0]] = None
-            row.append(f"{found.instructions:,} ({found.instructions_per_mac:.3f})")
-            print(title, target, row[-1], flush=True)
-        rows.append(row)
-    by = ", ".join(compilers)
-    write_section("aarch64", "Instructions on 64-bit ARM", f"{_NOTE.format(by=by)}\n{table(HEADER, rows)}")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        aarch64_peers.fetch(folder)
+        for title, name in NETWORKS.items():
+            model = MODELS / f"{name}.tflite"
+            row = [title]
+            for target in aarch64_peers.PROCESSORS:
+                found = api.bench(model, target=target)
+                compilers[found.compiler.split(" -")[0]] = None
+                theirs = aarch64_peers.instructions(folder, target, model)
+                row += [f"{found.instructions:,} ({found.instructions_per_mac:.3f})", f"{theirs:,}"]
+                print(title, target, *row[-2:], flush=True)
+            rows.append(row)
+    header = ["network"]
+    for target, processor in aarch64_peers.PROCESSORS.items():
+        header += [target, f"LiteRT, {processor}"]
+    note = _NOTE.format(by=", ".join(compilers), litert=aarch64_peers.RELEASE.replace("==", " "))
+    write_section("aarch64", "Instructions on 64-bit ARM", f"{note}\n{table(header, rows)}")
 
 
 if __name__ == "__main__":
