@@ -21,6 +21,8 @@ _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
+# x and y, also as helpers call them: in a kernel that states an order the one may lie over the other.
+_MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
 
 @dataclass(frozen=True)
@@ -119,11 +121,13 @@ def _instantiate(
     header = _read(_RUNTIME / "include" / "edgekit" / contract)
     if variant.scratch:
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
+    if variant.order:
+        text, header = _MEETING.sub("", text), _MEETING.sub("", header)
     included = _INCLUDE.findall(text)
     text, header = _substitute(text, tokens), _substitute(header, tokens)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
-    supports = tuple(sorted(_supports(header + text, included, isas)))
+    supports = tuple(sorted(_supports(header + text, included, (variant.isa, *isas))))
     includes = "".join(f'#include "{h}"\n' for h in supports)
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
@@ -223,15 +227,16 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
 
 
 def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
-    """The headers that define what a text uses: those that it includes, or that are named after one of the
-    instruction sets, go first. Conversions of 16-bit floats hide behind macros."""
-    endings = tuple(f"_{isa}" for isa in isas)
+    """The headers that define what a text uses: those that it includes go first, then those that are named
+    after one of the instruction sets, in their order. Conversions of 16-bit floats hide behind macros."""
+    sets = [f"_{isa}.h" for isa in isas]
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", _COMMENT.sub("", text)))
     found = set()
     for name in used & _definitions().keys():
         headers = _definitions()[name]
-        own = [header for header in headers if header in included or header[:-2].endswith(endings)]
-        found.add((own or headers)[0])
+        own = [header for header in headers if header in included]
+        own += [header for ending in sets for header in headers if header.endswith(ending)]
+        found.add((own or list(headers))[0])
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
         found.add("half.h")
     return found | {"types.h"}

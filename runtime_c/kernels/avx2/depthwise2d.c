@@ -44,8 +44,8 @@ EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, 
     for (int32_t o = 0; o < whole; o += EK_VF_LANES)
         EK_FN_pixels(x + o, w + o * taps, b + o, y + o, EK_VF_LANES, h, v, pixels, is_cut, p);
     if (whole < p->out_c)
-        EK_FN_pixels(x + whole, w + whole * taps, b + whole, y + whole, p->out_c - whole, h, v, pixels,
-            is_cut, p);
+        EK_FN_pixels(
+            x + whole, w + whole * taps, b + whole, y + whole, p->out_c - whole, h, v, pixels, is_cut, p);
 }
 
 /* A row, `pixels` at a time, at most as many as it has: the last ones may overlap. */
@@ -54,7 +54,7 @@ EK_INLINE void EK_FN_row(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, c
 {
     const int32_t last = p->out_w - pixels, reach = (p->k_w - 1) * p->dilation_w;
     const int32_t is_cut = pixels * p->stride_w < p->pad_left
-        || (last - 1 + pixels - 1) * p->stride_w - p->pad_left + reach >= p->in_w;
+                           || (last - 1 + pixels - 1) * p->stride_w - p->pad_left + reach >= p->in_w;
     EK_FN_part(x, w, b, y, h, 0, pixels, 1, p);
     for (int32_t v = pixels; v < last; v += pixels)
         EK_FN_part(x, w, b, y, h, v, pixels, is_cut, p);

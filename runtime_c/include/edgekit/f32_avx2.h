@@ -1,0 +1,72 @@
+/* Vectors of floats for AVX2, under the names that f32_avx512.h has for AVX-512: kernels of floats are one text. */
+#ifndef EDGEKIT_F32_AVX2_H
+#define EDGEKIT_F32_AVX2_H
+
+#include <immintrin.h>
+
+#include "edgekit/types.h"
+
+#define EK_VF_LANES 8
+/* How many vectors of outputs kernels take at once, and pixels for so many: what registers can hold. */
+#define EK_VF_BLOCKS 2
+#define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
+
+typedef __m256 ek_vf;
+
+EK_INLINE ek_vf ek_vf_set(const float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+EK_INLINE ek_vf ek_vf_add(const ek_vf a, const ek_vf b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+EK_INLINE ek_vf ek_vf_sub(const ek_vf a, const ek_vf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+/* a * b + c, rounded once */
+EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
+{
+    return _mm256_min_ps(_mm256_set1_ps(hi), _mm256_max_ps(_mm256_set1_ps(lo), x));
+}
+
+EK_INLINE __m256i ek_vf_mask(const int32_t count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+/* The first `count` of eight numbers, at least one, then zeros. */
+EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
+{
+    return count == 8 ? _mm256_loadu_ps(x) : _mm256_maskload_ps(x, ek_vf_mask(count));
+}
+
+EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
+{
+    if (count == 8)
+        _mm256_storeu_ps(y, v);
+    else
+        _mm256_maskstore_ps(y, ek_vf_mask(count), v);
+}
+
+/* Eight weights from number `at` on, of 32 bits, or the 16 of bf16 or f16: see lines_f32.h. */
+EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
+{
+    if (kind == 0)
+        return _mm256_loadu_ps((const float *)w + at);
+    const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)w + at));
+    if (kind == 1)
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+    return _mm256_cvtph_ps(v);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* Vectors of floats for AVX-512, under the names that f32_avx2.h has for AVX2: kernels of floats are one text. */
+#ifndef EDGEKIT_F32_AVX512_H
+#define EDGEKIT_F32_AVX512_H
+
+#include <immintrin.h>
+
+#include "edgekit/types.h"
+
+#define EK_VF_LANES 16
+/* How many vectors of outputs kernels take at once, and pixels for so many: what registers can hold. */
+#define EK_VF_BLOCKS 4
+#define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
+
+typedef __m512 ek_vf;
+
+EK_INLINE ek_vf ek_vf_set(const float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+EK_INLINE ek_vf ek_vf_add(const ek_vf a, const ek_vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+EK_INLINE ek_vf ek_vf_sub(const ek_vf a, const ek_vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+/* a * b + c, rounded once */
+EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
+{
+    return _mm512_min_ps(_mm512_set1_ps(hi), _mm512_max_ps(_mm512_set1_ps(lo), x));
+}
+
+EK_INLINE __mmask16 ek_vf_mask(const int32_t count)
+{
+    return (__mmask16)(0xFFFFu >> (16 - count));
+}
+
+/* The first `count` of sixteen numbers, at least one, then zeros. */
+EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
+{
+    return count == 16 ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(ek_vf_mask(count), x);
+}
+
+EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
+{
+    if (count == 16)
+        _mm512_storeu_ps(y, v);
+    else
+        _mm512_mask_storeu_ps(y, ek_vf_mask(count), v);
+}
+
+/* Sixteen weights from number `at` on, of 32 bits, or the 16 of bf16 or f16: see lines_f32.h. */
+EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
+{
+    if (kind == 0)
+        return _mm512_loadu_ps((const float *)w + at);
+    const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)w + at));
+    if (kind == 1)
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+    return _mm512_cvtph_ps(v);
+}
+
+#endif

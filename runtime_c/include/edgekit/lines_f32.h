@@ -1,0 +1,155 @@
+/* Sums of products of floats for x86-64: lines of pixels that are the same distance apart. The sums of a block of
+ * pixels stay in registers. Vectors are those of f32_avx512.h or f32_avx2.h, one of which comes before this file.
+ * Weights are in parts of EK_VF_PART outputs, the last one narrower, whole vectors each; a part has the numbers of a
+ * tap side by side. */
+#ifndef EDGEKIT_LINES_F32_H
+#define EDGEKIT_LINES_F32_H
+
+#include "edgekit/types.h"
+
+#define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
+
+/* What weights are stored as. */
+#define EK_F32_KIND 0
+#define EK_BF16_KIND 1
+#define EK_F16_KIND 2
+
+/* A window: `rows` times `columns` runs of x, `depth` elements each. */
+struct ek_window_f32 {
+    int32_t rows;
+    int32_t columns;
+    int32_t depth;
+    int32_t row_step; /* elements of x */
+    int32_t column_step;
+    int32_t depth_step;
+    int32_t row_weights; /* elements of w from one row to the next; runs of a row follow one another */
+    int32_t tap_weights; /* ... from one element of a run to the next */
+    int32_t block_weights; /* ... from one vector of outputs to the next */
+    int32_t outputs; /* at most EK_VF_PART */
+    int32_t kind;
+    float lo;
+    float hi;
+};
+
+/* How many lanes of a block hold outputs. */
+EK_INLINE int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const int32_t outputs)
+{
+    return block + 1 < blocks ? EK_VF_LANES : outputs - EK_VF_LANES * (blocks - 1);
+}
+
+/* Adds the products of one element of each of `pixels` runs. */
+EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const int32_t at,
+    const int32_t x_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    ek_vf v[4];
+#pragma GCC unroll 4
+    for (int32_t o = 0; o < blocks; o++)
+        v[o] = ek_vf_weights(w, at + o * s->block_weights, s->kind);
+#pragma GCC unroll 16
+    for (int32_t q = 0; q < pixels; q++) {
+        const ek_vf t = ek_vf_set(x[q * x_step]);
+#pragma GCC unroll 4
+        for (int32_t o = 0; o < blocks; o++)
+            sum[q][o] = ek_vf_fma(t, v[o], sum[q][o]);
+    }
+}
+
+/* `pixels` times `blocks` sums, all in registers. Where they are few, each is split in two, as additions wait for
+ * each other. */
+EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float *y, const int32_t x_step,
+    const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    ek_vf sum[2][16][4];
+    const int32_t halves = pixels * blocks <= 4 ? 2 : 1;
+#pragma GCC unroll 4
+    for (int32_t o = 0; o < blocks; o++) {
+        const ek_vf bias = ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs));
+#pragma GCC unroll 16
+        for (int32_t q = 0; q < pixels; q++) {
+            sum[0][q][o] = bias;
+            sum[1][q][o] = ek_vf_set(0);
+        }
+    }
+    for (int32_t i = 0; i < s->rows; i++) {
+        int32_t at = i * s->row_weights;
+        for (int32_t j = 0; j < s->columns; j++) {
+            const float *from = x + i * s->row_step + j * s->column_step;
+            int32_t c = halves - 1;
+            for (; c < s->depth; c += halves, from += halves * s->depth_step, at += halves * s->tap_weights) {
+                ek_tap_f32(sum[0], from, w, at, x_step, pixels, blocks, s);
+                if (halves == 2)
+                    ek_tap_f32(
+                        sum[1], from + s->depth_step, w, at + s->tap_weights, x_step, pixels, blocks, s);
+            }
+            if (halves == 2 && c == s->depth) {
+                ek_tap_f32(sum[0], from, w, at, x_step, pixels, blocks, s);
+                at += s->tap_weights;
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int32_t q = 0; q < pixels; q++)
+#pragma GCC unroll 4
+        for (int32_t o = 0; o < blocks; o++) {
+            const ek_vf total = halves == 2 ? ek_vf_add(sum[0][q][o], sum[1][q][o]) : sum[0][q][o];
+            ek_vf_store(y + q * y_step + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs),
+                ek_vf_clamp(total, s->lo, s->hi));
+        }
+}
+
+/* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last one may overlap. */
+EK_INLINE void ek_row_of_tiles_f32(const float *x, const void *w, const float *b, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
+    const struct ek_window_f32 *s)
+{
+    const int32_t most = EK_VF_PIXELS(blocks), count = (length + most - 1) / most;
+    const int32_t wanted = count > 0 ? (length + count - 1) / count : 0;
+#define EK_TILES(n)                                                                                          \
+    for (int32_t k = 0; k < length; k += (n)) {                                                              \
+        const int32_t at = k + (n) <= length ? k : length - (n);                                             \
+        ek_tile_f32(x + at * x_step, w, b, y + at * y_step, x_step, y_step, (n), blocks, s);                 \
+    }
+    if (wanted > 12 && most >= 16 && length >= 16)
+        EK_TILES(16)
+    else if (wanted > 10 && most >= 12 && length >= 12)
+        EK_TILES(12)
+    else if (wanted > 8 && most >= 10 && length >= 10)
+        EK_TILES(10)
+    else if (wanted > 6 && most >= 8 && length >= 8)
+        EK_TILES(8)
+    else if (wanted > 5 && length >= 6)
+        EK_TILES(6)
+    else if (wanted > 4 && length >= 5)
+        EK_TILES(5)
+    else if (wanted > 3 && length >= 4)
+        EK_TILES(4)
+    else if (wanted > 2 && length >= 3)
+        EK_TILES(3)
+    else if (wanted > 1 && length >= 2)
+        EK_TILES(2)
+    else
+        EK_TILES(1)
+#undef EK_TILES
+}
+
+/* A line of `length` pixels, at most EK_VF_PART outputs. */
+EK_INLINE void ek_line_f32(const float *x, const void *w, const float *b, float *y, const int32_t x_step,
+    const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
+{
+    if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 4, s);
+    else if (EK_VF_BLOCKS >= 3 && s->outputs > 2 * EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 3, s);
+    else if (s->outputs > EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 2, s);
+    else
+        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 1, s);
+}
+
+/* The bytes of a weight. */
+EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
+{
+    return kind == EK_F32_KIND ? 4 : 2;
+}
+
+#endif
