@@ -51,13 +51,12 @@ def _number(call: Call, name: str) -> int:
 
 
 def _candidates(ratios: list[float]) -> Iterator[tuple[int, int, int]]:
-    """Factors of 31 bits less those of the sum, and their shift."""
-    most = 256 * sum(map(abs, ratios)) + 512
-    shift = min(30 - int(np.ceil(np.log2(most))), 24)
-    first, second = (round(ratio * 2.0**shift) for ratio in ratios)
-    if shift > 0:
-        for one, other in sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1])):
-            yield first + one, second + other, shift
+    """Factors and their shift, the finest first whose sums have 32 bits."""
+    for shift in range(24, 15, -1):
+        first, second = (round(ratio * 2.0**shift) for ratio in ratios)
+        if 128 * (abs(first) + abs(second)) < 2**31:
+            for one, other in sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1])):
+                yield first + one, second + other, shift
 
 
 def _constant(sums: Array, wanted: Array, shift: int, low: int, high: int) -> int | None:
@@ -68,4 +67,5 @@ def _constant(sums: Array, wanted: Array, shift: int, low: int, high: int) -> in
 
 
 def _fits(first: int, second: int, constant: int) -> bool:
+    """Do all sums have 32 bits, in whatever order they are made?"""
     return 128 * (abs(first) + abs(second)) + abs(constant) < 2**31

@@ -4,10 +4,11 @@ A tag lists the dimensions of the packed weights from outer to inner. Capitals a
 graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
 
-Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so; O/16!4
-in front, that the last block is narrower, filled up to a multiple of 4; WI is W and I as one dimension;
-i4(0213) is the order of elements in a block, digits and letters from a on; and behind a colon comes the type
-that they are stored in, a factor, and what is added:
+Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so, O/8~ that
+the first elements fill up the last block; O/16!4 in front, that the last block is narrower, filled up to a
+multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and letters
+from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a colon comes
+the type that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
 """
 
@@ -23,7 +24,8 @@ from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
-_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)!?)?(\d+)?(?:\((\w+)\))?$")
+_TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")
+_WINOGRAD = "winograd "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 
 
@@ -64,11 +66,13 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int = 1) -> Iterator[Block]
 
 def is_tiled(tag: str) -> bool:
     """Are all blocks of this layout whole?"""
-    return "!" in tag or ":" in tag
+    return any(sign in tag for sign in "!~:")
 
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     """The packed weights, flat; those of four bits two in a byte, as nibbles.h reads them."""
+    if tag.startswith(_WINOGRAD):
+        return pack(tag.removeprefix(_WINOGRAD), _points(weights), groups)
     if is_tiled(tag):
         return _tiled(tag, weights, groups)
     flat = np.ascontiguousarray(weights).reshape(-1)
@@ -78,6 +82,16 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
         piece = np.lib.stride_tricks.as_strided(flat[b.start :], b.shape, steps, writeable=False)
         out[b.at : b.at + piece.size] = piece.reshape(-1)
     return _nibbles(out) if DType.of(out.dtype) is DType.S4 else out
+
+
+def _points(weights: Array) -> Array:
+    """Weights of 3 by 3 cells, O H W I, at the 6 by 6 points of winograd_f32.h: 0, +-p, +-q and infinity."""
+    p, q = 0.5**0.5, 2**0.5
+    polynomials = [[1, point, point * point] for point in (0, p, -p, q, -q)]
+    scale = np.array([1, *(2 * p * p * (p * p - q * q),) * 2, *(2 * q * q * (q * q - p * p),) * 2])
+    at = np.concatenate([np.array(polynomials) / scale[:, None], [[0, 0, 1]]])
+    points = np.einsum("ij,ojkc,lk->oilc", at, weights.astype(np.float64), at)
+    return np.asarray(points.astype(np.float32))
 
 
 def _nibbles(integers: Array) -> Array:
@@ -110,11 +124,13 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
         axes.append(letters)
         if block:
             short = -array.shape[at] % block
-            array = np.pad(array, [(0, short if i == at else 0) for i in range(array.ndim)])
+            widths = [(0, short if i == at else 0) for i in range(array.ndim)]
+            is_repeated = any(t[1] == letters and t[3] for t in tokens)
+            array = np.pad(array, widths, mode="wrap") if is_repeated else np.pad(array, widths)
             array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
             axes.append(letters.lower())
-            order = next((t[4] for t in tokens if t[1] == letters.lower() and t[4]), "")
-            array = np.take(array, [int(digit, 36) for digit in order], axis=at + 1) if order else array
+            order = next((t[5] for t in tokens if t[1] == letters.lower() and t[5]), "")
+            array = np.take(array, _order(order), axis=at + 1) if order else array
     assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
     array = array.transpose([axes.index(t[1]) for t in tokens])
     if array.dtype == DType.S4.numpy:
@@ -129,6 +145,14 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
                 array = array.astype(DType(word).numpy)
     flat = np.ascontiguousarray(array).reshape(-1)
     return _nibbles(flat) if flat.dtype == DType.U4.numpy else flat
+
+
+def _order(text: str) -> list[int]:
+    """Of elements in a block: 021 by digits, 4x2x4 as the first two of three dimensions change places."""
+    if "x" not in text:
+        return [int(digit, 36) for digit in text]
+    sizes = [int(size) for size in text.split("x")]
+    return np.arange(np.prod(sizes)).reshape(sizes).swapaxes(0, 1).reshape(-1).tolist()  # type: ignore[no-any-return]
 
 
 def _merged(names: list[str], wanted: list[str]) -> list[str]:

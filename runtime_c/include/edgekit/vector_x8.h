@@ -205,14 +205,22 @@ EK_INLINE void ek_x8_store(int8_t *y, const __m256i packed, const int32_t k, con
     }
 }
 
-/* `size` numbers of x as the instructions want them: in 16 bits. */
+/* `size` numbers of x as the instructions want them: in 16 bits. The last ones may be copied twice. */
 EK_INLINE void ek_x8_copy(const int8_t *x, uint8_t *y, int32_t size)
 {
+    if (size < 8) {
+        for (; size > 0; size--, x++, y += 2) {
+            y[0] = (uint8_t)x[0];
+            y[1] = (uint8_t)(x[0] >> 7);
+        }
+        return;
+    }
     for (; size >= 16; size -= 16, x += 16, y += 32)
         _mm256_storeu_si256((__m256i *)(void *)y, ek_x8_weights(x));
-    for (; size > 0; size--, x++, y += 2) {
-        y[0] = (uint8_t)x[0];
-        y[1] = (uint8_t)(x[0] >> 7);
+    for (; size > 0; size -= 8, x += 8, y += 16) {
+        const int32_t back = size < 8 ? 8 - size : 0;
+        const __m128i part = _mm_loadl_epi64((const __m128i *)(const void *)(x - back));
+        _mm_storeu_si128((__m128i *)(void *)(y - 2 * back), _mm_cvtepi8_epi16(part));
     }
 }
 
@@ -227,6 +235,63 @@ EK_INLINE void ek_x8_fill(const int32_t x, uint8_t *y, int32_t count)
     }
 }
 
+/* Where the taps of a window are. */
+struct ek_x8_taps {
+    int32_t k_h;
+    int32_t k_w;
+    int32_t row_step; /* bytes from one row of taps to the next */
+    int32_t stride; /* columns of each remainder lie together */
+    int32_t dilation;
+    int32_t plane; /* bytes of those */
+    int32_t cell; /* bytes of a pixel */
+};
+
+EK_INLINE int32_t ek_x8_tap(const struct ek_x8_taps *t, const int32_t i, const int32_t j)
+{
+    const int32_t column = j * t->dilation;
+    return i * t->row_step + column % t->stride * t->plane + column / t->stride * t->cell;
+}
+
+/* Bytes of the weights of a channel. */
+EK_INLINE int32_t ek_x8_tap_bytes(const struct ek_x8_taps *t)
+{
+    return (t->k_h * t->k_w + 1) / 2 * 4;
+}
+
+/* Adds the products of sixteen channels, two taps at a time; the order of sums is that of vpunpck. */
+EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, const struct ek_x8_taps *t)
+{
+    const int32_t count = t->k_h * t->k_w;
+    __m256i low = sum[0], high = sum[1];
+#pragma GCC unroll 25
+    for (int32_t n = 0; n < count; n += 2, w += 64) {
+        const int32_t next = n + 1 < count ? n + 1 : n; /* its weights are 0 */
+        const __m256i u = ek_x8_load(x + ek_x8_tap(t, n / t->k_w, n % t->k_w));
+        const __m256i v = ek_x8_load(x + ek_x8_tap(t, next / t->k_w, next % t->k_w));
+        low = ek_x8_dot(low, _mm256_unpacklo_epi16(u, v), ek_x8_load(w));
+        high = ek_x8_dot(high, _mm256_unpackhi_epi16(u, v), ek_x8_load(w + 32));
+    }
+    sum[0] = low;
+    sum[1] = high;
+}
+
+/* `count` of sixteen results of a window. */
+EK_INLINE void ek_x8_store_group(int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo,
+    const int32_t hi, const int32_t count)
+{
+    const __m256i mixed = ek_x8_mixed(z[0], z[1], z[0], z[1], zero, lo, hi);
+    const __m256i packed = _mm256_permute4x64_epi64(mixed, 0xD8);
+    if (count == 16)
+        ek_x8_store_half(y, packed, 0);
+    else {
+        ek_x8_store(y, packed, 0, count < 8 ? count : 8);
+        if (count > 8)
+            ek_x8_store(y + 8, packed, 1, count - 8);
+    }
+}
+
+/* Vectors of the sums of a window. */
+#define EK_X8_PARTS 2
 /* Bytes of a number in the copy. */
 #define EK_X8_SIZE 2
 

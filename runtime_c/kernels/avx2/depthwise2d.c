@@ -7,29 +7,43 @@
 #include "edgekit/depthwise2d.h"
 #include "edgekit/image_f32.h"
 
-/* The channels in `lanes` of `pixels` pixels from (h, v) on. Unless `is_cut`, all their columns are inside. */
+/* Adds the products of a row of windows, x being at column left + pad_left; unless `is_cut`, all are inside. */
+EK_INLINE void EK_FN_taps(ek_vf sum[8], const EK_T *x, const EK_W *w, const int32_t lanes, const int32_t left,
+    const int32_t pixels, const int32_t is_cut, const struct EK_STRUCT *p)
+{
+#pragma GCC unroll 8
+    for (int32_t j = 0; j < p->k_w; j++) {
+        const ek_vf weight = ek_vf_weights(w, j * EK_VF_LANES, EK_F32_KIND);
+#pragma GCC unroll 8
+        for (int32_t q = 0; q < pixels; q++) {
+            const int32_t step = q * p->stride_w + j * p->dilation_w;
+            if (!is_cut || (left + step >= 0 && left + step < p->in_w))
+                sum[q] = ek_vf_fma(weight, ek_vf_load(x + (step - p->pad_left) * p->in_c, lanes), sum[q]);
+        }
+    }
+}
+
+/* The channels in `lanes` of `pixels` pixels from (h, v) on. */
 EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t lanes,
     const int32_t h, const int32_t v, const int32_t pixels, const int32_t is_cut, const struct EK_STRUCT *p)
 {
     const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
-    const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
+    const int32_t first = ek_first_tap(top, p->dilation_h);
+    const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h), line = p->k_w * EK_VF_LANES;
+    const int32_t row = p->dilation_h * p->in_w * p->in_c;
+    const EK_T *from = x + (top * p->in_w + v * p->stride_w) * p->in_c;
     ek_vf sum[8];
     const ek_vf bias = ek_vf_load(b, lanes);
 #pragma GCC unroll 8
     for (int32_t q = 0; q < pixels; q++)
         sum[q] = bias;
-    for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++) {
-        const int32_t cell = (top + i * p->dilation_h) * p->in_w + left;
-#pragma GCC unroll 8
-        for (int32_t j = 0; j < p->k_w; j++) {
-            const ek_vf weight = ek_vf_weights(w, (i * p->k_w + j) * EK_VF_LANES, EK_F32_KIND);
-#pragma GCC unroll 8
-            for (int32_t q = 0; q < pixels; q++) {
-                const int32_t step = q * p->stride_w + j * p->dilation_w;
-                if (!is_cut || (left + step >= 0 && left + step < p->in_w))
-                    sum[q] = ek_vf_fma(weight, ek_vf_load(x + (cell + step) * p->in_c, lanes), sum[q]);
-            }
-        }
+    if (last - first == p->k_h) {
+#pragma GCC unroll 3
+        for (int32_t i = 0; i < p->k_h; i++)
+            EK_FN_taps(sum, from + i * row, w + i * line, lanes, left, pixels, is_cut, p);
+    } else {
+        for (int32_t i = first; i < last; i++)
+            EK_FN_taps(sum, from + i * row, w + i * line, lanes, left, pixels, is_cut, p);
     }
 #pragma GCC unroll 8
     for (int32_t q = 0; q < pixels; q++)
