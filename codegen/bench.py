@@ -18,7 +18,8 @@ from edgekit.codegen import runner, toolchain
 from edgekit.codegen.build import generate, library_sources
 from edgekit.codegen.driver import FLAGS
 from edgekit.codegen.elf import symbols
-from edgekit.codegen.program import Port, Program, compile_graph
+from edgekit.codegen.fit import fit
+from edgekit.codegen.program import Port, Program
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.verify import LEVEL, Tell
@@ -57,7 +58,7 @@ def bench(
     """Compile the library and measure one run of it."""
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
-    program = compile_graph(graph, target)
+    program = fit(graph, target, optimize=optimize)
     compiler = toolchain.find(target)
     native = not target.startup
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -67,7 +68,8 @@ def bench(
         is_wasm = runner.is_wasm(target)
         (folder / "main.c").write_text("\n".join(wasm_main(program) if is_wasm else _main(program, native)))
         tell(f"compiling with {compiler.name}")
-        flags = [*FLAGS, LEVEL[optimize], *target.cflags, *runner.compile_flags(target)]
+        # Zig leaves names out of small programs, unless they are for a debugger.
+        flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
         sources = [*library_sources(library, optimize), "main.c", "-o", "bench"]
         compiler.run([*flags, *sources, *runner.link_flags(target, compiler, folder)], folder)
         tell("running")

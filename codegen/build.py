@@ -14,9 +14,10 @@ import edgekit
 from edgekit.codegen import budget, packages, publish, runner, selftest, toolchain, wasm
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
+from edgekit.codegen.fit import fit
 from edgekit.codegen.memory import Peak
 from edgekit.codegen.packages import Package, Packaged
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import Program
 from edgekit.codegen.publish import write as write
 from edgekit.codegen.render import Optimize, Weights, render, sources
 from edgekit.codegen.sharing import Ports
@@ -91,24 +92,29 @@ def build(
     packages to make of it, each in a folder of its own in there, and `helpers` what to add to them."""
     packages.check(package, helpers)
     tell("planning")
-    program = compile_graph(graph, target, ports)
+    program = fit(graph, target, ports, optimize=optimize)
     folder = folder or Path(program.name)
     files = generate(program, optimize, weights)
     if not force:
         publish.check(files, folder)
     compiler, reason = _compiler(target, insist=bool(check))
     sizes, verified = None, None
-    layers = tuple(_layers(program))
-    weights_of = [(layer.origin, layer.weight_bytes) for layer in layers]
-    budget.check(program, None, weights_of)
+    budget.check(program, None, _weights_of(program))
     if compiler:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
-            write(files, work)
-            tell(f"compiling with {compiler.name}")
-            objects = compile_objects(program, files, work, compiler, optimize)
-            sizes = measure(program, objects, work, compiler)
-            budget.check(program, sizes, weights_of)
+            while True:
+                write(files, work)
+                tell(f"compiling with {compiler.name}")
+                objects = compile_objects(program, files, work, compiler, optimize)
+                sizes = measure(program, objects, work, compiler)
+                # What is beside the weights is known only now.
+                others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
+                smaller = fit(graph, target, ports, optimize=optimize, others=others)
+                if smaller.weight_bytes >= program.weight_bytes:
+                    break
+                program, files = smaller, generate(smaller, optimize, weights)
+            budget.check(program, sizes, _weights_of(program))
             if check is False:
                 reason = "verification was switched off"
             elif check or not reason:
@@ -125,7 +131,7 @@ def build(
         optimize=optimize,
         folder=str(folder),
         files=tuple(files),
-        layers=layers,
+        layers=tuple(_layers(program)),
         macs=program.macs,
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
@@ -159,6 +165,10 @@ def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | Non
         if insist:
             raise
         return None, f"{error.message}; {error.hint}"
+
+
+def _weights_of(program: Program) -> list[tuple[str, int]]:
+    return [(layer.origin, layer.weight_bytes) for layer in _layers(program)]
 
 
 def _layers(program: Program) -> Iterator[Layer]:
@@ -204,7 +214,7 @@ def verify(
 ) -> Verification:
     """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
     self-test that comes with it."""
-    program = compile_graph(graph, target)
+    program = fit(graph, target, optimize=optimize)
     with compiled(program, optimize, tell) as made:
         samples = verification.random_samples(program) if samples is None else samples
         return verification.verify(program, made.driver, made.compiler, made.sources, samples, tell)
@@ -220,7 +230,7 @@ def run(
 ) -> list[dict[str, Array]]:
     """The outputs of the compiled library for each sample; where the graph has states, the samples are the
     steps of one stream."""
-    program = compile_graph(graph, target)
+    program = fit(graph, target, optimize=optimize)
     with compiled(program, optimize, tell) as made:
         results = []
         for i, outputs in enumerate(made.driver.run_each(program, samples)):

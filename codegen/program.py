@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.codegen.arena import Plan
@@ -116,9 +116,12 @@ class Program:
         return sum(line.macs for line in self.lines)
 
 
-def compile_graph(graph: Graph, target: Target, ports: Ports = "caller") -> Program:
-    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena."""
-    memory = assign(graph, lower(graph, target, ports), target.align, ports)
+def compile_graph(
+    graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
+) -> Program:
+    """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
+    results are named in `small`, weights take less memory and more time: see fit.py."""
+    memory = assign(graph, lower(graph, target, ports, small), target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
     taken = {f"{prefix}_run", f"{prefix}_selftest"}
     if graph.states:

@@ -4,7 +4,7 @@ A file says in its first comment what it is for, one tag a line:
 
     for X=s8 W=s8           what the type letters must stand for
     rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
-    when k_h == 1 and ...   a condition on the parameters and facts of the call
+    when k_h == 1 and ...   a condition on the parameters and facts of the call; `small` where weights should be
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
@@ -132,5 +132,5 @@ def _named(text: str) -> tuple[str, str]:
 
 def evaluated(expression: str, call: Call) -> int:
     """A condition or size over the parameters and facts of a call: the text comes from our own kernels."""
-    names = {**call.params, **call.facts, "rule": call.rule}
+    names = {"small": 0, **call.params, **call.facts, "rule": call.rule}
     return int(eval(expression, {"__builtins__": {"max": max, "min": min}}, names))

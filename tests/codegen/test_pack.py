@@ -42,6 +42,21 @@ def test_the_last_block_may_be_narrower_than_the_others() -> None:
     assert pack("O/8!4 I o8", weights[:3]).size == 8
 
 
+def test_weights_of_four_bits_are_tiled_without_signs() -> None:
+    weights = np.arange(-8, 8).reshape(2, 8).astype(DType.S4.numpy)
+    packed = pack("O/2! I/8! o2 i8(01452367) : +8 u4", weights)
+    assert [f"{byte & 255:02x}" for byte in packed.tolist()] == [
+        "10",
+        "54",
+        "32",
+        "76",
+        "98",
+        "dc",
+        "ba",
+        "fe",
+    ]
+
+
 def depthwise_chain(layers: int) -> Graph:
     """Depthwise convolutions that keep the size of an image."""
     builder, quant = Builder(), Quant((0.5,), (3,))

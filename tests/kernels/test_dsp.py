@@ -23,6 +23,7 @@ from edgekit.converters.from_tflite import convert
 from edgekit.ir import Array, DType, Type
 from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Quantize
 from edgekit.passes.simplify import simplify
@@ -137,6 +138,31 @@ ELEMENTWISE: tuple[Family, ...] = (
 )
 
 
+def other_formats(b: Bench) -> None:
+    """Weights of four bits, and layers with numbers of 16 bits at either end."""
+    b.rounding = "E"
+    of_x, of_w, of_y = b.pick(
+        (
+            (DType.S8, DType.S4, DType.S8),
+            (DType.S16, DType.S8, DType.S16),
+            (DType.S16, DType.S8, DType.S8),
+            (DType.S8, DType.S8, DType.S16),
+        )
+    )
+    channels, outputs, different = b.size(20), b.size(20), None if of_y is of_x else of_y
+    if b.is_rare(3):
+        x = b.input(b.size(3), 4 * channels, dtype=of_x)
+        w, bias = b.weights(of_w, outputs, 4 * channels)
+        b.result(Dense(*b.limits(), different), x, w, bias, quant=b.quant(-3, 6, of_y))
+        return
+    kernel, groups = b.pick(((1, 1), (1, 1), (3, 3), (1, 4))), b.pick((1, 1, 2))
+    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), groups * 4 * channels, dtype=of_x)
+    w, bias = b.weights(of_w, groups * outputs, *kernel, 4 * channels)
+    pads = b.pick(((0, 0, 0, 0), (1, 0, 0, 1)))
+    op = Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits(), different)
+    b.result(op, x, w, bias, quant=b.quant(-3, 6, of_y))
+
+
 def load(name: str, compiler: str) -> Target:
     """A target with one of its compilers."""
     require("qemu-system-arm")
@@ -191,6 +217,21 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(7 + len(compiler)))
+    families = (windows, residuals, *FAMILIES[3:7], other_formats, other_formats, other_formats)
+    for i in range(110):
+        bench.case(families[i % len(families)])
+    graph = bench.graph()
+    everything = {name for node in graph.nodes for name in node.outputs}
+    program = compile_graph(graph, load("cortex-m4", compiler), small=everything)
+    assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
+    endings = {name.split("_")[-1] for name in kernels(program)}
+    assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program)
+    check(program, drive(program, tmp_path, "size"), [bench.inputs])
 
 
 @pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])

@@ -1,9 +1,4 @@
-/* Sums of products of bytes with the DSP instructions of Cortex-M4, M7 and M33, requantized by the rules of fixed.h.
- *
- * Eight outputs stay in r4 to r11. Four bytes of x are spread to 16 bits, the even ones in r2, the odd ones in r3;
- * weights lie in 16 bits in the same order, so that each SMLAD adds two products. Sums and biases are doubled:
- * (acc m + 2^30) >> 31 is then the rounded high word of a product, one SMMULR.
- * stack 76 */
+/* What kernels with the DSP instructions of Cortex-M4, M7 and M33 share: the rules of fixed.h, copies, bounds. */
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 
@@ -16,132 +11,6 @@
 #define EK_ASSEMBLY __attribute__((naked, aligned(4), noipa, unused))
 #endif
 #define EK_IN_ASSEMBLY __attribute__((unused))
-
-/* The layer of which the functions below compute a pixel; they know the offsets of its fields. */
-struct ek_dots {
-    const int16_t *w;
-    const int32_t *b; /* doubled */
-    const int32_t *m;
-    const int8_t *e; /* -exponent - 1; not for rule E */
-    int32_t offset; /* 2 zero + 1; rule E: what is added to the high word */
-    int32_t depth; /* bytes of x, a multiple of 4 */
-    int32_t outputs;
-    int32_t shift; /* rule E: of the high word */
-};
-
-#define EK_DOTS_PAIRS(sum)                                                                                   \
-    "ldrd r12, lr, [r1], #8\n"                                                                               \
-    "smlad " #sum ", r2, r12, " #sum "\n"                                                                    \
-    "smlad " #sum ", r3, lr, " #sum "\n"
-#define EK_DOTS_FOUR                                                                                         \
-    "ldr r3, [r0], #4\n"                                                                                     \
-    "sxtb16 r2, r3\n"                                                                                        \
-    "sxtb16 r3, r3, ror #8\n" EK_DOTS_PAIRS(r4) EK_DOTS_PAIRS(r5) EK_DOTS_PAIRS(r6) EK_DOTS_PAIRS(r7)        \
-        EK_DOTS_PAIRS(r8) EK_DOTS_PAIRS(r9) EK_DOTS_PAIRS(r10) EK_DOTS_PAIRS(r11)
-
-/* x in r0, y in r1, the layer in r2. On the stack: 0 end of x, 4 x, 8 y, 12 b, 16 m, 20 e, 24 outputs left,
- * 28 offset, 32 whether the number of words of x is odd, 36 shift. Two words of x a turn; an odd one is half a turn.
- * Then r0 is behind the multipliers of the eight outputs, r2 behind their exponents, r3 behind y: the last goes first,
- * so that a block of less than eight starts in the middle, `size` bytes of code for each output. */
-#define EK_DOTS(requantize, size, constants)                                                                 \
-    "push {r4-r11, lr}\n"                                                                                    \
-    "ldm r2, {r4-r11}\n"                                                                                     \
-    "sub sp, sp, #40\n"                                                                                      \
-    "add lr, r0, r9\n"                                                                                       \
-    "strd lr, r0, [sp]\n"                                                                                    \
-    "strd r1, r5, [sp, #8]\n"                                                                                \
-    "strd r6, r7, [sp, #16]\n"                                                                               \
-    "strd r10, r8, [sp, #24]\n"                                                                              \
-    "and r9, r9, #4\n"                                                                                       \
-    "strd r9, r11, [sp, #32]\n"                                                                              \
-    "mov r1, r4\n"                                                                                           \
-    "1:\n"                                                                                                   \
-    "ldr r2, [sp, #12]\n"                                                                                    \
-    "ldm r2!, {r4-r11}\n"                                                                                    \
-    "str r2, [sp, #12]\n"                                                                                    \
-    "ldr r3, [sp, #32]\n"                                                                                    \
-    "ldr r0, [sp, #4]\n"                                                                                     \
-    "cbnz r3, 3f\n"                                                                                          \
-    "2:\n" EK_DOTS_FOUR "3:\n" EK_DOTS_FOUR "ldr r12, [sp]\n"                                                \
-    "cmp r0, r12\n"                                                                                          \
-    "bne 2b\n"                                                                                               \
-    "ldr lr, [sp, #24]\n"                                                                                    \
-    "ldrd r0, r2, [sp, #16]\n"                                                                               \
-    "ldr r3, [sp, #8]\n"                                                                                     \
-    "subs lr, lr, #8\n"                                                                                      \
-    "str lr, [sp, #24]\n"                                                                                    \
-    "blt 5f\n"                                                                                               \
-    "add r0, r0, #32\n"                                                                                      \
-    "add r2, r2, #8\n"                                                                                       \
-    "add r3, r3, #8\n"                                                                                       \
-    "strd r0, r2, [sp, #16]\n"                                                                               \
-    "str r3, [sp, #8]\n" constants "4:\n" requantize(r11) requantize(r10) requantize(r9) requantize(r8)      \
-        requantize(r7) requantize(r6) requantize(r5) requantize(r4) "ldr r12, [sp, #24]\n"                   \
-                                                                    "cmp r12, #0\n"                          \
-                                                                    "bgt 1b\n"                               \
-                                                                    "add sp, sp, #40\n"                      \
-                                                                    "pop {r4-r11, pc}\n"                     \
-                                                                    "5:\n"                                   \
-                                                                    "add r12, lr, #8\n"                      \
-                                                                    "add r0, r0, r12, lsl #2\n"              \
-                                                                    "add r2, r2, r12\n"                      \
-                                                                    "add r3, r3, r12\n"                      \
-                                                                    "mov r12, #-" #size "\n"                 \
-                                                                    "mul r12, r12, lr\n"                     \
-                                                                    "adr.w lr, 4b\n"                         \
-                                                                    "add r12, r12, lr\n"                     \
-                                                                    "orr r12, r12, #1\n" constants           \
-                                                                    "bx r12\n"
-
-/* z = (acc m + 2^30) >> 31; y = (z + (z >> 31) + 2^(t-1)) >> t with t = -e, the last bit of it with the saturation. */
-#define EK_DOTS_TFL(sum)                                                                                     \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smmulr " #sum ", " #sum ", r12\n"                                                                       \
-    "add.w " #sum ", " #sum ", " #sum ", asr #31\n"                                                          \
-    "ldrb r12, [r2, #-1]!\n"                                                                                 \
-    "asr.w " #sum ", " #sum ", r12\n"                                                                        \
-    "add.w " #sum ", " #sum ", lr\n"                                                                         \
-    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
-    "strb " #sum ", [r3, #-1]!\n"
-
-/* The same of the whole product: 1 less where it is negative reaches the high word only if the low word is 0. */
-#define EK_DOTS_ONCE(sum)                                                                                    \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smull r12, " #sum ", " #sum ", r12\n"                                                                   \
-    "cmp.w r12, #0\n"                                                                                        \
-    "it eq\n"                                                                                                \
-    "addeq.w " #sum ", " #sum ", " #sum ", asr #31\n"                                                        \
-    "ldrb r12, [r2, #-1]!\n"                                                                                 \
-    "asr.w " #sum ", " #sum ", r12\n"                                                                        \
-    "add.w " #sum ", " #sum ", lr\n"                                                                         \
-    "ssat " #sum ", #8, " #sum ", asr #1\n"                                                                  \
-    "strb " #sum ", [r3, #-1]!\n"
-
-/* One shift for all: r2 has it. */
-#define EK_DOTS_E(sum)                                                                                       \
-    "ldr r12, [r0, #-4]!\n"                                                                                  \
-    "smmla " #sum ", " #sum ", r12, lr\n"                                                                    \
-    "asr.w " #sum ", " #sum ", r2\n"                                                                         \
-    "ssat " #sum ", #8, " #sum "\n"                                                                          \
-    "strb " #sum ", [r3, #-1]!\n"
-
-static EK_ASSEMBLY void ek_requantize_tfl_dots(
-    const int8_t *x EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_TFL, 32, "ldr lr, [sp, #28]\n"));
-}
-
-static EK_ASSEMBLY void ek_requantize_once_dots(
-    const int8_t *x EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_ONCE, 38, "ldr lr, [sp, #28]\n"));
-}
-
-static EK_ASSEMBLY void ek_requantize_e_dots(
-    const int8_t *x EK_IN_ASSEMBLY, int8_t *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
-{
-    __asm volatile(EK_DOTS(EK_DOTS_E, 20, "ldr lr, [sp, #28]\nldr r2, [sp, #36]\n"));
-}
 
 /* The constants of a rule for doubled sums. `e` is packed as -e - 1, so that of rule E is -shift - 1. */
 static inline void ek_requantize_tfl_constants(const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
@@ -244,6 +113,23 @@ static inline void ek_clamp_bytes(int8_t *y, int32_t count, int32_t lo, int32_t 
     if (lo > -128 || hi < 127)
         for (int32_t i = 0; i < count; i++)
             y[i] = (int8_t)(y[i] < lo ? lo : y[i] > hi ? hi : y[i]);
+}
+
+/* The same of int16. */
+static inline void ek_clamp_halves(int16_t *y, int32_t count, int32_t lo, int32_t hi)
+{
+    if (lo > -32768 || hi < 32767)
+        for (int32_t i = 0; i < count; i++)
+            y[i] = (int16_t)(y[i] < lo ? lo : y[i] > hi ? hi : y[i]);
+}
+
+/* Of one or the other, by their bytes. */
+static inline void ek_clamp_numbers(void *y, int32_t count, int32_t lo, int32_t hi, const uint32_t bytes)
+{
+    if (bytes == 1)
+        ek_clamp_bytes((int8_t *)y, count, lo, hi);
+    else
+        ek_clamp_halves((int16_t *)y, count, lo, hi);
 }
 
 /* Copies bytes and returns what is behind them; words need not be aligned. */

@@ -4,7 +4,7 @@
 
 #include "edgekit/fixed_dsp.h"
 
-/* The image and the window, as in conv2d_int.h. */
+/* The image and the window, as in conv2d_int.h, in bytes; in_c are the channels of a group. */
 struct ek_window {
     int32_t in_h;
     int32_t in_w;
@@ -50,9 +50,13 @@ static EK_SHARED void ek_gather(
         } else
             for (int32_t j = 0; j < p->k_w; j++, line += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
-                const int is_inside = column >= 0 && column < p->in_w;
-                for (int32_t c = 0; c < p->in_c; c++)
-                    *to++ = is_inside ? line[c * p->step_c] : (int8_t)p->in_zero;
+                if (column < 0 || column >= p->in_w)
+                    to = ek_fill_bytes(to, p->in_zero, p->in_c);
+                else if (p->step_c == 1)
+                    to = ek_copy_bytes(to, line, p->in_c);
+                else
+                    for (int32_t c = 0; c < p->in_c; c++)
+                        *to++ = line[c * p->step_c];
             }
     }
 }

@@ -1,6 +1,6 @@
 /* Convolution of int8 and a sum by TFLite's rule, with DSP instructions: see conv2d_add_int.h. Each window is gathered
  * once for all outputs, and each pixel is made beside y, as what is added may lie there: see window_dsp.h and
- * fixed_dsp.h.
+ * dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
@@ -16,11 +16,12 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     const int8_t *e, const int8_t *r, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
+    layer.w = w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = (p->k_h * p->k_w * p->in_c + 3) / 4 * 4;
+    const int32_t unit = EK_RULE(unit);
+    layer.depth = (p->k_h * p->k_w * p->in_c + unit - 1) / unit * unit;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
     const int is_first = p->add[2] == 0;

@@ -1,41 +1,55 @@
-/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs: see
- * window_dsp.h and fixed_dsp.h.
+/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs of a group:
+ * see window_dsp.h and dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
- * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: O/8! o8 : s32 x2
+ * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x2
+ * pack b: G O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
  * order windows 1
- * scratch (k_h * k_w * in_c + 6) // 4 * 4 */
+ * scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4 */
 #include "edgekit/conv2d_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_Y *y, uint8_t *window, const struct EK_STRUCT *p)
 {
+    const int32_t bytes = (int32_t)sizeof(EK_X), block = EK_RULE(outputs), unit = EK_RULE(unit);
+    const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
+    const int32_t cells = (p->k_h * p->k_w * depth + unit - 1) / unit * unit;
+    const int32_t padded = (outputs + block - 1) / block * block;
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
-    layer.b = b;
-    layer.m = m;
-    layer.e = e;
-    layer.depth = (p->k_h * p->k_w * p->in_c + 3) / 4 * 4;
-    layer.outputs = p->out_c;
+    layer.depth = cells * bytes;
+    layer.outputs = outputs;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    int8_t *const first = y;
-    const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
-        p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
-    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
-        for (int32_t h = 0; h < p->out_h; h++)
-            for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
-                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
-                EK_RULE(dots)(window, y, &layer);
-            }
-    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+    EK_Y *const first = y;
+    const struct ek_window shape = {p->in_h, p->in_w, depth * bytes, p->step_h * bytes, p->step_w * bytes,
+        p->step_c, p->k_h, p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
+    for (int32_t n = 0; n < p->batch; n++, y += p->out_h * p->out_w * p->out_c) {
+        layer.w = w;
+        layer.b = b;
+        layer.m = m;
+        layer.e = e;
+        for (int32_t g = 0; g < p->groups; g++, x += depth * p->step_c) {
+            EK_Y *to = y + g * outputs;
+            for (int32_t h = 0; h < p->out_h; h++)
+                for (int32_t v = 0; v < p->out_w; v++, to += p->out_c) {
+                    ek_gather((const int8_t *)x, (int8_t *)window, h * p->stride_h - p->pad_top,
+                        v * p->stride_w - p->pad_left, &shape);
+                    EK_RULE(dots)(window, to, &layer);
+                }
+            layer.w = (const int8_t *)layer.w + padded * cells * EK_RULE(bits) / 8;
+            layer.b += padded;
+            layer.m += outputs;
+            layer.e += outputs;
+        }
+        x += p->in_h * p->in_w * p->in_c - p->in_c * p->step_c;
+    }
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
+    EK_FN_run(x, w, b, m, e, y, scratch, p);
 }

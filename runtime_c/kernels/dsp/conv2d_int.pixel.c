@@ -1,4 +1,4 @@
-/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and fixed_dsp.h.
+/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
@@ -11,25 +11,25 @@
  * order pixels 8 */
 #include "edgekit/conv2d_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
+    layer.w = w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = p->in_c;
+    layer.depth = p->in_c * (int32_t)sizeof(EK_X);
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    int8_t *const first = y;
+    EK_Y *const first = y;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++) {
-            const int8_t *pixel = x + h * p->stride_h * p->step_h;
+            const EK_X *pixel = x + h * p->stride_h * p->step_h;
             for (int32_t v = 0; v < p->out_w; v++, pixel += p->stride_w * p->in_c, y += p->out_c)
                 EK_RULE(dots)(pixel, y, &layer);
         }
-    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

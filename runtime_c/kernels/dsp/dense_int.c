@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 with DSP instructions: see dense_int.h and fixed_dsp.h. Rows are whole words.
+/* Fully connected layer of int8 with DSP instructions: see dense_int.h and dots_dsp.h. Rows are whole words.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl once e
  * when inputs % 4 == 0 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
@@ -8,21 +8,21 @@
  * order rows 8 */
 #include "edgekit/dense_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
+    layer.w = w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = p->inputs;
+    layer.depth = p->inputs * (int32_t)sizeof(EK_X);
     layer.outputs = p->outputs;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    int8_t *const first = y;
+    EK_Y *const first = y;
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs)
         EK_RULE(dots)(x, y, &layer);
-    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 with DSP instructions: see dense_int.h and fixed_dsp.h. Rows end within a word: the
+/* Fully connected layer of int8 with DSP instructions: see dense_int.h and dots_dsp.h. Rows end within a word: the
  * last one is copied, as nothing behind it may be read.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl once e
@@ -10,31 +10,32 @@
  * scratch (inputs + 3) // 4 * 4 */
 #include "edgekit/dense_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *copy, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_Y *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
+    layer.w = w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = (p->inputs + 3) / 4 * 4;
+    const int32_t bytes = (int32_t)sizeof(EK_X), unit = EK_RULE(unit);
+    layer.depth = (p->inputs + unit - 1) / unit * unit * bytes;
     layer.outputs = p->outputs;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    int8_t *const first = y;
+    EK_Y *const first = y;
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs)
-        if ((p->rows - r) * p->inputs >= layer.depth)
+        if ((p->rows - r) * p->inputs * bytes >= layer.depth)
             EK_RULE(dots)(x, y, &layer);
         else {
-            ek_copy_bytes(copy, x, p->inputs);
-            EK_RULE(dots)(copy, y, &layer);
+            ek_copy_bytes((int8_t *)scratch, (const int8_t *)x, p->inputs * bytes);
+            EK_RULE(dots)(scratch, y, &layer);
         }
-    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
+    EK_FN_run(x, w, b, m, e, y, scratch, p);
 }

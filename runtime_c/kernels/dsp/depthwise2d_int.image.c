@@ -1,5 +1,5 @@
 /* Convolution of an int8 image of one channel with DSP instructions: see depthwise2d_int.h. Each window is gathered
- * once for all outputs: see fixed_dsp.h.
+ * once for all outputs: see dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when in_c == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
@@ -10,32 +10,34 @@
  * scratch (k_h * k_w + 6) // 4 * 4 */
 #include "edgekit/depthwise2d_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, EK_Y *y, uint8_t *window, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;
-    layer.w = (const int16_t *)(const void *)w;
+    layer.w = w;
     layer.b = b;
     layer.m = m;
     layer.e = e;
-    layer.depth = (p->k_h * p->k_w + 3) / 4 * 4;
+    const int32_t unit = EK_RULE(unit);
+    layer.depth = (p->k_h * p->k_w + unit - 1) / unit * unit;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
     const struct ek_window shape = {
         p->in_h, p->in_w, 1, p->in_w, 1, 1, p->k_h, p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
-    int8_t *const first = y;
+    EK_Y *const first = y;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
-                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
+                ek_gather(
+                    x, (int8_t *)window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
                 EK_RULE(dots)(window, y, &layer);
             }
-    ek_clamp_bytes(first, (int32_t)(y - first), p->lo, p->hi);
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
     const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, w, b, m, e, y, (int8_t *)scratch, p);
+    EK_FN_run(x, w, b, m, e, y, scratch, p);
 }

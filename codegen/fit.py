@@ -1,0 +1,79 @@
+"""Weights that take less flash and more time, where the target's flash or the user asks for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from edgekit.codegen.kernels import instantiate, variant_of
+from edgekit.codegen.lower import lower
+from edgekit.codegen.pack import pack
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.sharing import Ports
+from edgekit.ir import Graph
+from edgekit.ops import Call
+from edgekit.target import Target
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A layer that could have smaller weights: the first of its results, bytes that it saves, and what that
+    costs, in multiplications that take longer."""
+
+    result: str
+    bytes: int
+    macs: int
+
+
+def fit(
+    graph: Graph,
+    target: Target,
+    ports: Ports = "caller",
+    *,
+    optimize: Literal["size", "speed"] = "speed",
+    others: int = 0,
+) -> Program:
+    """The program for a target: with the fastest kernels as long as its flash has room for their weights
+    and `others` bytes of code and parameters, with small weights if it is optimized for size. In between,
+    those layers become small that lose the least time for each byte."""
+    program = compile_graph(graph, target, ports)
+    need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
+    if optimize == "speed" and need <= 0:
+        return program
+    chosen: list[_Choice] = []
+    for choice in sorted(_choices(graph, target), key=lambda choice: choice.macs / choice.bytes):
+        if optimize == "size" or need > 0:
+            chosen.append(choice)
+            need -= choice.bytes
+    for choice in reversed(chosen):  # the last ones may have made room for earlier ones
+        if optimize == "speed" and need + choice.bytes <= 0:
+            chosen.remove(choice)
+            need += choice.bytes
+    small = {choice.result for choice in chosen}
+    return compile_graph(graph, target, ports, small) if small else program
+
+
+def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:
+    for layer in lower(graph, target):
+        for call in layer.steps:
+            if not isinstance(call, Call):
+                continue
+            small = replace(call, facts={**call.facts, "small": 1})
+            if variant_of(small, target) is variant_of(call, target):
+                continue
+            saved = _constant_bytes(call, target) - _constant_bytes(small, target)
+            if saved > 0:
+                yield _Choice(layer.node.outputs[0], saved, call.macs)
+
+
+def _constant_bytes(call: Call, target: Target) -> int:
+    """Of the operands, in the layout of their kernel."""
+    kernel = instantiate(call, target)
+    groups = call.params.get("groups", 1)
+    assert isinstance(groups, int)
+    total = 0
+    for arg, pointer in zip(call.args, kernel.pointers, strict=False):  # behind them, there is working memory
+        if (data := arg.value.data) is not None and (tag := kernel.pack.get(pointer.name)):
+            total += pack(tag, data, groups).nbytes
+    return total

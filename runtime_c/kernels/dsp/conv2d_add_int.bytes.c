@@ -1,0 +1,12 @@
+/* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule tfl=tfl_bytes e=e_bytes
+ * when small
+ * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * when add[3] == 1 and add[7] == 1 and add[8] > 0 and add[9] < 0
+ * when max(add[2], add[6]) == 0 and min(add[2], add[6]) < 0
+ * pack w: O/8! HWI/4! o8 hwi4 : s8
+ * pack b: O/8! o8 : s32
+ * pack e: O : s8 x-1 +-1
+ * scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c
+ * like dsp/conv2d_add_int.c */

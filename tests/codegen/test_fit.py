@@ -1,0 +1,93 @@
+"""Weights are as small as the flash of a target or the user wants, where they cost least time."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.integer_bench import Bench, Seeded
+from support.tools import require, require_module
+
+from edgekit import target as targets
+from edgekit.codegen.build import build
+from edgekit.codegen.fit import fit
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType, Graph
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.reshape import Reshape
+
+M4 = targets.load("cortex-m4")
+
+
+def network() -> Graph:
+    """Weights that are used 36 times, then ones that are used four times, then ones that are used once."""
+    bench = Bench(Seeded(3))
+    bench.rounding = "E"
+    x = bench.input(1, 6, 6, 16)
+    for stride in (1, 3):
+        w, b = bench.weights(DType.S8, 16, 3, 3, 16)
+        op = Conv2d((stride, stride), (1, 1, 1, 1), (1, 1), 1, -np.inf, np.inf)
+        (x,) = bench.builder.add(op, x, w, b, quant=bench.quant(0, 4))
+    (x,) = bench.builder.add(Reshape((1, 64)), x)
+    w, b = bench.weights(DType.S8, 32, 64)
+    bench.result(Dense(), x, w, b, quant=bench.quant(0, 4))
+    return bench.graph()
+
+
+def with_flash(size: int) -> targets.Target:
+    return replace(M4, memory={"flash": size})
+
+
+def small_layers(program: Program) -> list[bool]:
+    return [line.kernel.name.endswith("bytes") for line in program.lines]
+
+
+def test_what_fits_is_fast() -> None:
+    graph = network()
+    need = compile_graph(graph, M4).weight_bytes
+    assert small_layers(fit(graph, M4)) == [False, False, False]
+    assert small_layers(fit(graph, with_flash(need))) == [False, False, False]
+    assert small_layers(fit(graph, with_flash(need + 100), others=100)) == [False, False, False]
+
+
+def test_weights_that_are_used_least_become_small_first() -> None:
+    graph = network()
+    need = compile_graph(graph, M4).weight_bytes
+    dense, convolution = 32 * 64, 16 * 3 * 3 * 16
+    assert small_layers(fit(graph, with_flash(need - 1))) == [False, False, True]
+    assert small_layers(fit(graph, with_flash(need), others=dense)) == [False, False, True]
+    assert small_layers(fit(graph, with_flash(need - dense - 1))) == [False, True, False]
+    assert small_layers(fit(graph, with_flash(need - dense - convolution))) == [False, True, True]
+    assert small_layers(fit(graph, with_flash(need - dense - convolution - 1))) == [True, True, False]
+    assert small_layers(fit(graph, with_flash(0))) == [True, True, True]
+
+
+def test_all_are_small_for_size() -> None:
+    made = fit(network(), M4, optimize="size")
+    assert small_layers(made) == [True, True, True]
+    weights = 2 * 16 * 3 * 3 * 16 + 32 * 64
+    assert compile_graph(network(), M4).weight_bytes - made.weight_bytes == weights
+
+
+def test_targets_without_a_choice_have_none() -> None:
+    graph, host = network(), targets.load("host")
+    assert fit(graph, host, optimize="size").weight_bytes == compile_graph(graph, host).weight_bytes
+    assert (
+        fit(graph, replace(host, memory={"flash": 0})).weight_bytes == compile_graph(graph, host).weight_bytes
+    )
+
+
+def test_a_library_is_compiled_until_it_fits(tmp_path: Path) -> None:
+    require_module("ziglang")
+    require("qemu-system-arm")
+    fast = build(network(), M4, tmp_path / "fast", check=False)
+    assert fast.flash_bytes is not None
+    fitted = build(network(), with_flash(fast.flash_bytes - 1), tmp_path / "fitted", check=True)
+    assert fitted.flash_bytes is not None
+    assert fitted.flash_bytes < fast.flash_bytes
+    assert fitted.verification is not None
+    assert fitted.verification.exact
+    with pytest.raises(EdgeKitError, match="of flash"):
+        build(network(), with_flash(6_000), tmp_path / "never", check=False)
