@@ -4,7 +4,7 @@ A file says in its first comment what it is for, one tag a line:
 
     for X=s8 W=s8           what the type letters must stand for
     rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
-    when k_h == 1 and ...   a condition on the parameters and facts of the call; `small` where weights should be
+    when k_h == 1 and ...   a condition on parameters and facts of the call; `small` where weights should be
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
