@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import edgekit
 from edgekit import target as targets
 from edgekit.codegen import runner, wasm
 from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
 from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.program import Port, Program, compile_graph
@@ -22,48 +22,6 @@ HELPERS = tuple(HELPER_WORDS)
 # The target that means every engine: its package brings these, and the page fetches the first that works.
 _FOR_EVERY_ENGINE = ("wasm32-relaxed", "wasm32-simd", "wasm32")
 _UNIVERSAL = "wasm32"
-
-_HEADER = (
-    0,
-    97,
-    115,
-    109,
-    1,
-    0,
-    0,
-    0,
-    1,
-    5,
-    1,
-    96,
-    0,
-    1,
-    123,
-    3,
-    2,
-    1,
-    0,
-)  # a function that returns a vector
-
-
-@dataclass(frozen=True)
-class Feature:
-    """Something that not every engine has."""
-
-    isa: str  # of the targets that need it
-    file: str  # how their module is called, behind the model's name
-    words: str
-    probe: tuple[int, ...]  # a module that is valid only with it
-
-
-# The best first. i8x16.splat; i16x8.relaxed_dot_i8x16_i7x16_s on two of them.
-_RELAXED = (*_HEADER, 10, 15, 1, 13, 0, 65, 0, 253, 15, 65, 0, 253, 15, 253, 146, 2, 11)
-_SIMD = (*_HEADER, 10, 8, 1, 6, 0, 65, 0, 253, 15, 11)
-_FEATURES = (
-    Feature("relaxed", ".relaxed", "relaxed SIMD", _RELAXED),
-    Feature("wasm", ".simd", "SIMD", _SIMD),
-)
-_PLAIN = Feature("ref", ".scalar", "without SIMD", (0, 97, 115, 109, 1, 0, 0, 0))
 
 _ARRAYS = {
     "float": "Float32Array",
@@ -129,7 +87,7 @@ def _modules(wish: Wish) -> Iterator[Built]:
         same = wanted == name
         target = program.target if same else targets.load(wanted)
         made = program if same else compile_graph(program.graph, target, program.ports)
-        feature = next((f for f in _FEATURES if f.isa in target.isa), _PLAIN)
+        feature = needed(target)
         # What build compares with the simulator itself needs no second comparison.
         check = False if same else wish.check
         module = link(made, wish.optimize, wish.weights, check=check, tell=wish.tell)
@@ -143,7 +101,7 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...]) -> A
     builds = [
         {
             "file": f"{stem}{suffix}",
-            "needs": json.dumps(feature.probe),
+            "needs": json.dumps(list(feature.probe)),
             "words": feature.words,
             "kilobytes": kilobytes(len(module.data)),
         }

@@ -1,4 +1,4 @@
-"""Packages that several tests look at, and one browser for all of them."""
+"""Packages that several tests look at, and one browser of each engine for all of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,5 +25,19 @@ def universal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    with browser() as running:
+    with browser("chromium") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def firefox() -> Iterator[Browser]:
+    with browser("firefox") as running:
+        yield running
+
+
+@pytest.fixture(params=["chromium", "firefox"])
+def either(request: pytest.FixtureRequest) -> Browser:
+    """One after the other: a browser of each engine."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Browser)
+    return found

@@ -1,13 +1,15 @@
 // Presses the button of each word, and says what the page heard.
 export default async (page, { screenshot }) => {
-  await page.getByText("Press a button.").waitFor();
+  await page.waitForFunction(() => document.querySelector("#answer").textContent === "Press a button.");
+  const words = await page.evaluate(() =>
+    Array.from(document.querySelectorAll("button"), (button) => button.textContent.match(/\w+(?=”)/)[0]),
+  );
   const answers = {};
-  for (const button of await page.locator("button").all()) {
-    const word = (await button.textContent()).match(/\w+(?=”)/)[0];
-    await button.click();
-    await page.waitForFunction((before) => document.getElementById("answer").textContent !== before, "Press a button.");
-    answers[word] = await page.textContent("#answer");
-    await page.evaluate(() => (document.getElementById("answer").textContent = "Press a button."));
+  for (const [i, word] of words.entries()) {
+    await page.evaluate(() => (document.querySelector("#answer").textContent = "..."));
+    await page.click(`button:nth-of-type(${i + 1})`);
+    await page.waitForFunction(() => document.querySelector("#answer").textContent !== "...");
+    answers[word] = await page.evaluate(() => document.querySelector("#answer").textContent);
   }
   await page.screenshot({ path: screenshot });
   return answers;

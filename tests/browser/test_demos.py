@@ -52,22 +52,22 @@ def circle(x: float, y: float, wide: float, high: float, turns: float = 1.0) -> 
     ],
 )
 def test_a_drawn_digit_is_read(
-    chromium: Browser, pages: Path, tmp_path: Path, digit: int, strokes: list[list[tuple[float, float]]]
+    either: Browser, pages: Path, tmp_path: Path, digit: int, strokes: list[list[tuple[float, float]]]
 ) -> None:
     screenshot = tmp_path / "digit.png"
     with site(pages / "digits") as url:
         actions = Path(__file__).parent / "draw.mjs"
-        visit = chromium.visit(f"{url}/", actions, strokes=strokes, screenshot=str(screenshot))
+        visit = either.visit(f"{url}/", actions, strokes=strokes, screenshot=str(screenshot))
     assert visit.result == [f"This is a {digit}.", str(digit), "Draw on the board."]
     assert visit.errors == []
     assert screenshot.read_bytes().startswith(PNG)
 
 
-def test_recorded_words_are_heard(chromium: Browser, pages: Path, tmp_path: Path) -> None:
+def test_recorded_words_are_heard(either: Browser, pages: Path, tmp_path: Path) -> None:
     screenshot = tmp_path / "words.png"
     with site(pages / "keywords") as url:
         actions = Path(__file__).parent / "listen.mjs"
-        visit = chromium.visit(f"{url}/", actions, screenshot=str(screenshot))
+        visit = either.visit(f"{url}/", actions, screenshot=str(screenshot))
     assert visit.result == {word: f"I heard: {word}" for word in record.SPOKEN}
     assert visit.errors == []
     assert screenshot.read_bytes().startswith(PNG)

@@ -1,26 +1,42 @@
-// Reads lines of JSON, each with the URL of a page, visits them in Chromium, and answers each with a line.
+// Reads lines of JSON, each with the URL of a page, visits them in a browser, and answers each with a line. The
+// pages of the two drivers have the same methods, as far as actions use them.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const { chromium } = createRequire(`${process.env.NODE_TOOLS}/`)("playwright-core");
+const require = createRequire(`${process.env.NODE_TOOLS}/`);
+const [engine, executablePath] = process.argv.slice(2);
 const SECONDS = 30;
+const SIZE = { width: 800, height: 600 };
+const { newPage, close } = await { chromium, firefox }[engine]();
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM,
-  args: [
+async function chromium() {
+  const args = [
     "--no-sandbox", // it needs rights that containers lack, and all pages are our own
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-  ],
-});
+  ];
+  const browser = await require("playwright-core").chromium.launch({ executablePath, args });
+  return {
+    newPage: async () => (await browser.newContext({ viewport: SIZE })).newPage(),
+    close: () => browser.close(),
+  };
+}
+
+async function firefox() {
+  const { launch } = await import(pathToFileURL(require.resolve("puppeteer-core")));
+  const browser = await launch({ browser: "firefox", executablePath, headless: true, defaultViewport: SIZE });
+  return {
+    newPage: async () => (await browser.createBrowserContext()).newPage(),
+    close: () => browser.close(),
+  };
+}
 
 async function visit({ url, actions, arguments: given }) {
-  const context = await browser.newContext({ viewport: { width: 800, height: 600 } });
-  const page = await context.newPage();
+  const page = await newPage();
   page.setDefaultTimeout(SECONDS * 1000);
   const errors = [];
   const requests = [];
@@ -40,10 +56,10 @@ async function visit({ url, actions, arguments: given }) {
   } catch (error) {
     return { failure: String(error), errors };
   } finally {
-    await context.close();
+    await page.close();
   }
 }
 
 for await (const line of createInterface({ input: process.stdin }))
   console.log(JSON.stringify(await visit(JSON.parse(line))));
-await browser.close();
+await close();

@@ -82,7 +82,7 @@ class Visit:
 
 
 class Browser:
-    """A headless Chromium that visits pages, one after the other."""
+    """A browser without windows that visits pages, one after the other."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
@@ -101,10 +101,11 @@ class Browser:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A Chromium, driven by tests/browser/visit.mjs."""
-    command = [require("node"), str(BROWSER_TESTS / "visit.mjs")]
-    environment = {**os.environ, "NODE_TOOLS": str(node_tools()), "CHROMIUM": require("chromium")}
+def browser(engine: str) -> Iterator[Browser]:
+    """A Chromium or Firefox, driven by tests/browser/visit.mjs."""
+    program = require({"chromium": "chromium", "firefox": "firefox-esr"}[engine])
+    command = [require("node"), str(BROWSER_TESTS / "visit.mjs"), engine, program]
+    environment = {**os.environ, "NODE_TOOLS": str(node_tools())}
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

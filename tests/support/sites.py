@@ -8,7 +8,10 @@ from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
-STRICT = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'"
+STRICT = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "
+    "connect-src 'self'; worker-src 'self'; img-src 'self'"
+)
 
 
 @contextmanager
