@@ -22,7 +22,7 @@ from edgekit.converters.inputs import check_bound, input_type
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.record import Record
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_aliases import VIEWS, Aliases, changes_operand
+from edgekit.converters.torch_aliases import VIEWS, Aliases, View, changes_operand, write_back
 from edgekit.converters.torch_arguments import (
     IRRELEVANT,
     Subgraph,
@@ -41,13 +41,12 @@ SUFFIXES = (".pt2",)
 # Storage, devices and random numbers: a graph says nothing of them.
 _IGNORED = {
     *("device", "layout", "pin_memory", "non_blocking", "memory_format", "copy", "generator", "implicit"),
-    *("cudnn_enabled", "benchmark", "deterministic", "allow_tf32", "requires_grad"),
+    *("cudnn_enabled", "cudnn_enable", "benchmark", "deterministic", "allow_tf32", "requires_grad"),
 }
 # Operators around a part of the graph, which runs as if it stood there; and how many settings come first.
 _WRAPPERS = {"higher_order.wrap_with_set_grad_enabled": 1, "higher_order.wrap_with_autocast": 4}
 # What only checks sizes and types: they are fixed here.
 _CHECKS = re.compile(r"(torch\.ops\.)?aten\.(_assert\w*|sym_constrain_range\w*)(\.\w+)?")
-_DECOMPOSE = "export with ep.run_decompositions(): it leaves nothing that is changed in place"
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -63,14 +62,14 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
 
 def operator(target: str) -> str:
     """The name of an operator without namespace, overload, and the marks of variants that compute the same:
-    `_softmax` and `relu_` are softmax and relu."""
+    `_softmax` and `relu_` are softmax and relu, `__or__` is or."""
     name = target.removeprefix("torch.ops.")
     parts = name.split(".")
     if parts[0] == "higher_order":
         return ".".join(parts[:2])
     if parts[0] not in ("aten", "quantized_decomposed", "torchao") or len(parts) < 2:
         return name
-    return parts[1] if parts[1].startswith("__") else parts[1].strip("_")
+    return parts[1].strip("_")
 
 
 class Importer:
@@ -101,7 +100,7 @@ class Importer:
             kind = operator(target)
             for _, part in _parts(node):
                 yield from self._unsupported(part)
-            known = kind in handlers(torch_ops) or kind in SYMBOLIC or kind in _WRAPPERS
+            known = kind in handlers(torch_ops) or target in SYMBOLIC or kind in _WRAPPERS
             if not known and not _CHECKS.match(target):
                 yield target.removeprefix("torch.ops."), _name(node)
 
@@ -128,9 +127,15 @@ class Importer:
     def _changed(self, graph: Record) -> set[str]:
         """Buffers that a run leaves changed, by full name or by their name in the graph."""
         found = {name for kind, _, name in self._results() if kind == "buffer_mutation"}
+        seen_through: dict[str, str] = {}
         for node in graph.records("nodes"):
-            if changes_operand(node.text("target")) and (names := list(read_names(node))):
-                found.add(names[0])
+            target, operand = node.text("target"), next(read_names(node), "")
+            base = seen_through.get(operand, operand)
+            if changes_operand(target):
+                found.add(base)
+            if changes_operand(target) or operator(target) in VIEWS:
+                results = (name for given in node.records("outputs") for name in result_names(given))
+                seen_through |= dict.fromkeys(results, base)
         return found
 
     def _results(self) -> Iterator[tuple[str, str, str]]:
@@ -143,7 +148,7 @@ class Importer:
                     yield kind, name, ""
             elif kind == "buffer_mutation":
                 yield kind, body.record("arg").text("name"), body.text("buffer_name")
-            elif kind != "token":
+            elif kind not in ("token", "user_input_mutation"):  # inputs stay as they are
                 raise EdgeKitError("E0205", f"outputs of kind {kind} are not supported", spec.where)
 
     def _stored(self, name: str, key: str, is_state: bool) -> Tensor:
@@ -192,7 +197,7 @@ class Importer:
         """Convert the nodes of a graph in order."""
         nodes = list(graph.records("nodes"))
         last_use = {name: i for i, node in enumerate(nodes) for name in read_names(node)}
-        aliases = Aliases(last_use | dict.fromkeys(outputs - {""}, len(nodes)))
+        aliases = Aliases(scope, last_use | dict.fromkeys(outputs - {""}, len(nodes)))
         for i, node in enumerate(nodes):
             self.builder.origin = _name(node)
             target = node.text("target")
@@ -201,34 +206,41 @@ class Importer:
             with blame(f"node {_name(node)}"):
                 made = self._results_of(node, operator(target), scope)
                 names = [name for given in node.records("outputs") for name in result_names(given)]
-                if len(made) < len(names):
-                    raise EdgeKitError(
-                        "E0401", f"{operator(target)} has {len(made)} results, not {len(names)}"
-                    )
+                for name in names[len(made) :]:  # statistics that only training reads
+                    if name in aliases.last_use:
+                        message = f"result {names.index(name)} of {operator(target)} is not supported"
+                        raise EdgeKitError("E0205", message)
                 scope.update(zip(names, made, strict=False))
-                for name in names:
+                for name in names[: len(made)]:
                     if isinstance(scope[name], Tensor):
                         self._check(name, scope[name].type, graph)
-                self._follow(aliases, i, node, names, scope)
+                self._follow(aliases, i, node, names[: len(made)])
 
     def _results_of(self, node: Record, kind: str, scope: Mapping[str, Any]) -> Sequence[Any]:
-        arguments = [
-            (given.text("name", ""), argument(given.record("arg"), scope)) for given in node.records("inputs")
-        ]
-        values = [value for _, value in arguments]
-        if kind in SYMBOLIC:
-            return _flat(SYMBOLIC[kind](*values))
+        target = node.text("target")
+        if target in SYMBOLIC:
+            values = [argument(given.record("arg"), scope) for given in node.records("inputs")]
+            return _flat(SYMBOLIC[target](*values))
         if kind in _WRAPPERS:
+            values = [argument(given.record("arg"), scope) for given in node.records("inputs")]
             at = _WRAPPERS[kind]
             if len(values) <= at:
                 raise EdgeKitError("E0401", "the graph to run is missing")
             return self._part(values[at], values[at + 1 :])
-        named = {
-            name: value for name, value in arguments[1:] if name not in _IGNORED and value is not IRRELEVANT
-        }
-        first = [values[0]] if values else []
-        made = _flat(call(handlers(torch_ops)[kind], kind, _name(node), first, named))
+        first, settings = self._arguments(node, scope)
+        made = _flat(call(handlers(torch_ops)[kind], kind, _name(node), first, settings))
         return [self._constant(x) if isinstance(x, np.ndarray) else x for x in made]
+
+    def _arguments(self, node: Record, scope: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The first argument of a node, and the others by name."""
+        first, settings = [], {}
+        for i, given in enumerate(node.records("inputs")):
+            value, name = argument(given.record("arg"), scope), given.text("name", "")
+            if i == 0:
+                first.append(value)
+            elif name not in _IGNORED and value is not IRRELEVANT:
+                settings[name] = value
+        return first, settings
 
     def _constant(self, data: Array) -> Tensor:
         return Tensor(self.builder, self.builder.const(data))
@@ -242,7 +254,7 @@ class Importer:
             raise EdgeKitError("E0401", f"the graph to run takes {len(names)} operands, gets {len(operands)}")
         for node in part.graph.records("nodes"):
             if changes_operand(node.text("target")) and next(read_names(node), None) in names:
-                raise EdgeKitError("E0205", f"{_name(node)} changes an operand in place", hint=_DECOMPOSE)
+                raise EdgeKitError("E0205", f"{_name(node)} changes what is outside of its part of the graph")
         scope = dict(zip(names, operands, strict=True))
         results = [name for given in part.graph.records("outputs") for name in result_names(given)]
         origin = self.builder.origin
@@ -250,22 +262,20 @@ class Importer:
         self.builder.origin = origin
         return [scope[name] for name in results]
 
-    def _follow(
-        self, aliases: Aliases, i: int, node: Record, names: Sequence[str], scope: dict[str, Any]
-    ) -> None:
+    def _follow(self, aliases: Aliases, i: int, node: Record, names: Sequence[str]) -> None:
         """Keep the books on which tensors share memory."""
         target = node.text("target")
+        kind = operator(target)
         operand = next(read_names(node), None)
-        if operand is None:
+        if operand is None or not names:
             return
-        if changes_operand(target) and names:
-            if stale := aliases.change(i, operand, names[0]):
-                message = f"{operator(target)} changes {operand} in place, which {stale} is a view of"
-                raise EdgeKitError("E0205", message, hint=_DECOMPOSE)
-            for name in [n for n in scope if aliases.root(n) == aliases.root(operand)]:
-                scope[name] = scope[names[0]]
-        elif operator(target) in VIEWS:
-            aliases.view(operand, names)
+        if changes_operand(target):
+            aliases.change(i, operand, names[0])
+        elif kind in VIEWS:
+            _, settings = self._arguments(node, aliases.scope)
+            handler = handlers(torch_ops)[kind]
+            write = write_back(kind, settings, handlers(torch_ops))
+            aliases.view(names, lambda at: View(operand, lambda x: _flat(handler(x, **settings))[at], write))
 
     # Results
 

@@ -1,22 +1,33 @@
-"""Which names of a graph are one tensor in memory, so that changing one in place changes what others read.
+"""Which names of a graph share memory: what changes one of them in place changes the others.
 
-Exports before functionalization may hold relu_, add_ or copy_. The operand of such an operator and its result
-are the same tensor from then on. Views of it would change, too: where one of them is read later, the model is
-refused rather than computed wrongly.
+Exports before functionalization may hold relu_, add_ or copy_, also into a slice of another tensor. Tensors
+of our graphs never change. So names are bound to new ones: that of the operand, those of the tensors that it
+is a part of, and those of all other views of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from edgekit.converters.frontend import Handler
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError
 
 # Operators whose result may share memory with their operand.
+_SAME_ORDER = {"view", "unsafe_view", "view_as", "unsqueeze", "squeeze", "unflatten", "alias", "detach"}
+_OWN_INVERSE = {"transpose", "swapaxes", "swapdims", "t", "mT", "numpy_T"}
+_PARTS = {"slice": "slice_scatter", "select": "select_scatter"}
 VIEWS = {
-    *("alias", "alpha_dropout", "broadcast_to", "chunk", "contiguous", "detach", "diagonal"),
-    *("dropout", "expand", "expand_as", "feature_dropout", "flatten", "lift_fresh", "mT"),
-    *("movedim", "narrow", "numpy_T", "permute", "reshape", "reshape_as", "select", "slice"),
-    *("split", "split_with_sizes", "squeeze", "swapaxes", "swapdims", "t", "to", "transpose"),
-    *("type_as", "unbind", "unflatten", "unfold", "unsqueeze", "unsafe_view", "view", "view_as"),
+    *_SAME_ORDER,
+    *_OWN_INVERSE,
+    *_PARTS,
+    *("alpha_dropout", "broadcast_to", "chunk", "contiguous", "diagonal", "dropout", "expand", "expand_as"),
+    *("feature_dropout", "flatten", "lift_fresh", "movedim", "narrow", "permute", "reshape", "reshape_as"),
+    *("split", "split_with_sizes", "to", "type_as", "unbind", "unfold"),
 }
+_DECOMPOSE = "export with ep.run_decompositions(): it leaves nothing that is changed in place"
 
 
 def changes_operand(target: str) -> bool:
@@ -25,30 +36,87 @@ def changes_operand(target: str) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
-class Aliases:
-    """The tensors of one graph; `last_use` says by which node, counted from 0, a name is read last."""
+@dataclass(frozen=True)
+class View:
+    """How a tensor was made of another, and how that one is made anew from what the view has become."""
 
-    def __init__(self, last_use: Mapping[str, int]) -> None:
+    base: str
+    make: Callable[[Tensor], Tensor]
+    write: Callable[[Tensor, Tensor], Tensor] | None  # (base, view) -> base; None: not known
+
+
+def write_back(
+    kind: str, arguments: Mapping[str, Any], handlers: Mapping[str, Handler]
+) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """How a view of this kind writes through to its base."""
+    if kind in _SAME_ORDER:
+        return lambda base, view: view.reshape(*base.shape)
+    if kind in _OWN_INVERSE:
+        return lambda base, view: handlers[kind](view, **arguments)
+    if kind == "permute":
+        return lambda base, view: _unpermuted(view, [base.axis(d) for d in arguments["dims"]])
+    if kind in _PARTS:
+        scatter = handlers[_PARTS[kind]]
+        return lambda base, view: scatter(base, src=view, **arguments)
+    return None
+
+
+class Aliases:
+    """The tensors of one graph that share memory. `scope` says what names stand for, and is kept up to date;
+    `last_use` says by which node, counted from 0, a name is read last."""
+
+    def __init__(self, scope: dict[str, Any], last_use: Mapping[str, int]) -> None:
+        self.scope = scope
         self.last_use = last_use
         self._root: dict[str, str] = {}  # name -> the name that stands for the same tensor
-        self._family: dict[str, set[str]] = {}  # root -> roots that share its memory
+        self._views: dict[str, View] = {}  # in the order of the graph
 
-    def root(self, name: str) -> str:
+    def view(self, names: Sequence[str], view: Callable[[int], View]) -> None:
+        """The tensors of these names may lie in the memory of another."""
+        for i, name in enumerate(names):
+            made = view(i)
+            self._views[name] = View(self._find(made.base), made.make, made.write)
+
+    def change(self, node: int, operand: str, result: str) -> None:
+        """A node has changed its operand, which is its result from now on."""
+        changed = self._find(operand)
+        self._root[result] = changed
+        self._bind(changed, self.scope[result])
+        top = changed
+        while top in self._views:
+            view = self._views[top]
+            if view.write is None:
+                self._refuse_later_use(node, changed, top)
+                return
+            self._bind(view.base, view.write(self.scope[view.base], self.scope[top]))
+            top = view.base
+        fresh = {top}
+        for name, view in self._views.items():
+            if view.base in fresh:
+                fresh.add(name)
+                self._bind(name, view.make(self.scope[view.base]))
+
+    def _find(self, name: str) -> str:
         return self._root.get(name, name)
 
-    def view(self, operand: str, results: Iterable[str]) -> None:
-        """The results may lie in the memory of the operand."""
-        root = self.root(operand)
-        family = self._family.setdefault(root, {root})
-        for result in results:
-            family.add(result)
-            self._family[result] = family
+    def _bind(self, root: str, tensor: Tensor) -> None:
+        self.scope[root] = tensor
+        for name in (n for n, r in self._root.items() if r == root):
+            self.scope[name] = tensor
 
-    def change(self, node: int, operand: str, result: str) -> str | None:
-        """The result is the operand from now on. A name that shares its memory and is read by a later node
-        is given back: its content is not known."""
-        root = self.root(operand)
-        self._root[result] = root
-        others = self._family.get(root, set()) - {root}
-        names = (name for name in self.last_use if self.root(name) in others)
-        return next((name for name in names if self.last_use[name] > node), None)
+    def _refuse_later_use(self, node: int, changed: str, view: str) -> None:
+        """Nothing may read a tensor whose content is not known any more."""
+        family = {changed}
+        size = 0
+        while size < len(family):
+            size = len(family)
+            family |= {n for n, v in self._views.items() if v.base in family}
+            family |= {v.base for n, v in self._views.items() if n in family}
+        for name, last in self.last_use.items():
+            if last > node and self._find(name) in family - {changed}:
+                message = f"{changed} is changed in place, and {name}, which is read later, shares its memory"
+                raise EdgeKitError("E0205", message, hint=_DECOMPOSE)
+
+
+def _unpermuted(x: Tensor, order: Sequence[int]) -> Tensor:
+    return x.transpose(*(order.index(i) for i in range(len(order))))

@@ -13,7 +13,6 @@ _OPERATORS = (
 SYMBOLIC: Mapping[str, Callable[..., Any]] = {
     **{f"_operator.{name}": getattr(operator, name) for name in _OPERATORS.split()},
     **{f"math.{name}": getattr(math, name) for name in ("trunc", "floor", "ceil", "sqrt")},
-    "round": round,
     "torch.sym_max": max,
     "torch.sym_min": min,
     "torch.sym_int": int,

@@ -107,8 +107,7 @@ def log_sigmoid(x: Tensor) -> Tensor:
     return -(-x).apply(Softplus())
 
 
-def log_sigmoid_forward(x: Tensor) -> tuple[Tensor, Tensor]:
-    return log_sigmoid(x), x
+log_sigmoid_forward = log_sigmoid  # without the second result, which only training reads
 
 
 def hardshrink(x: Tensor, *, lambd: Number = 0.5) -> Tensor:

@@ -9,6 +9,8 @@ from math import prod as _prod
 import numpy as np
 
 from edgekit.builder import absurd as _absurd
+from edgekit.converters.movement import cast as _cast
+from edgekit.converters.movement import expand as _expand
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_types import Number, number_type
 from edgekit.errors import EdgeKitError
@@ -65,7 +67,9 @@ def new_empty(x: Tensor, *, size: Sequence[int], dtype: DType | None = None) -> 
     return _filled(size, 0, dtype or x.dtype)
 
 
-def fill(x: Tensor, *, value: Number) -> Array:
+def fill(x: Tensor, *, value: Number | Tensor) -> Array | Tensor:
+    if isinstance(value, Tensor):
+        return _expand(_cast(value, x.dtype).reshape(), x.shape)
     return _filled(x.shape, value, x.dtype)
 
 

@@ -117,8 +117,9 @@ def scaled_dot_product_flash_attention_for_cpu(
     is_causal: bool = False,
     attn_mask: Tensor | None = None,
     scale: float | None = None,
-) -> tuple[Tensor, ...]:
-    y = scaled_dot_product_attention(
+) -> Tensor:
+    """Without the second result, which only training reads."""
+    return scaled_dot_product_attention(
         query,
         key=key,
         value=value,
@@ -127,4 +128,3 @@ def scaled_dot_product_flash_attention_for_cpu(
         is_causal=is_causal,
         scale=scale,
     )
-    return y, y  # the second result, for training, is read by nothing

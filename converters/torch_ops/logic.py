@@ -69,6 +69,9 @@ def bitwise_xor(x: Operand, *, other: Operand) -> Tensor:
     return _onnx.Xor(*promoted(x, other))
 
 
+and_, or_, xor = bitwise_and, bitwise_or, bitwise_xor
+
+
 def isnan(x: Tensor) -> Tensor:
     return x.apply(_ops.IsNaN()) if x.dtype.is_float else x.new(np.zeros(x.shape, np.bool_))
 

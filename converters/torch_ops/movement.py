@@ -180,6 +180,18 @@ def native_channel_shuffle(x: Tensor, *, groups: int) -> Tensor:
     return channel_shuffle(x, groups=groups)
 
 
+def meshgrid(tensors: Sequence[Tensor], *, indexing: str = "ij") -> list[Tensor]:
+    """Each tensor along a dimension of its own; `xy` swaps the first two."""
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    shape = [tensors[i].type.size for i in order]
+    return [
+        _shared.expand(x.reshape(*(x.type.size if i == at else 1 for i in order)), shape)
+        for at, x in enumerate(tensors)
+    ]
+
+
 def tril(x: Tensor, *, diagonal: int = 0) -> Tensor:
     return _triangle(x, diagonal, upper=False)
 

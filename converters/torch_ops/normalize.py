@@ -8,6 +8,7 @@ from math import inf, prod
 import numpy as np
 
 from edgekit.converters.compose import reduce as _reduce
+from edgekit.converters.compose import standardize as _standardize
 from edgekit.converters.onnx_ops import normalize as _onnx
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_types import Number
@@ -43,10 +44,39 @@ def native_batch_norm_legit_no_training(
     running_var: Tensor,
     momentum: float,
     eps: float,
-) -> tuple[Tensor, ...]:
-    y = batch_norm(x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, eps=eps)
-    nothing = x.new(np.zeros(0, np.float32))
-    return y, nothing, nothing
+) -> Tensor:
+    """Without the statistics of this batch, which only training reads; those below leave them out, too."""
+    return batch_norm(
+        x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, eps=eps
+    )
+
+
+def native_batch_norm_legit(
+    x: Tensor,
+    *,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """By the statistics of x itself, where none are kept: what becomes of InstanceNorm."""
+    if not training or running_mean is not None:
+        return batch_norm(
+            x,
+            weight=weight,
+            bias=bias,
+            running_mean=running_mean,
+            running_var=running_var,
+            training=training,
+            eps=eps,
+        )
+    scale, offset = _affine(x, weight, bias, (x.shape[1],))
+    cells = x.to_nhwc()
+    y, _, _ = _standardize(cells, range(cells.rank - 1), eps)
+    return (y * scale + offset).to_nchw()
 
 
 def instance_norm(
@@ -90,11 +120,8 @@ def native_layer_norm(
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
-) -> tuple[Tensor, ...]:
-    y = layer_norm(x, normalized_shape=normalized_shape, weight=weight, bias=bias, eps=eps)
-    rows = [*x.shape[: x.rank - len(normalized_shape)], *(1 for _ in normalized_shape)]
-    unread = x.like(np.zeros(rows))  # statistics, for training
-    return y, unread, unread
+) -> Tensor:
+    return layer_norm(x, normalized_shape=normalized_shape, weight=weight, bias=bias, eps=eps)
 
 
 def rms_norm(
@@ -116,9 +143,8 @@ def fused_rms_norm(
     normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     eps: float | None = None,
-) -> tuple[Tensor, ...]:
-    unread = x.like(np.zeros([*x.shape[: x.rank - len(normalized_shape)], *(1 for _ in normalized_shape)]))
-    return rms_norm(x, normalized_shape=normalized_shape, weight=weight, eps=eps), unread
+) -> Tensor:
+    return rms_norm(x, normalized_shape=normalized_shape, weight=weight, eps=eps)
 
 
 def group_norm(
@@ -145,10 +171,8 @@ def native_group_norm(
     HxW: int,
     group: int,
     eps: float,
-) -> tuple[Tensor, ...]:
-    y = group_norm(x, num_groups=group, weight=weight, bias=bias, eps=eps)
-    unread = x.like(np.zeros((N, group)))
-    return y, unread, unread
+) -> Tensor:
+    return group_norm(x, num_groups=group, weight=weight, bias=bias, eps=eps)
 
 
 def linalg_vector_norm(

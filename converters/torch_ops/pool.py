@@ -73,6 +73,9 @@ def max_pool2d_with_indices(
     return y, (places - starts).reshape(*y.shape)
 
 
+max_pool3d_with_indices = max_pool3d  # without the indices
+
+
 def avg_pool1d(
     x: Tensor,
     *,
@@ -123,12 +126,13 @@ def adaptive_avg_pool3d(x: Tensor, *, output_size: _Ints) -> Tensor:
     return _adaptive(x, 3, output_size, "mean")
 
 
-def adaptive_max_pool2d(x: Tensor, *, output_size: _Ints) -> tuple[Tensor, ...]:
-    return (_adaptive(x, 2, output_size, "max"),)
+def adaptive_max_pool2d(x: Tensor, *, output_size: _Ints) -> Tensor:
+    """Without the places of the maxima."""
+    return _adaptive(x, 2, output_size, "max")
 
 
-def adaptive_max_pool1d(x: Tensor, *, output_size: _Ints) -> tuple[Tensor, ...]:
-    return (_adaptive(x, 1, output_size, "max"),)
+def adaptive_max_pool1d(x: Tensor, *, output_size: _Ints) -> Tensor:
+    return _adaptive(x, 1, output_size, "max")
 
 
 def _max_pool(
