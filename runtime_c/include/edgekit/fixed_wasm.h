@@ -13,6 +13,9 @@
 #include "edgekit/fixed.h"
 #include "edgekit/types.h"
 
+/* For functions whose time does not matter: modules are fetched. */
+#define EK_SMALL_WASM __attribute__((minsize))
+
 #define EK_POINT_WASM 13
 #define EK_UNIT_WASM (1 << EK_POINT_WASM)
 
@@ -56,14 +59,9 @@ struct ek_results_wasm {
 struct ek_scales_wasm {
     v128_t factor;
     v128_t nudge;
+    v128_t sign; /* the bit, where the nudge has that of the sum */
     v128_t offset;
 };
-
-/* Does the sign of a sum matter for its nudge? Not where all results below the zero point are the same. */
-EK_INLINE int32_t ek_is_nudged_wasm(const struct ek_results_wasm *r)
-{
-    return r->kind == 3 && r->lo < r->zero;
-}
 
 /* The scales of outputs from `o` on. */
 EK_INLINE struct ek_scales_wasm ek_scales_wasm(
@@ -78,22 +76,11 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     const v128_t last = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias - 31)), 23);
     struct ek_scales_wasm s;
     s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m + o)), last);
-    s.nudge = wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
+    const v128_t nudge = wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
+    s.nudge = r->kind == 3 ? nudge : wasm_i32x4_splat(0);
+    s.sign = wasm_i32x4_splat(r->kind == 3 ? INT32_MIN : 0);
     s.offset = wasm_f32x4_splat((float)((r->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 2));
-    if (r->kind == 3 && !ek_is_nudged_wasm(r))
-        s.offset = wasm_f32x4_add(s.offset, s.nudge);
     return s;
-}
-
-/* The result of four sums in fixed point, 128 more, as a float. */
-EK_INLINE v128_t ek_scaled_wasm(
-    const v128_t sum, const struct ek_scales_wasm *s, const struct ek_results_wasm *r)
-{
-    const v128_t scaled = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sum), s->factor);
-    if (!ek_is_nudged_wasm(r))
-        return wasm_f32x4_add(scaled, s->offset);
-    const v128_t sign = wasm_v128_and(sum, wasm_i32x4_splat(INT32_MIN));
-    return wasm_f32x4_add(wasm_f32x4_add(scaled, wasm_v128_or(s->nudge, sign)), s->offset);
 }
 
 /* To integers, which clamps: engines have no single instruction for the conversion, but all have for the sum with a
@@ -107,6 +94,27 @@ EK_INLINE v128_t ek_clamped_wasm(const v128_t scaled, const struct ek_results_wa
     return wasm_i32x4_sub(wasm_f32x4_add(inside, large), large);
 }
 
+/* Four results in fixed point, 128 more. Relaxed conversions do not clamp: sums must be small. */
+EK_INLINE v128_t ek_fixed_wasm(const v128_t sum, const struct ek_scales_wasm *s, const int32_t is_relaxed,
+    const struct ek_results_wasm *r)
+{
+    const v128_t real = wasm_f32x4_convert_i32x4(sum);
+    const v128_t nudge = wasm_v128_or(s->nudge, wasm_v128_and(sum, s->sign));
+    const v128_t offset = wasm_f32x4_add(s->offset, nudge);
+#ifdef __wasm_relaxed_simd__
+    /* With one rounding or two. */
+    if (is_relaxed)
+        return wasm_i32x4_relaxed_trunc_f32x4(wasm_f32x4_relaxed_madd(real, s->factor, offset));
+#endif
+    (void)is_relaxed;
+    return ek_clamped_wasm(wasm_f32x4_add(wasm_f32x4_mul(real, s->factor), offset), r);
+}
+
+EK_INLINE v128_t ek_fraction_wasm(const v128_t fixed)
+{
+    return wasm_v128_and(fixed, wasm_i32x4_splat(EK_UNIT_WASM - 1));
+}
+
 /* One to eight bytes of a lane of 64 bits. */
 EK_INLINE void ek_store_wasm(int8_t *y, uint64_t bytes, int32_t n)
 {
@@ -118,7 +126,7 @@ EK_INLINE void ek_store_wasm(int8_t *y, uint64_t bytes, int32_t n)
 }
 
 /* Sums of `pixels` with eight outputs each, of which n are stored, by fixed.h. */
-static __attribute__((noinline)) void ek_exact_wasm(const int32_t *sum, const int32_t *m, const int8_t *e,
+static EK_SHARED EK_SMALL_WASM void ek_exact_wasm(const int32_t *sum, const int32_t *m, const int8_t *e,
     int8_t *y, int32_t y_step, int32_t pixels, int32_t n, const struct ek_results_wasm *r)
 {
     for (int32_t q = 0; q < pixels; q++)

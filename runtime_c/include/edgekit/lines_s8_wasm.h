@@ -6,13 +6,27 @@
 
 #include "edgekit/fixed_wasm.h"
 
-/* A window of `rows` runs of x, each of `chunks` steps; `cells` of a step is 4 or 2. */
-struct ek_window_s8_wasm {
-    int32_t cells;
+/* Engines keep the order of a module, and have sixteen registers: compilers would load much in advance. */
+#define EK_IN_ORDER(v) __asm__ volatile("" : "+r"(v)::"memory");
+
+/* Lines of pixels, some bytes apart in x and behind each other in y. A window is `rows` runs of x, each of `chunks` steps of
+ * `cells` (4 or 2). */
+struct ek_lines_s8_wasm {
+    const uint8_t *x;
+    const int8_t *w;
+    const int32_t *b;
+    const int32_t *m;
+    const int8_t *e;
+    int8_t *y;
+    int32_t lines;
+    int32_t line_step;
+    int32_t x_step;
+    int32_t length;
     int32_t rows;
     int32_t chunks;
-    int32_t row_step; /* bytes of x */
+    int32_t row_step;
     int32_t outputs;
+    int32_t is_unsigned;
     struct ek_results_wasm results;
 };
 
@@ -75,122 +89,164 @@ EK_INLINE void ek_fill_wasm(
         }
 }
 
-/* `pixels` (4 or 1) times `blocks` (2 or 1) of four outputs; n of them exist. */
-EK_INLINE void ek_tile_s8_wasm(const uint8_t *x, const int8_t *w, const int32_t block, const v128_t *bias,
-    const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t x_step,
-    const int32_t y_step, const int32_t pixels, const int32_t blocks, const int32_t n,
-    const struct ek_window_s8_wasm *s)
+/* An image, and how much of it and of what is around it becomes one of whole windows. */
+struct ek_image_s8_wasm {
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t step_h; /* elements, as in conv2d_int.h */
+    int32_t step_w;
+    int32_t step_c;
+    int32_t top; /* rows and columns of the border */
+    int32_t left;
+    int32_t rows;
+    int32_t columns;
+    int32_t zero; /* what the border holds */
+    int32_t cells; /* as in ek_lines_s8_wasm */
+    int32_t flip;
+};
+
+/* Copies an image with its border. */
+static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
+    const int8_t *x, uint8_t *y, const struct ek_image_s8_wasm *p)
 {
-    v128_t sum[4][2];
+    const int32_t size = p->cells == 4 ? 1 : 2, room = p->columns - p->left;
+    for (int32_t h = 0; h < p->rows; h++) {
+        const int32_t row = h - p->top, is_inside = row >= 0 && row < p->in_h;
+        const int32_t width = !is_inside || room < 0 ? 0 : room < p->in_w ? room : p->in_w;
+        const int32_t left = width > 0 ? p->left : p->columns, right = p->columns - left - width;
+        const int8_t *from = x + row * p->step_h;
+        ek_fill_wasm(y, p->zero, left * p->in_c, p->cells, p->flip);
+        y += left * p->in_c * size;
+        if (p->step_c == 1 && p->step_w == p->in_c)
+            ek_prepare_wasm(from, y, width * p->in_c, p->cells, p->flip);
+        else
+            for (int32_t v = 0; v < width; v++)
+                for (int32_t c = 0; c < p->in_c; c++)
+                    ek_fill_wasm(y + (v * p->in_c + c) * size, from[v * p->step_w + c * p->step_c], 1,
+                        p->cells, p->flip);
+        y += width * p->in_c * size;
+        ek_fill_wasm(y, p->zero, right * p->in_c, p->cells, p->flip);
+        y += right * p->in_c * size;
+    }
+}
+
+/* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist. */
+EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v128_t *bias,
+    const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t n,
+    const int32_t cells, const struct ek_lines_s8_wasm *l)
+{
+    const size_t block = (size_t)(4 * cells);
+    v128_t sum[6][2];
 #pragma clang loop unroll(full)
-    for (int32_t q = 0; q < pixels; q++)
+    for (int32_t q = 0; q < 6; q++) {
+        sum[q][0] = bias[0];
+        sum[q][1] = bias[1];
+    }
+    for (int32_t i = 0; i < l->rows; i++) {
+        size_t at = (size_t)(i * l->row_step);
+#pragma clang loop unroll_count(4)
+        for (int32_t c = 0; c < l->chunks; c++, at += 4, w += 2 * block) {
+            const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + block, cells);
 #pragma clang loop unroll(full)
-        for (int32_t o = 0; o < blocks; o++)
-            sum[q][o] = bias[o];
-    for (int32_t i = 0; i < s->rows; i++) {
-        const uint8_t *from = x + i * s->row_step;
-        for (int32_t c = 0; c < s->chunks; c++, from += 4, w += 4 * s->cells) {
-            v128_t v[2];
-#pragma clang loop unroll(full)
-            for (int32_t o = 0; o < blocks; o++)
-                v[o] = ek_weights_wasm(w + o * block, s->cells);
-#pragma clang loop unroll(full)
-            for (int32_t q = 0; q < pixels; q++) {
-                const v128_t t = wasm_v128_load32_splat(from + q * x_step);
-#pragma clang loop unroll(full)
-                for (int32_t o = 0; o < blocks; o++)
-                    sum[q][o] = ek_dot_wasm(sum[q][o], v[o], t, s->cells);
+            for (int32_t q = 0; q < 6; q++) {
+                const v128_t t = wasm_v128_load32_splat(x[q] + at);
+                sum[q][0] = ek_dot_wasm(sum[q][0], v, t, cells);
+                EK_IN_ORDER(sum[q][0])
+                sum[q][1] = ek_dot_wasm(sum[q][1], u, t, cells);
+                EK_IN_ORDER(sum[q][1])
             }
         }
     }
-    v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[4];
+    v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[6];
 #pragma clang loop unroll(full)
-    for (int32_t q = 0; q < pixels; q++) {
-        v128_t whole[2];
-#pragma clang loop unroll(full)
-        for (int32_t o = 0; o < blocks; o++) {
-            const v128_t scaled = ek_scaled_wasm(sum[q][o], scales + o, &s->results);
-#ifdef __wasm_relaxed_simd__
-            const v128_t fixed = s->cells == 4 ? wasm_i32x4_relaxed_trunc_f32x4(scaled)
-                                               : ek_clamped_wasm(scaled, &s->results);
-#else
-            const v128_t fixed = ek_clamped_wasm(scaled, &s->results);
-#endif
-            least = wasm_u32x4_min(least, wasm_v128_and(fixed, wasm_i32x4_splat(EK_UNIT_WASM - 1)));
-            whole[o] = wasm_i32x4_shr(fixed, EK_POINT_WASM);
-        }
-        z[q] = wasm_i16x8_narrow_i32x4(whole[0], whole[blocks - 1]);
+    for (int32_t q = 0; q < 6; q++) {
+        const v128_t low = ek_fixed_wasm(sum[q][0], scales, cells == 4, &l->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], scales + 1, cells == 4, &l->results);
+        least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
+        z[q] = wasm_i16x8_narrow_i32x4(
+            wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
     }
     if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
-        int32_t sums[4 * 8];
-        for (int32_t q = 0; q < pixels; q++)
-            for (int32_t o = 0; o < blocks; o++)
-                wasm_v128_store(sums + 8 * q + 4 * o, sum[q][o]);
-        ek_exact_wasm(sums, m, e, y, y_step, pixels, n, &s->results);
+        int32_t sums[6 * 8];
+        for (int32_t q = 0; q < 6; q++) {
+            wasm_v128_store(sums + 8 * q, sum[q][0]);
+            wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
+        }
+        ek_exact_wasm(sums, m, e, y, l->outputs, 6, n, &l->results);
         return;
     }
 #pragma clang loop unroll(full)
-    for (int32_t q = 0; q < pixels; q += 2) {
-        v128_t bytes = wasm_u8x16_narrow_i16x8(z[q], z[q + 1 < pixels ? q + 1 : q]);
-        if (s->cells == 4 && s->results.lo > -128)
-            bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(s->results.lo + 128)));
-        if (s->cells == 4 && s->results.hi < 127)
-            bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(s->results.hi + 128)));
+    for (int32_t q = 0; q < 6; q += 2) {
+        v128_t bytes = wasm_u8x16_narrow_i16x8(z[q], z[q + 1]);
+        if (cells == 4) {
+            bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(l->results.lo + 128)));
+            bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(l->results.hi + 128)));
+        }
         bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
-        ek_store_wasm(y + q * y_step, (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
-        if (q + 1 < pixels)
-            ek_store_wasm(y + (q + 1) * y_step, (uint64_t)wasm_i64x2_extract_lane(bytes, 1), n);
+        if (n >= 8) {
+            wasm_v128_store64_lane(y + q * l->outputs, bytes, 0);
+            wasm_v128_store64_lane(y + (q + 1) * l->outputs, bytes, 1);
+        } else {
+            ek_store_wasm(y + q * l->outputs, (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
+            ek_store_wasm(y + (q + 1) * l->outputs, (uint64_t)wasm_i64x2_extract_lane(bytes, 1), n);
+        }
     }
 }
 
-/* One or two blocks of outputs of all lines, from output `first` on. */
-EK_INLINE void ek_outputs_s8_wasm(const uint8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, const int32_t lines, const int32_t line_step, const int32_t x_step,
-    const int32_t length, const int32_t first, const int32_t blocks, const int32_t flip,
-    const struct ek_window_s8_wasm *s)
+/* All outputs of all pixels, eight at a time of six. The last six pixels may be computed twice in part; where there are
+ * less than six, one is computed several times. */
+EK_INLINE void ek_lines_s8_wasm(
+    const struct ek_lines_s8_wasm *l, const int32_t cells)
 {
-    const int32_t block = s->rows * s->chunks * 4 * s->cells, rest = s->outputs - first;
-    const int32_t n = rest < 4 * blocks ? rest : 4 * blocks;
-    const int8_t *weights = w + first / 4 * block;
-    const int8_t *exponents = s->results.kind < 2 ? e : e + first;
-    v128_t bias[2];
-    struct ek_scales_wasm scales[2];
-    for (int32_t o = 0; o < blocks; o++) {
-        bias[o] = wasm_v128_load(b + first + 4 * o);
+    const int32_t pixels = l->lines * l->length, block = l->rows * l->chunks * 8 * cells;
+    const int8_t *w = l->w;
+    for (int32_t first = 0; first < l->outputs; first += 8, w += block) {
+        const int32_t n = l->outputs - first;
+        v128_t bias[2];
+        struct ek_scales_wasm scales[2];
+        for (int32_t o = 0; o < 2; o++) {
+            bias[o] = wasm_v128_load(l->b + first + 4 * o);
+            scales[o] = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
+        }
 #ifdef __wasm_relaxed_simd__
         /* Biases are for unsigned cells: others are 128 less. */
-        if (s->cells == 4 && !flip)
+        if (cells == 4 && !l->is_unsigned)
             for (int32_t i = 0; i < block; i += 16) {
-                const v128_t some = wasm_v128_load(weights + o * block + i);
-                bias[o] = ek_dot_wasm(bias[o], some, wasm_i8x16_splat(64), 4);
-                bias[o] = ek_dot_wasm(bias[o], some, wasm_i8x16_splat(64), 4);
+                const v128_t some = wasm_v128_load(w + i), half = wasm_i8x16_splat(64);
+                bias[i >> 4 & 1] = ek_dot_wasm(ek_dot_wasm(bias[i >> 4 & 1], some, half, 4), some, half, 4);
             }
 #endif
-        scales[o] = ek_scales_wasm(m, e, first + 4 * o, &s->results);
-    }
-    for (int32_t l = 0; l < lines; l++) {
-        const uint8_t *from = x + l * line_step;
-        int8_t *to = y + l * length * s->outputs + first;
-        int32_t v = 0;
-        for (; v + 4 <= length; v += 4)
-            ek_tile_s8_wasm(from + v * x_step, weights, block, bias, scales, m + first, exponents,
-                to + v * s->outputs, x_step, s->outputs, 4, blocks, n, s);
-        for (; v < length; v++)
-            ek_tile_s8_wasm(from + v * x_step, weights, block, bias, scales, m + first, exponents,
-                to + v * s->outputs, x_step, s->outputs, 1, blocks, n, s);
+        for (int32_t k = 0, line = 0, column = 0; k < pixels; k += 6) {
+            int32_t start = k;
+            if (k + 6 > pixels) {
+                start = pixels > 6 ? pixels - 6 : 0;
+                line = start / l->length;
+                column = start - line * l->length;
+            }
+            const uint8_t *x[6];
+#pragma clang loop unroll(full)
+            for (int32_t q = 0; q < 6; q++) {
+                x[q] = l->x + line * l->line_step + column * l->x_step;
+                if (start + q + 1 < pixels)
+                    column++;
+                if (column == l->length) {
+                    column = 0;
+                    line++;
+                }
+            }
+            ek_tile_s8_wasm(x, w, bias, scales, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
+                l->y + start * l->outputs + first, n, cells, l);
+        }
     }
 }
 
-/* All outputs of `lines` lines of `length` pixels, which lie behind each other in y. */
-EK_INLINE void ek_lines_s8_wasm(const uint8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, const int32_t lines, const int32_t line_step, const int32_t x_step,
-    const int32_t length, const int32_t flip, const struct ek_window_s8_wasm *s)
+#ifdef __wasm_relaxed_simd__
+/* Once for all layers. */
+static EK_SHARED void ek_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
 {
-    int32_t first = 0;
-    for (; first + 4 < s->outputs; first += 8)
-        ek_outputs_s8_wasm(x, w, b, m, e, y, lines, line_step, x_step, length, first, 2, flip, s);
-    if (first < s->outputs)
-        ek_outputs_s8_wasm(x, w, b, m, e, y, lines, line_step, x_step, length, first, 1, flip, s);
+    ek_lines_s8_wasm(l, 4);
 }
+#endif
 
 #endif
