@@ -29,6 +29,14 @@
 #define EK_RESTRICT
 #endif
 
+/* Does an operand lie where the result lies? Compilers vectorise a loop over one pointer, and do one element at a time
+ * where two are the same at run time only. Not asked where code is to be small. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_IS_AT(x, y) 0
+#else
+#define EK_IS_AT(x, y) ((const void *)(x) == (const void *)(y))
+#endif
+
 /* Placement of constants, for linkers that want a section named. */
 #ifndef EK_WEIGHTS
 #define EK_WEIGHTS

@@ -1,12 +1,26 @@
 /* y[i] = f(a, b, c) over flat operands: see map3.h. */
 #include "edgekit/map3.h"
 
-EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_each(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p)
 {
     for (int32_t i = 0; i < p->n; i++) {
-        const EK_A_ACC a = EK_LOAD_A(pa[p->a0 + i * p->sa]);
-        const EK_B_ACC b = EK_LOAD_B(pb[p->b0 + i * p->sb]);
-        const EK_C_ACC c = EK_LOAD_C(pc[p->c0 + i * p->sc]);
-        py[p->y0 + i] = EK_STORE_Y(EK_EXPR);
+        const EK_A_ACC a = EK_LOAD_A(pa[i * p->sa]);
+        const EK_B_ACC b = EK_LOAD_B(pb[i * p->sb]);
+        const EK_C_ACC c = EK_LOAD_C(pc[i * p->sc]);
+        py[i] = EK_STORE_Y(EK_EXPR);
     }
+}
+
+EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p)
+{
+    pa += p->a0;
+    pb += p->b0;
+    pc += p->c0;
+    py += p->y0;
+    if (EK_IS_AT(pa, py))
+        EK_FN_each((const EK_A *)(const void *)py, pb, pc, py, p);
+    else if (EK_IS_AT(pb, py))
+        EK_FN_each(pa, (const EK_B *)(const void *)py, pc, py, p);
+    else
+        EK_FN_each(pa, pb, pc, py, p);
 }
