@@ -89,6 +89,34 @@ EK_INLINE void ek_fill_wasm(
         }
 }
 
+/* 128 times the sum of the weights of four outputs of eight. */
+EK_INLINE v128_t ek_sum_of_weights_wasm(const int8_t *w, const int32_t steps, const int32_t o)
+{
+    v128_t sum = wasm_i32x4_splat(0);
+    for (int32_t i = 0; i < steps; i++) {
+        const v128_t some = wasm_v128_load(w + 32 * i + 16 * o), half = wasm_i8x16_splat(64);
+        sum = ek_dot_wasm(ek_dot_wasm(sum, some, half, 4), some, half, 4);
+    }
+    return sum;
+}
+
+/* n of eight results of a pixel. */
+EK_INLINE void ek_finish_wasm(const v128_t *z, const v128_t least, const int32_t *sums,
+    const struct ek_lines_s8_wasm *l, const int32_t first, int8_t *y, const int32_t n)
+{
+    if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
+        ek_exact_wasm(sums, l->m + first, l->results.kind < 2 ? l->e : l->e + first, y, 0, 1, n, &l->results);
+        return;
+    }
+    const v128_t whole = wasm_i16x8_narrow_i32x4(
+        wasm_i32x4_shr(z[0], EK_POINT_WASM), wasm_i32x4_shr(z[1], EK_POINT_WASM));
+    v128_t bytes = wasm_u8x16_narrow_i16x8(whole, whole);
+    bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(l->results.lo + 128)));
+    bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(l->results.hi + 128)));
+    bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
+    ek_store_wasm(y, (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
+}
+
 /* An image, and how much of it and of what is around it becomes one of whole windows. */
 struct ek_image_s8_wasm {
     int32_t in_h;
@@ -202,21 +230,17 @@ EK_INLINE void ek_lines_s8_wasm(
     const int32_t pixels = l->lines * l->length, block = l->rows * l->chunks * 8 * cells;
     const int8_t *w = l->w;
     for (int32_t first = 0; first < l->outputs; first += 8, w += block) {
-        const int32_t n = l->outputs - first;
+        const int32_t n = l->outputs - first < 8 ? l->outputs - first : 8;
         v128_t bias[2];
         struct ek_scales_wasm scales[2];
         for (int32_t o = 0; o < 2; o++) {
             bias[o] = wasm_v128_load(l->b + first + 4 * o);
             scales[o] = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
         }
-#ifdef __wasm_relaxed_simd__
         /* Biases are for unsigned cells: others are 128 less. */
         if (cells == 4 && !l->is_unsigned)
-            for (int32_t i = 0; i < block; i += 16) {
-                const v128_t some = wasm_v128_load(w + i), half = wasm_i8x16_splat(64);
-                bias[i >> 4 & 1] = ek_dot_wasm(ek_dot_wasm(bias[i >> 4 & 1], some, half, 4), some, half, 4);
-            }
-#endif
+            for (int32_t o = 0; o < 2; o++)
+                bias[o] = wasm_i32x4_add(bias[o], ek_sum_of_weights_wasm(w, l->rows * l->chunks, o));
         for (int32_t k = 0, line = 0, column = 0; k < pixels; k += 6) {
             int32_t start = k;
             if (k + 6 > pixels) {
@@ -241,11 +265,61 @@ EK_INLINE void ek_lines_s8_wasm(
     }
 }
 
+/* The same where there are few pixels: eight outputs of one, in four sums each, as engines take a while for each. */
+EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t cells)
+{
+    const int32_t block = 8 * cells;
+    for (int32_t v = 0; v < l->length; v++) {
+        const uint8_t *x = l->x + v * l->x_step;
+        const int8_t *w = l->w;
+        for (int32_t first = 0; first < l->outputs; first += 8) {
+            const int32_t n = l->outputs - first;
+            v128_t sum[4][2];
+            for (int32_t k = 0; k < 4; k++)
+                for (int32_t o = 0; o < 2; o++)
+                    sum[k][o] = k == 0 ? wasm_v128_load(l->b + first + 4 * o) : wasm_i32x4_splat(0);
+            int32_t c = 0;
+            for (; c + 4 <= l->chunks; c += 4, w += 4 * block)
+#pragma clang loop unroll(full)
+                for (size_t k = 0; k < 4; k++) {
+                    const v128_t t = wasm_v128_load32_splat(x + 4 * (size_t)c + 4 * k);
+                    const v128_t v0 = ek_weights_wasm(w + k * (size_t)block, cells);
+                    const v128_t v1 = ek_weights_wasm(w + k * (size_t)block + (size_t)block / 2, cells);
+                    sum[k][0] = ek_dot_wasm(sum[k][0], v0, t, cells);
+                    sum[k][1] = ek_dot_wasm(sum[k][1], v1, t, cells);
+                }
+            for (; c < l->chunks; c++, w += block) {
+                const v128_t t = wasm_v128_load32_splat(x + 4 * c);
+                sum[0][0] = ek_dot_wasm(sum[0][0], ek_weights_wasm(w, cells), t, cells);
+                sum[0][1] = ek_dot_wasm(sum[0][1], ek_weights_wasm(w + block / 2, cells), t, cells);
+            }
+            int32_t sums[8];
+            v128_t z[2], least = wasm_i32x4_splat(EK_UNIT_WASM);
+            for (int32_t o = 0; o < 2; o++) {
+                v128_t total = wasm_i32x4_add(
+                    wasm_i32x4_add(sum[0][o], sum[1][o]), wasm_i32x4_add(sum[2][o], sum[3][o]));
+                if (cells == 4 && !l->is_unsigned)
+                    total = wasm_i32x4_add(total, ek_sum_of_weights_wasm(w - l->chunks * block, l->chunks, o));
+                const struct ek_scales_wasm s = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
+                z[o] = ek_fixed_wasm(total, &s, cells == 4, &l->results);
+                least = wasm_u32x4_min(least, ek_fraction_wasm(z[o]));
+                wasm_v128_store(sums + 4 * o, total);
+            }
+            ek_finish_wasm(z, least, sums, l, first, l->y + v * l->outputs + first, n < 8 ? n : 8);
+        }
+    }
+}
+
 #ifdef __wasm_relaxed_simd__
 /* Once for all layers. */
 static EK_SHARED void ek_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
 {
     ek_lines_s8_wasm(l, 4);
+}
+
+static EK_SHARED void ek_rows_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+{
+    ek_rows_s8_wasm(l, 4);
 }
 #endif
 

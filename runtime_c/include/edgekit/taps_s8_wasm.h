@@ -1,0 +1,182 @@
+/* Depthwise convolutions of int8 in WebAssembly. For each line of results, rows of x are interleaved, so that a product
+ * of vectors takes several taps of a column: four with relaxed vectors, else two of 16 bits. Eight channels of three
+ * pixels advance together. Weights are tiled O/8! H/4! W I o8 h4, or H/2! and h2. */
+#ifndef EDGEKIT_TAPS_S8_WASM_H
+#define EDGEKIT_TAPS_S8_WASM_H
+
+#include "edgekit/lines_s8_wasm.h"
+
+/* A layer. `x` is an image, `end` is where it ends. */
+struct ek_taps_s8_wasm {
+    const int8_t *x;
+    const int8_t *end;
+    const int8_t *w;
+    const int32_t *b;
+    const int32_t *m;
+    const int8_t *e;
+    int8_t *y;
+    uint8_t *scratch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t channels;
+    int32_t out_h;
+    int32_t out_w;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t in_zero;
+    int32_t is_unsigned;
+    struct ek_results_wasm results;
+};
+
+/* What four channels start with, and how their sums become results. */
+struct ek_channels_wasm {
+    v128_t bias;
+    struct ek_scales_wasm scales;
+};
+
+/* Sixteen channels of a cell, as many as there are. */
+EK_INLINE v128_t ek_cell_wasm(const int8_t *x, const int8_t *end, const int32_t n)
+{
+    if (x + 16 <= end)
+        return wasm_v128_load(x);
+    int8_t some[16] = {0};
+    for (int32_t i = 0; i < n; i++)
+        some[i] = x[i];
+    return wasm_v128_load(some);
+}
+
+/* Rows from `row` on, `taps` of them, interleaved: for each column all channels, filled up to sixteens. */
+EK_INLINE void ek_interleave_wasm(
+    const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row, const int32_t rows, const int32_t columns)
+{
+    const v128_t border = wasm_i8x16_splat((int8_t)p->in_zero);
+    const v128_t flip = wasm_i8x16_splat((int8_t)(p->is_unsigned ? -128 : 0));
+    for (int32_t v = 0; v < columns; v++) {
+        const int32_t column = v - p->pad_left, is_inside = column >= 0 && column < p->in_w;
+        for (int32_t c = 0; c < p->channels; c += 16, y += 64) {
+            v128_t t[4] = {border, border, border, border};
+#pragma clang loop unroll(full)
+            for (int32_t i = 0; i < 4; i++) {
+                const int32_t at = row + i * p->dilation_h;
+                if (i < rows && is_inside && at >= 0 && at < p->in_h)
+                    t[i] = ek_cell_wasm(
+                        p->x + (at * p->in_w + column) * p->channels + c, p->end, p->channels - c);
+                t[i] = wasm_v128_xor(t[i], flip);
+            }
+            const v128_t a = wasm_i8x16_shuffle(
+                t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            const v128_t b = wasm_i8x16_shuffle(
+                t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            const v128_t d = wasm_i8x16_shuffle(
+                t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            const v128_t f = wasm_i8x16_shuffle(
+                t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            wasm_v128_store(y, wasm_i16x8_shuffle(a, d, 0, 8, 1, 9, 2, 10, 3, 11));
+            wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, d, 4, 12, 5, 13, 6, 14, 7, 15));
+            wasm_v128_store(y + 32, wasm_i16x8_shuffle(b, f, 0, 8, 1, 9, 2, 10, 3, 11));
+            wasm_v128_store(y + 48, wasm_i16x8_shuffle(b, f, 4, 12, 5, 13, 6, 14, 7, 15));
+        }
+    }
+}
+
+/* Eight channels of three pixels, whose first columns are at x[0] to x[2]; groups of rows lie `step` bytes apart. */
+EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, const int8_t *w,
+    const struct ek_channels_wasm *channels, const int32_t first, const size_t groups, const size_t step,
+    const size_t column, const struct ek_taps_s8_wasm *p)
+{
+    v128_t sum[3][2];
+#pragma clang loop unroll(full)
+    for (int32_t q = 0; q < 3; q++) {
+        sum[q][0] = channels[0].bias;
+        sum[q][1] = channels[1].bias;
+    }
+    for (size_t g = 0; g < groups; g++) {
+        size_t at = g * step;
+        for (int32_t j = 0; j < p->k_w; j++, at += column, w += 32) {
+            const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 16);
+#pragma clang loop unroll(full)
+            for (int32_t q = 0; q < 3; q++) {
+                sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), 4);
+                EK_IN_ORDER(sum[q][0])
+                sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), 4);
+                EK_IN_ORDER(sum[q][1])
+            }
+        }
+    }
+    const int32_t n = p->channels - first < 8 ? p->channels - first : 8;
+    v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[3];
+#pragma clang loop unroll(full)
+    for (int32_t q = 0; q < 3; q++) {
+        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, 1, &p->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, 1, &p->results);
+        least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
+        z[q] = wasm_i16x8_narrow_i32x4(
+            wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
+    }
+    if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
+        int32_t sums[8];
+        for (int32_t q = 0; q < 3; q++) {
+            wasm_v128_store(sums, sum[q][0]);
+            wasm_v128_store(sums + 4, sum[q][1]);
+            ek_exact_wasm(
+                sums, p->m + first, p->results.kind < 2 ? p->e : p->e + first, y[q], 0, 1, n, &p->results);
+        }
+        return;
+    }
+    for (int32_t q = 0; q < 3; q++) {
+        v128_t bytes = wasm_u8x16_narrow_i16x8(z[q], z[q]);
+        bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(p->results.lo + 128)));
+        bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(p->results.hi + 128)));
+        bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
+        if (n == 8)
+            wasm_v128_store64_lane(y[q], bytes, 0);
+        else
+            ek_store_wasm(y[q], (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
+    }
+}
+
+/* All of an image. */
+static EK_SHARED void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+{
+    const size_t groups = (size_t)(p->k_h + 3) / 4, wide = (size_t)(p->channels + 15) / 16 * 64;
+    const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
+    const size_t step = (size_t)columns * wide, taps = groups * (size_t)p->k_w * 32;
+    struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;
+    uint8_t *lines = p->scratch + ((size_t)p->channels + 7) / 8 * 2 * sizeof *channels;
+    for (int32_t c = 0; c < p->channels; c += 8)
+        for (int32_t o = 0; o < 2; o++) {
+            struct ek_channels_wasm *four = channels + c / 4 + o;
+            four->bias = wasm_v128_load(p->b + c + 4 * o);
+            if (!p->is_unsigned)
+                four->bias = wasm_i32x4_add(four->bias,
+                    ek_sum_of_weights_wasm(p->w + (size_t)(c / 8) * taps, (int32_t)taps / 32, o));
+            four->scales = ek_scales_wasm(p->m, p->e, c + 4 * o, &p->results);
+        }
+    for (int32_t h = 0; h < p->out_h; h++) {
+        const int32_t row = h * p->stride_h - p->pad_top;
+        for (size_t g = 0; g < groups; g++)
+            ek_interleave_wasm(p, lines + g * step, row + 4 * (int32_t)g * p->dilation_h,
+                p->k_h - 4 * (int32_t)g, columns);
+        for (int32_t c = 0; c < p->channels; c += 8)
+            for (int32_t v = 0; v < p->out_w; v += 3) {
+                const uint8_t *x[3];
+                int8_t *y[3];
+#pragma clang loop unroll(full)
+                for (int32_t q = 0; q < 3; q++) {
+                    const int32_t at = v + q < p->out_w ? v + q : p->out_w - 1;
+                    x[q] = lines + (size_t)(at * p->stride_w) * wide + 4 * c;
+                    y[q] = p->y + (h * p->out_w + at) * p->channels + c;
+                }
+                ek_three_pixels_wasm(x, y, p->w + (size_t)(c / 8) * taps, channels + c / 4, c, groups, step,
+                    (size_t)p->dilation_w * wide, p);
+            }
+    }
+}
+
+#endif

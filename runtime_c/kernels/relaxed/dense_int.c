@@ -1,0 +1,26 @@
+/* Fully connected layer of int8: see dense_int.h and lines_s8_wasm.h. Rows are the pixels of a line.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when least_weight > -128
+ * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
+ * pack w: O/8! I/4! o8 i4
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * fold b: -128 w
+ * scratch rows * inputs + 16 */
+#include "edgekit/dense_int.h"
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const int32_t is_unsigned = ek_is_unsigned_wasm();
+    const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y, 1, 0, p->inputs, p->rows, 1,
+        (p->inputs + 3) / 4, 0, p->outputs, is_unsigned, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+    ek_prepare_wasm(x, scratch, p->rows * p->inputs, 4, is_unsigned ? 128 : 0);
+    if (p->rows < 4)
+        ek_rows_s8x4_wasm(&lines);
+    else
+        ek_lines_s8x4_wasm(&lines);
+}

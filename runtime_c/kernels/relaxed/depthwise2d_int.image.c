@@ -1,0 +1,30 @@
+/* Depthwise convolution of one channel of int8 into many, as of a spectrogram: see conv2d_int.c, which this is like.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when in_c == 1 and dilation_w == 1 and least_weight > -128
+ * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
+ * pack w: O/8! H WI/4! o8 wi4
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * fold b: -128 w
+ * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16 */
+#include "edgekit/depthwise2d_int.h"
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
+    const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w;
+    const int32_t flip = ek_is_unsigned_wasm() ? 128 : 0;
+    const struct ek_image_s8_wasm bordered = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->pad_top, p->pad_left, rows,
+        columns, p->in_zero, 4, flip};
+    for (int32_t n = 0; n < p->batch; n++) {
+        const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
+            p->out_h, p->stride_h * columns, p->stride_w, p->out_w, p->k_h, (p->k_w + 3) / 4,
+            p->dilation_h * columns, p->out_c, flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+        ek_bordered_wasm(x + n * p->in_h * p->in_w, scratch, &bordered);
+        ek_lines_s8x4_wasm(&lines);
+    }
+}
