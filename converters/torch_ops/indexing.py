@@ -15,6 +15,7 @@ from edgekit.converters.torch_types import Number
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops.logic import Less
+from edgekit.ops.scatter import Scatter
 
 _REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
 
@@ -106,17 +107,15 @@ def slice_scatter(
 ) -> Tensor:
     axis = x.axis(dim)
     n = x.shape[axis]
-    first, last, _ = slice(start, end).indices(n)
+    cells = range(*slice(start, end, step).indices(n))
+    if src.shape != (*x.shape[:axis], len(cells), *x.shape[axis + 1 :]):
+        raise EdgeKitError("E0401", f"{src.type} does not fit into axis {axis} of {x.type}")
     if step != 1:
-        raise EdgeKitError("E0205", f"slice_scatter with step {step} is not supported")
-    if src.shape != part(x, axis, first, max(last - first, 0)).shape:
-        raise EdgeKitError("E0401", f"{src.type} does not fit {first} to {last} of axis {axis} of {x.type}")
-    pieces = [
-        part(x, axis, 0, first),
-        src,
-        part(x, axis, first + src.shape[axis], n - first - src.shape[axis]),
-    ]
-    return concat([p for p in pieces if p.shape[axis]] or [x], axis)
+        at = np.asarray(cells).reshape([-1 if i == axis else 1 for i in range(x.rank)])
+        return x.apply(Scatter(axis), x.new(at.astype(np.int32), "index"), src)
+    behind = cells.start + len(cells)
+    pieces = [part(x, axis, 0, cells.start), src, part(x, axis, behind, n - behind)]
+    return concat([p for p in pieces if p.shape[axis]] or [x], axis) if len(cells) else x
 
 
 def select_scatter(x: Tensor, *, src: Tensor, dim: int, index: int) -> Tensor:

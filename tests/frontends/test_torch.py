@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.tools import require_module
+from support.torch_exports import exported, simulated
 
 from edgekit import simulate
 from edgekit.converters.from_pt2 import convert
-from edgekit.ir import Array, Graph
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
@@ -28,22 +27,6 @@ def torch() -> Any:
     return require_module("torch")
 
 
-def exported(
-    torch: Any, module: Any, inputs: Sequence[Any], path: Path, core: bool = False, **how: Any
-) -> Path:
-    """Save a module as torch.export does; `core` are the operators that all others are made of."""
-    with torch.no_grad():
-        program = torch.export.export(module, tuple(inputs), **how)
-        torch.export.save(program.run_decompositions() if core else program, path)
-    return path
-
-
-def simulated(graph: Graph, inputs: Sequence[Any]) -> list[Array]:
-    return list(
-        simulate.run(graph, {n: x.numpy() for n, x in zip(graph.inputs, inputs, strict=True)}).values()
-    )
-
-
 @pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_operators_compute_what_torch_computes(name: str, core: bool, torch: Any, tmp_path: Path) -> None:
@@ -51,7 +34,7 @@ def test_operators_compute_what_torch_computes(name: str, core: bool, torch: Any
     from support.torch_cases import flat
 
     family = CASES[name]
-    graph = convert(exported(torch, family.module(), family.inputs, tmp_path / "net.pt2", core))
+    graph = convert(exported(family.module(), family.inputs, tmp_path / "net.pt2", core))
     simple = simplify(graph)
     verify(simple)
     found = simulated(simple, family.inputs)
@@ -65,3 +48,42 @@ def test_operators_compute_what_torch_computes(name: str, core: bool, torch: Any
             if not (same and np.allclose(mine, y, rtol=1e-4, atol=1e-5)):
                 faults.append(f"{what}: {mine.dtype}{mine.shape} for {y.dtype}{y.shape}\n{mine}\n{y}")
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
+@pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18", "unet", "vit"])
+def test_reference_networks(name: str, core: bool, torch: Any, tmp_path: Path) -> None:
+    from support import networks
+
+    x = networks.sample(name, seed=3)
+    net = networks.network(name)
+    graph = simplify(convert(exported(net, [torch.from_numpy(x)], tmp_path / "net.pt2", core)))
+    right = networks.expected(name, x)
+    (found,) = simulate.run(graph, {"x": x}).values()
+    assert np.abs(found - right).max() <= 1e-5 * np.ptp(right)
+    if name != "vit":
+        moved = [node for node in graph.nodes if type(node.op).__name__ == "Transpose"]
+        assert all(node.inputs[0] in graph.inputs or node.outputs[0] in graph.outputs for node in moved)
+
+
+@pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
+def test_blocks_of_the_networks_of_torchvision(core: bool, torch: Any, tmp_path: Path) -> None:
+    """One small block of each family of architectures, all of the same input."""
+    from support.torch_blocks import BLOCKS, sample
+    from support.torch_cases import Family
+
+    family = Family((sample(),), BLOCKS)
+    graph = simplify(convert(exported(family.module(), family.inputs, tmp_path / "net.pt2", core)))
+    with torch.no_grad():
+        right = family.module()(*family.inputs)
+    for name, mine, y in zip(BLOCKS, simulated(graph, family.inputs), right, strict=True):
+        assert np.abs(mine - y.numpy()).max() <= 1e-5 * np.ptp(y.numpy()), name
+
+
+def test_plain_cnn_has_no_transpose_but_that_of_its_input(torch: Any, tmp_path: Path) -> None:
+    from support import networks
+
+    graph = simplify(
+        convert(exported(networks.network("resnet18"), [torch.zeros(1, 3, 64, 64)], tmp_path / "n.pt2"))
+    )
+    assert [n.inputs for n in graph.nodes if type(n.op).__name__ == "Transpose"] == [graph.inputs]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812  # as everybody calls it
 from torch import Tensor, nn
 
 Function = Callable[..., Tensor | tuple[Tensor, ...]]

@@ -1,0 +1,43 @@
+"""Exports of torch modules, converted and compared with what torch computes; needs torch when used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support.tools import require_module
+
+from edgekit import simulate
+from edgekit.converters.from_pt2 import convert
+from edgekit.ir import Array, Graph
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+
+def exported(module: Any, inputs: Sequence[Any], path: Path, core: bool = False, **how: Any) -> Path:
+    """Save a module as torch.export does; `core` are the operators that all others are made of."""
+    torch = require_module("torch")
+    with torch.no_grad():
+        program = torch.export.export(module, tuple(inputs), **how)
+        torch.export.save(program.run_decompositions() if core else program, path)
+    return path
+
+
+def simulated(graph: Graph, inputs: Sequence[Any]) -> list[Array]:
+    return list(
+        simulate.run(graph, {n: x.numpy() for n, x in zip(graph.inputs, inputs, strict=True)}).values()
+    )
+
+
+def check(module: Any, inputs: Sequence[Any], path: Path, atol: float = 1e-5, **how: Any) -> Graph:
+    """Export, convert and compare with what torch computes; gives the simplified graph."""
+    graph = simplify(convert(exported(module, inputs, path, **how)))
+    verify(graph)
+    with require_module("torch").no_grad():
+        right = module(*inputs)
+    right = right if isinstance(right, tuple) else (right,)
+    for mine, y in zip(simulated(graph, inputs), right, strict=True):
+        np.testing.assert_allclose(mine, y.numpy(), rtol=1e-4, atol=atol)
+    return graph
