@@ -17,6 +17,7 @@ from edgekit import target as target_files
 from edgekit.checkup import Checkup, doctor
 from edgekit.codegen import bench as benchmark
 from edgekit.codegen import build as library
+from edgekit.codegen import estimate
 from edgekit.codegen.bench import Bench
 from edgekit.codegen.build import Report
 from edgekit.codegen.render import Optimize, Weights
@@ -33,6 +34,8 @@ from edgekit.quantize import narrow, post_training
 from edgekit.quantize.gate import Gate, labels
 from edgekit.quantize.outcome import Quantization
 from edgekit.quantize.prepare import prepare
+from edgekit.quantize.pruning import prune as pruning
+from edgekit.quantize.pruning.plan import Pruned, Pruning
 from edgekit.quantize.settings import DEFAULT, Settings
 from edgekit.sample_files import Samples
 from edgekit.target import Target
@@ -45,6 +48,8 @@ __all__ = [
     "Gate",
     "Graph",
     "Inspection",
+    "Pruned",
+    "Pruning",
     "Quantization",
     "Report",
     "Settings",
@@ -58,6 +63,7 @@ __all__ = [
     "inspect",
     "list_targets",
     "load",
+    "prune_model",
     "quantize_model",
     "read_labels",
     "run",
@@ -210,8 +216,8 @@ def quantize_model(
             hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
             "--calib random is for a first try",
         )
-    is_random = isinstance(samples, str) and samples == RANDOM
-    given = () if samples is None else _random(graph) if is_random else _calibration(graph, samples)
+    is_random = _are_random(samples)
+    given = () if samples is None else _given(graph, samples)
     quantize = post_training.quantize if chosen.dtype == "int8" else narrow.quantize
     made, found = quantize(graph, given, chosen, tell)
     if is_random:
@@ -222,6 +228,37 @@ def quantize_model(
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
+def prune_model(
+    model: Model,
+    samples: Inputs | None,
+    wanted: Pruning,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    measured_as: str = "float32",
+    labels: Array | None = None,
+    tell: Tell = _quiet,
+) -> tuple[Graph, Pruned]:
+    """A smaller model, and what became of its quality. `samples` are typical inputs: with them what is left
+    makes up for what is gone; without, weights alone decide. Where flash is the limit, the library for
+    `target` is compiled to see what it takes, `measured_as` "float32" or as it will be in "int8"."""
+    tell("reading the model")
+    graph = convert(model)
+    given = [] if samples is None else list(_given(graph, samples))
+    if labels is not None and len(labels) != len(given):
+        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    on = _target(target)
+
+    def flash(smaller: Graph) -> int:
+        if measured_as == "int8":
+            quick = Settings(calibrate="minmax")
+            smaller, _ = post_training.quantize(smaller, (given or _random(smaller))[:2], quick, _quiet)
+        return estimate.sizes(smaller, on, optimize=optimize).flash_bytes
+
+    multiple = max(wanted.multiple, 1 if wanted.ratio is not None else on.channels)
+    return pruning.prune(graph, given, replace(wanted, multiple=multiple), tell, flash, labels)
+
+
 def read_labels(path: str | PathLike[str]) -> Array:
     """The classes of samples, from an .npy file, or an .npz with one array."""
     return labels(arrays.single(Path(path)), Path(path).name)
@@ -229,6 +266,15 @@ def read_labels(path: str | PathLike[str]) -> Array:
 
 def _random(graph: Graph) -> Sequence[Mapping[str, Array]]:
     return [simulate.random_inputs(graph, seed) for seed in range(_RANDOM_SAMPLES)]
+
+
+def _are_random(samples: Inputs | None) -> bool:
+    return isinstance(samples, str) and samples == RANDOM
+
+
+def _given(graph: Graph, samples: Inputs) -> Iterable[Mapping[str, Array]]:
+    """Those that the user has, or random ones."""
+    return _random(graph) if _are_random(samples) else _calibration(graph, samples)
 
 
 def _calibration(graph: Graph, inputs: Inputs) -> Iterable[Mapping[str, Array]]:
@@ -301,10 +347,8 @@ def diff(
     first, second = convert(a), convert(b)
     if inputs is None:
         samples: Iterable[Mapping[str, Array]] = (simulate.random_inputs(first, seed) for seed in range(3))
-    elif isinstance(inputs, str) and inputs == RANDOM:
-        samples = _random(first)
     else:
-        samples = _calibration(first, inputs)
+        samples = _given(first, inputs)
     return difference.diff(first, second, list(islice(samples, most)), order=order, tell=tell)
 
 

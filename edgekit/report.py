@@ -135,7 +135,7 @@ def quantization(file: str, found: Quantization) -> list[str]:
     if found.calibrate:
         data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
         rows.append(("data", data))
-    rows += [("quality", f"{_shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
+    rows += [("quality", f"{shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
     verdict = found.verdict
     if verdict.accuracy is not None and verdict.accuracy_before is not None:
         rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
@@ -144,7 +144,7 @@ def quantization(file: str, found: Quantization) -> list[str]:
     asked = any(x.sensitivity_db is not None for x in found.layers)
     layers = [
         (
-            _shortened(x.origin or x.name),
+            shortened(x.origin or x.name),
             x.op,
             x.runs_in,
             "" if x.scale is None else f"{x.scale:.4g}",
@@ -163,7 +163,8 @@ def _decibels(ratio: float) -> str:
     return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str) -> str:
+    """A name that fits into a table."""
     return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 3]}..."
 
 
@@ -215,8 +216,8 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     whole = f"{size(found.working_bytes)} with inputs and outputs"
     rows.append(("arena", f"{_arena(found.arena_bytes, found.arena_lower_bound)}; {whole}"))
     if found.peak:
-        tensors = " + ".join(f"{_shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
-        rows.append(("peak", f"{_shortened(found.peak.layer)}: {tensors}"))
+        tensors = " + ".join(f"{shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
+        rows.append(("peak", f"{shortened(found.peak.layer)}: {tensors}"))
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
@@ -274,7 +275,7 @@ def bench(found: Bench) -> list[str]:
 def difference(found: Difference) -> list[str]:
     layers = [
         (
-            _shortened(short_name(x)),
+            shortened(short_name(x)),
             x.op,
             ", ".join(filter(None, (x.format, other_weights(x)))),
             _decibels(x.alone_db),

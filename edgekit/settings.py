@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -114,15 +115,25 @@ def decibels(text: str) -> float | None:
     return _number(text, ("dB", "db", "DB"), "--min-sqnr", "25dB")
 
 
-def share(text: str) -> float | None:
+def share(text: str, option: str = "--max-drop", example: str = "0.5%") -> float | None:
     """0.5% as 0.005; a plain number is a share already."""
-    number = _number(text.removesuffix("%"), (), "--max-drop", "0.5%")
+    number = _number(text.removesuffix("%"), (), option, example)
     if number is None:
         return None
     number = number / 100 if text.endswith("%") else number
     if not 0 <= number <= 1:
-        raise EdgeKitError("E0103", f"--max-drop {text} is no drop of accuracy", hint="such as 0.5%")
+        raise EdgeKitError("E0103", f"{option} {text} is no share", hint=f"such as {example}")
     return number
+
+
+def size(text: str, option: str) -> int | None:
+    """128K or 1M, or a number of bytes."""
+    if not text:
+        return None
+    match = re.fullmatch(r"(\d+)([KM]?)", text)
+    if match is None or not int(match[1]):
+        raise EdgeKitError("E0103", f"{option} {text} is no size", hint="a number of bytes, or such as 128K")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
 
 
 def _number(text: str, units: Sequence[str], option: str, example: str) -> float | None:

@@ -22,6 +22,7 @@ class Target:
     description: str = ""
     isa: tuple[str, ...] = ("ref",)
     align: int = 8  # of tensors in the arena, in bytes: that of the widest element that its kernels load
+    channels: int = 1  # kernels are at their best where numbers of channels are multiples of this
     compilers: tuple[str, ...] = ("cc",)
     cflags: tuple[str, ...] = ()
     runner: str = "native"  # the command that runs a program here; empty where nothing can

@@ -18,7 +18,9 @@ from edgekit.quantize.walk import Walk
 _FOLDS = 2
 _DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted, in mean squares of an input
 _ROUNDS = 8  # of a fit
-_MOST_CELLS = 2**25  # numbers in all windows of a layer: what memory they take
+_FEW = 2  # rounds while it is tried how far samples can be trusted
+_ROWS = 12  # windows for each input of a sum: more say nothing new
+_LEAST_ROWS = 4096
 Tell = Callable[[str], None]
 
 
@@ -62,14 +64,10 @@ def _better(layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]]) -> Seq
     plain = both.with_best_bias(old)
     chosen = plain
     if len(folds) > 1:
-        errors = [
-            sum(judge.error(fit.fitted(old, d)) for fit, judge in zip(folds, reversed(folds), strict=True))
-            for d in _DAMPINGS
-        ]
+        turns = list(zip(folds, reversed(folds), strict=True))
+        errors = [sum(judge.error(fit.fitted(old, d, _FEW)) for fit, judge in turns) for d in _DAMPINGS]
         best = int(np.argmin(errors))
-        if errors[best] < sum(
-            judge.error(fit.with_best_bias(old)) for fit, judge in zip(folds, reversed(folds), strict=True)
-        ):
+        if errors[best] < sum(judge.error(fit.with_best_bias(old)) for fit, judge in turns):
             chosen = both.fitted(old, _DAMPINGS[best])
     kind = w.dtype
     return ungrouped(chosen.w, layer.w.shape).astype(kind), chosen.b.reshape(-1).astype(kind)
@@ -91,7 +89,7 @@ class _Rows:
         op, target = layer.op, grouped(layer.w, layer.op.groups).astype(np.float32)
         self.lo, self.hi = op.lo, op.hi
         bias = layer.b.reshape(op.groups, 1, -1)
-        most = max(4, _MOST_CELLS // max(len(pairs) * layer.w[0].size * op.groups, 1))
+        most = max(4, max(_LEAST_ROWS, _ROWS * layer.w[0].size) // max(len(pairs), 1))
         exact = [rows(op, layer.w, x, seed + i, most) @ target + bias for i, (x, _) in enumerate(pairs)]
         self.x = np.concatenate(
             [rows(op, layer.w, x, seed + i, most) for i, (_, x) in enumerate(pairs)], axis=1
@@ -126,7 +124,7 @@ class _Rows:
             found = _Weights(found.w, found.b + missing)
         return found
 
-    def fitted(self, old: _Weights, damping: float) -> _Weights:
+    def fitted(self, old: _Weights, damping: float, rounds: int = _ROUNDS) -> _Weights:
         """Least squares over the inputs that are kept, near the old weights. Each round lowers the error:
         sums that a clamp hides are taken for right where they are."""
         x = self.x.astype(np.float64)
@@ -138,7 +136,7 @@ class _Rows:
             own = damping * (float(np.diag(inside).mean()) or 1.0) if len(places) else 1.0
             solvers.append((np.linalg.inv(inside + np.eye(len(places)) * own), own))
         found = old
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             wanted = self.wanted(self.sums(found))
             middle = wanted.mean(axis=1, keepdims=True, dtype=np.float64)
             w = np.zeros_like(old.w)

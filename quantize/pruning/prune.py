@@ -1,192 +1,70 @@
-"""Pruning as users ask for it: a share of channels, of multiplications or of weights."""
+"""Pruning as users ask for it: a share of channels, of multiplications or of weights, or bytes of flash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from edgekit import simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
-from edgekit.quantize.measure import Sample, scores, sqnr
-from edgekit.quantize.pruning import criteria
-from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
-from edgekit.quantize.pruning.cost import Cost, Unit
-from edgekit.quantize.pruning.fit import fitted
-from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.seen import observe
+from edgekit.quantize.measure import Sample
+from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell
 
-Tell = Callable[[str], None]
-_MOST_SAMPLES = 128
-_HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
-_TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
-_WORK = 2e11  # multiplications for all of these trials, about
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """How a model is pruned. Exactly one of `ratio`, `macs` and `weights` is given."""
-
-    ratio: float | None = None  # of the channels of each group, to take out
-    macs: float | None = None  # share of multiplications to be left, at most
-    weights: float | None = None  # share of weights to be left, at most
-    criterion: str = ""  # empty: reconstruction with data, l2 without
-    multiple: int = 1  # numbers of channels that are left are multiples of this
-    fit: bool = True  # make up for what is gone, where there is data
-
-    def __post_init__(self) -> None:
-        given = [x for x in (self.ratio, self.macs, self.weights) if x is not None]
-        if len(given) != 1:
-            hint = "one of --ratio, --macs and --weights"
-            raise EdgeKitError("E0101", "how much is to be pruned?", hint=hint)
-        if not 0 < given[0] < 1:
-            raise EdgeKitError("E0103", f"{given[0]:g} is no share to prune to", hint="between 0 and 1")
-
-
-@dataclass(frozen=True)
-class PrunedGroup:
-    """Channels that went together."""
-
-    name: str
-    before: int
-    after: int
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """What became of a model."""
-
-    criterion: str
-    macs_before: int
-    macs: int
-    weights_before: int
-    weights: int
-    groups: tuple[PrunedGroup, ...]
-    sqnr_db: float | None  # on samples that were held out; None without data
-    samples: int = 0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A network that was looked at: it can be pruned to any degree from here."""
-
-    network: Network
-    candidates: Sequence[Candidate]
-    fitting: Sequence[Sample]
-    held: Sequence[Sample]
-    criterion: str
-
-    @staticmethod
-    def of(graph: Graph, samples: Sequence[Sample], criterion: str, tell: Tell) -> Plan:
-        """Look at a graph and at samples for it, of which there may be none."""
-        if any(t.quant for t in (value.type for value in graph.values.values())):
-            hint = "prune the float model, then quantize it"
-            raise EdgeKitError("E0205", f"{graph.name} is quantized already", hint=hint)
-        network = Network.of(graph)
-        if not network.groups:
-            hint = "no channel is read by nothing but layers that can do with less"
-            raise EdgeKitError("E0205", f"nothing in {graph.name} can be pruned", hint=hint)
-        criterion = criterion or (criteria.RECONSTRUCTION if samples else "l2")
-        criteria.check(criterion, bool(samples))
-        samples = list(samples)[:_MOST_SAMPLES]
-        held = samples[_HELD_EVERY - 1 :: _HELD_EVERY] or samples
-        fitting = [s for i, s in enumerate(samples) if i % _HELD_EVERY != _HELD_EVERY - 1] or samples
-        tell("looking at layers")
-        context = criteria.Context(network, observe(network, fitting))
-        found = []
-        for group in network.groups:
-            tell(f"ranking {group.name:.40}")
-            found.append(Candidate(group, criteria.order(context, group, criterion)))
-        weighed = _weighed(network, found, fitting, held, tell) if fitting else found
-        return Plan(network, weighed, fitting, held, criterion)
-
-    def counts(self, wanted: Pruning) -> Sequence[int]:
-        """How many units of each group go."""
-        if wanted.ratio is not None:
-            return uniform(self.candidates, wanted.ratio, wanted.multiple)
-        unit: Unit = "macs" if wanted.macs is not None else "weights"
-        share = wanted.macs if wanted.macs is not None else wanted.weights
-        assert share is not None
-        return to_share(self.candidates, Cost.of(self.network, unit), share, wanted.multiple)
-
-    def masks(self, counts: Sequence[int]) -> Mapping[str, Array]:
-        """The units that go, by the names of their groups."""
-        return masks(self.candidates, counts)
-
-    def prune(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> tuple[Graph, Pruned]:
-        """The graph without so many units of each group."""
-        masked = self.network.masked(self.masks(counts))
-        if fit and self.fitting:
-            masked = fitted(self.network, masked, self.fitting, tell)
-        graph = simplify(masked)
-        groups = tuple(
-            PrunedGroup(c.group.name, c.group.size, c.group.size - n)
-            for c, n in zip(self.candidates, counts, strict=True)
-        )
-        before = self.network.graph
-        quality = quality_of(before, graph, self.held) if self.held else None
-        return graph, Pruned(
-            self.criterion,
-            macs(before),
-            macs(graph),
-            weights(before),
-            weights(graph),
-            groups,
-            quality,
-            len(self.held),
-        )
+_TRIALS = 6
+_CLOSE = 0.02  # of the budget: near enough from below
 
 
 def prune(
-    graph: Graph, samples: Sequence[Sample], wanted: Pruning, tell: Tell = lambda step: None
+    graph: Graph,
+    samples: Sequence[Sample],
+    wanted: Pruning,
+    tell: Tell = lambda step: None,
+    flash: Callable[[Graph], int] | None = None,
+    labels: Array | None = None,
 ) -> tuple[Graph, Pruned]:
-    """A smaller graph of the same inputs and outputs."""
-    plan = Plan.of(graph, samples, wanted.criterion, tell)
-    return plan.prune(plan.counts(wanted), fit=wanted.fit, tell=tell)
+    """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
+    `labels` are the classes of the samples."""
+    plan = Plan.of(graph, samples, wanted.criterion, tell, labels)
+    if wanted.flash is None:
+        counts = plan.counts(wanted)
+    else:
+        assert flash is not None, "somebody has to measure"
+        counts = _counts_for_flash(plan, wanted.multiple, wanted.flash, flash, tell)
+    return plan.prune(counts, fit=wanted.fit, tell=tell)
 
 
-def macs(graph: Graph) -> int:
-    return sum(node.op.macs(*(graph.type(name) for name in node.inputs)) for node in graph.nodes)
-
-
-def weights(graph: Graph) -> int:
-    """Numbers in all constants."""
-    return sum(data.size for _, data in graph.constants())
-
-
-def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
-    """Signal to noise of the outputs, of a softmax what goes into it."""
-    truth: list[Array] = []
-    found: list[Array] = []
-    pairs = list(zip(scores(before), scores(after), strict=True))
-    for sample in samples:
-        first, second = simulate.run_all(before, sample), simulate.run_all(after, sample)
-        truth += [first[a].astype(np.float64) for a, _ in pairs]
-        found += [second[b].astype(np.float64) for _, b in pairs]
-    return sqnr(truth, found)
-
-
-def _weighed(
-    network: Network,
-    candidates: Sequence[Candidate],
-    fitting: Sequence[Sample],
-    held: Sequence[Sample],
-    tell: Tell,
-) -> list[Candidate]:
-    """How much the damage of each group shows at the outputs: a part of it is taken out, alone."""
-    trials = len(candidates) * 4 * macs(network.graph)
-    most = max(8, int(_WORK / max(trials, 1)))
-    found = []
-    for candidate in candidates:
-        tell(f"trying {candidate.group.name:.40}")
-        n = max(1, int(candidate.group.size * _TRIED_SHARE))
-        masked = fitted(network, network.masked(masks([candidate], [n])), fitting[:most], lambda step: None)
-        quality = quality_of(network.graph, masked, held[:most])
-        noise = 10 ** (-quality / 10) if quality < inf else 0.0
-        damage = float(candidate.order.damage[n])
-        found.append(replace(candidate, weight=noise / damage if damage > 0 else 1.0))
-    return found
+def _counts_for_flash(
+    plan: Plan, multiple: int, budget: int, flash: Callable[[Graph], int], tell: Tell
+) -> Sequence[int]:
+    """How many units of each group go, so that the library of what is left takes no more than this. `flash`
+    tells what it takes."""
+    whole = flash(plan.network.graph)
+    if whole <= budget:
+        return [0] * len(plan.candidates)
+    low, high = 0.0, 1.0  # shares of weights: one that fits, and one that does not
+    best: Sequence[int] | None = None
+    share, taken = budget / whole, whole
+    for trial in range(_TRIALS):
+        tell(f"measuring flash, trial {trial + 1}: {share:.0%} of the weights")
+        try:
+            counts = plan.counts_of_weights(share, multiple)
+        except EdgeKitError:  # beyond what pruning can do
+            low = share
+            share = (low + high) / 2
+            continue
+        taken = flash(plan.prune(counts, fit=False, tell=lambda step: None)[0])
+        if taken <= budget:
+            low, best = share, counts
+            if taken >= (1 - _CLOSE) * budget:
+                break
+        else:
+            high = share
+        # What is left over or missing is mostly weights; half-way where that leads out of bounds.
+        share += (budget - taken) / whole
+        if not low < share < high:
+            share = (low + high) / 2
+    if best is None:
+        hint = (
+            f"the smallest that was tried takes {taken:,} bytes; --weights int4 or --optimize size may help"
+        )
+        raise EdgeKitError("E0605", f"pruning does not reach {budget:,} bytes of flash", hint=hint)
+    return best

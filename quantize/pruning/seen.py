@@ -68,4 +68,4 @@ def columns(inputs: Array, layer: Layer) -> Array:
     channels = layer.w.shape[-1]
     taps = layer.w[0].size // channels
     places = inputs[:, None, :] + channels * np.arange(taps)[:, None]
-    return places.reshape(len(inputs), -1)
+    return np.asarray(places.reshape(len(inputs), -1))

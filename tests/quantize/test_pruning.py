@@ -25,7 +25,8 @@ from edgekit.passes.simplify import simplify
 from edgekit.quantize.pruning.criteria import CRITERIA
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.prune import Plan, Pruning, macs, prune, quality_of, weights
+from edgekit.quantize.pruning.plan import Plan, Pruning, macs, quality_of, weights
+from edgekit.quantize.pruning.prune import prune
 from edgekit.simulate import random_inputs
 
 SAME = (1, 1, 1, 1)

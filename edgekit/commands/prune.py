@@ -1,0 +1,107 @@
+"""`edgekit prune` takes channels out of a model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import Goal, Json, Model, Name, Optimize, Shapes, TargetName, emit, written
+from edgekit.errors import EdgeKitError, Exit
+
+
+class Criterion(StrEnum):
+    """Which channels matter least."""
+
+    AUTO = "auto"
+    RECONSTRUCTION = "reconstruction"
+    ACTIVATION = "activation"
+    BN = "bn"
+    L1 = "l1"
+    L2 = "l2"
+
+
+class Measured(StrEnum):
+    """In which numbers flash is measured."""
+
+    FLOAT32 = "float32"
+    INT8 = "int8"
+
+
+def prune(
+    model: Model,
+    output: Annotated[str, written("NET.EK", "Default: the model's name and pruned.")] = "",
+    ratio: Annotated[str, typer.Option("--ratio", metavar="50%", help="Channels to take out.")] = "",
+    macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiplications to be left.")] = "",
+    weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to be left.")] = "",
+    flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
+    measured: Annotated[
+        Measured, typer.Option("--as", help="Measure flash in floats, or as it will be in int8.")
+    ] = Measured.FLOAT32,
+    target: TargetName = "host",
+    optimize: Goal = Optimize.SPEED,
+    calib: Annotated[
+        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+    ] = "",
+    criterion: Annotated[
+        Criterion, typer.Option("--criterion", help="Which go; auto: reconstruction with data, else l2.")
+    ] = Criterion.AUTO,
+    multiple: Annotated[
+        str, typer.Option("--multiple", metavar="N", help="Channels left; default: what the target likes.")
+    ] = "",
+    fit: Annotated[
+        bool, typer.Option("--fit/--no-fit", help="Let what is left make up for what is gone.")
+    ] = True,
+    labels: Annotated[
+        str, typer.Option("--labels", metavar="Y.NPY", help="The classes of the calibration samples.")
+    ] = "",
+    max_drop: Annotated[
+        str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
+    ] = "",
+    shape: Shapes = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Make a smaller model: take out what matters least."""
+    from edgekit import api, report_pruning
+
+    path = output or f"{name or Path(model).stem}_pruned.ek"
+    allowed = settings.share(max_drop)
+    if allowed is not None and not labels:
+        raise EdgeKitError("E0101", "a limit to the drop of accuracy needs labels", hint="see --labels")
+    wanted = api.Pruning(
+        ratio=settings.share(ratio, "--ratio", "50%"),
+        macs=settings.share(macs, "--macs", "50%"),
+        weights=settings.share(weights, "--weights", "50%"),
+        flash=settings.size(flash, "--flash"),
+        criterion="" if criterion is Criterion.AUTO else criterion.value,
+        multiple=settings.size(multiple, "--multiple") or 1,
+        fit=fit,
+    )
+    with console.progress() as tell:
+        tell("reading the model")
+        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        api.check_graph_path(path)
+        made, found = api.prune_model(
+            graph,
+            calib or None,
+            wanted,
+            target=target,
+            optimize=optimize.value,
+            measured_as=measured.value,
+            labels=api.read_labels(labels) if labels else None,
+            tell=tell,
+        )
+    api.save(made, path)
+    emit("prune", report_pruning.PrunedModel(path, found), report_pruning.pruning(path, found), json)
+    if not calib:
+        console.say("warning: without --calib nothing is known of the quality, or makes up for what is gone")
+    drop = (found.accuracy_before or 0) - (found.accuracy or 0)
+    if allowed is not None and drop > allowed + 1e-9:
+        hint = f"{path} was written all the same; less pruning, more data, or fine-tuning helps"
+        what = f"accuracy drops by {drop:.2%}, {allowed:.2%} is allowed"
+        console.say_error(EdgeKitError("E0603", what, hint=hint))
+        raise typer.Exit(Exit.GATE)

@@ -1,0 +1,36 @@
+"""What pruning made of a model, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edgekit.api import Pruned
+from edgekit.report import shortened, table
+
+
+@dataclass(frozen=True)
+class PrunedModel:
+    """What prune wrote."""
+
+    file: str
+    pruning: Pruned
+
+
+def pruning(file: str, found: Pruned) -> list[str]:
+    """A few lines, then a table of what went together."""
+    rows = [
+        ("file", file),
+        ("MACs", _change(found.macs_before, found.macs)),
+        ("numbers", _change(found.weights_before, found.weights) + " in weights and biases"),
+        ("criterion", found.criterion),
+    ]
+    if found.sqnr_db is not None:
+        rows.append(("quality", f"{found.sqnr_db:.1f} dB, on {found.samples} samples that were held out"))
+    if found.accuracy is not None and found.accuracy_before is not None:
+        rows.append(("accuracy", f"{found.accuracy:.2%}, before {found.accuracy_before:.2%}"))
+    groups = [(shortened(g.name), g.before, g.after, f"{g.after / g.before:.0%}") for g in found.groups]
+    return [*table(rows), "", *table(groups, ("channels of", "before", "after", "left"), "<>>>")]
+
+
+def _change(before: int, after: int) -> str:
+    return f"{after:,}, {after / max(before, 1):.1%} of {before:,}"

@@ -1,0 +1,201 @@
+"""A network that was looked at: it can be pruned to any degree from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph
+from edgekit.passes.simplify import simplify
+from edgekit.quantize.gate import answer
+from edgekit.quantize.measure import Sample, scores, sqnr
+from edgekit.quantize.pruning import criteria
+from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
+from edgekit.quantize.pruning.cost import Cost
+from edgekit.quantize.pruning.fit import fitted
+from edgekit.quantize.pruning.groups import Network
+from edgekit.quantize.pruning.seen import observe
+
+Tell = Callable[[str], None]
+_MOST_SAMPLES = 128
+_HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
+_TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
+_WORK = 2e11  # multiplications for all of these trials, about
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How a model is pruned. Exactly one of the first four is given."""
+
+    ratio: float | None = None  # of the channels of each group, to take out
+    macs: float | None = None  # share of multiplications to be left, at most
+    weights: float | None = None  # share of weights to be left, at most
+    flash: int | None = None  # bytes of the compiled library, at most
+    criterion: str = ""  # empty: reconstruction with data, l2 without
+    multiple: int = 1  # numbers of channels that are left are multiples of this
+    fit: bool = True  # make up for what is gone, where there is data
+
+    def __post_init__(self) -> None:
+        shares = [x for x in (self.ratio, self.macs, self.weights) if x is not None]
+        if len(shares) + (self.flash is not None) != 1:
+            hint = "one of --ratio, --macs, --weights and --flash"
+            raise EdgeKitError("E0101", "how much is to be pruned?", hint=hint)
+        if not all(0 < share < 1 for share in shares):
+            raise EdgeKitError("E0103", f"{shares[0]:g} is no share to prune by", hint="between 0 and 1")
+
+
+@dataclass(frozen=True)
+class PrunedGroup:
+    """Channels that went together."""
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What became of a model."""
+
+    criterion: str
+    macs_before: int
+    macs: int
+    weights_before: int
+    weights: int
+    groups: tuple[PrunedGroup, ...]
+    sqnr_db: float | None  # on samples that were held out; None without data
+    samples: int = 0
+    accuracy_before: float | None = None  # on the same samples; None without labels
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network that was looked at: it can be pruned to any degree from here."""
+
+    network: Network
+    candidates: Sequence[Candidate]
+    fitting: Sequence[Sample]
+    held: Sequence[Sample]
+    labels: Sequence[int]  # of those that are held out; none where they are not known
+    criterion: str
+    tell: Tell
+
+    @staticmethod
+    def of(
+        graph: Graph, samples: Sequence[Sample], criterion: str, tell: Tell, labels: Array | None = None
+    ) -> Plan:
+        """Look at a graph and at samples for it, of which there may be none."""
+        if any(t.quant for t in (value.type for value in graph.values.values())):
+            hint = "prune the float model, then quantize it"
+            raise EdgeKitError("E0205", f"{graph.name} is quantized already", hint=hint)
+        network = Network.of(graph)
+        if not network.groups:
+            hint = "no channel is read by nothing but layers that can do with less"
+            raise EdgeKitError("E0205", f"nothing in {graph.name} can be pruned", hint=hint)
+        criterion = criterion or (criteria.RECONSTRUCTION if samples else "l2")
+        criteria.check(criterion, bool(samples))
+        numbers = range(min(len(samples), _MOST_SAMPLES))
+        apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
+        held = [samples[i] for i in apart]
+        fitting = [samples[i] for i in numbers if i not in apart] or held
+        tell("looking at layers")
+        context = criteria.Context(network, observe(network, fitting))
+        found = []
+        for group in network.groups:
+            tell(f"ranking {group.name:.40}")
+            found.append(Candidate(group, criteria.order(context, group, criterion)))
+        known = () if labels is None else tuple(int(labels[i]) for i in apart)
+        return Plan(network, found, fitting, held, known, criterion, tell)
+
+    def counts(self, wanted: Pruning) -> Sequence[int]:
+        """How many units of each group go."""
+        if wanted.ratio is not None:
+            return uniform(self.candidates, wanted.ratio, wanted.multiple)
+        if wanted.macs is not None:
+            return to_share(self.weighed, Cost.of(self.network, "macs"), wanted.macs, wanted.multiple)
+        assert wanted.weights is not None
+        return self.counts_of_weights(wanted.weights, wanted.multiple)
+
+    def counts_of_weights(self, share: float, multiple: int) -> Sequence[int]:
+        """So many that no more than this share of the weights is left."""
+        return to_share(self.weighed, Cost.of(self.network, "weights"), share, multiple)
+
+    @cached_property
+    def weighed(self) -> Sequence[Candidate]:
+        """The same, with how much the damage of each shows at the outputs: a part of each is taken out."""
+        if not self.fitting:
+            return self.candidates
+        trials = len(self.candidates) * 4 * macs(self.network.graph)
+        most = max(8, int(_WORK / max(trials, 1)))
+        found = []
+        for candidate in self.candidates:
+            self.tell(f"trying {candidate.group.name:.40}")
+            n = max(1, int(candidate.group.size * _TRIED_SHARE))
+            masked = self.network.masked(masks([candidate], [n]))
+            masked = fitted(self.network, masked, self.fitting[:most], lambda step: None)
+            quality = quality_of(self.network.graph, masked, self.held[:most])
+            noise = 10 ** (-quality / 10) if quality < inf else 0.0
+            damage = float(candidate.order.damage[n])
+            found.append(replace(candidate, weight=noise / damage if damage > 0 else 1.0))
+        return found
+
+    def masks(self, counts: Sequence[int]) -> Mapping[str, Array]:
+        """The units that go, by the names of their groups."""
+        return masks(self.candidates, counts)
+
+    def prune(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> tuple[Graph, Pruned]:
+        """The graph without so many units of each group."""
+        masked = self.network.masked(self.masks(counts))
+        if fit and self.fitting:
+            masked = fitted(self.network, masked, self.fitting, tell)
+        graph = simplify(masked)
+        groups = tuple(
+            PrunedGroup(c.group.name, c.group.size, c.group.size - n)
+            for c, n in zip(self.candidates, counts, strict=True)
+        )
+        before = self.network.graph
+        quality = quality_of(before, graph, self.held) if self.held else None
+        return graph, Pruned(
+            self.criterion,
+            macs(before),
+            macs(graph),
+            weights(before),
+            weights(graph),
+            groups,
+            quality,
+            len(self.held),
+            *((self._accuracy(before), self._accuracy(graph)) if self.labels else ()),
+        )
+
+    def _accuracy(self, graph: Graph) -> float:
+        """The share of samples that are held out which a graph has right."""
+        right = [answer(graph, sample) == label for sample, label in zip(self.held, self.labels, strict=True)]
+        return sum(right) / len(right)
+
+
+def macs(graph: Graph) -> int:
+    return sum(node.op.macs(*(graph.type(name) for name in node.inputs)) for node in graph.nodes)
+
+
+def weights(graph: Graph) -> int:
+    """Numbers in all constants."""
+    return sum(data.size for _, data in graph.constants())
+
+
+def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
+    """Signal to noise of the outputs, of a softmax what goes into it."""
+    truth: list[Array] = []
+    found: list[Array] = []
+    pairs = list(zip(scores(before), scores(after), strict=True))
+    for sample in samples:
+        first, second = simulate.run_all(before, sample), simulate.run_all(after, sample)
+        truth += [first[a].astype(np.float64) for a, _ in pairs]
+        found += [second[b].astype(np.float64) for _, b in pairs]
+    return sqnr(truth, found)

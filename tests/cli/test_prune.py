@@ -1,0 +1,112 @@
+"""`edgekit prune`: what users ask for, and what they are told."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import CommandLine
+from support.tools import require, require_module
+
+from edgekit import api
+from edgekit.errors import EdgeKitError, Exit
+
+
+def test_a_share_of_the_multiplications(cli: CommandLine) -> None:
+    found = json.loads(cli.ok("prune", "digits.onnx", "--macs", "50%", "--calib", "calib.npz", "--json").out)
+    pruning = found["pruning"]
+    assert found["file"] == "digits_pruned.ek"
+    assert pruning["macs"] <= 0.5 * pruning["macs_before"]
+    assert pruning["criterion"] == "reconstruction"
+    assert pruning["sqnr_db"] > 8
+    graph = api.load("digits_pruned.ek")
+    assert api.inspect(graph).macs == pruning["macs"]
+    assert [str(graph.type(name)) for name in graph.outputs] == ["f32[1,10]"]
+
+
+def test_without_data_weights_decide(cli: CommandLine) -> None:
+    answer = cli.ok("prune", "digits.onnx", "--ratio", "0.25", "-o", "small.ek")
+    assert "criterion  l2" in answer.out
+    assert "quality" not in answer.out
+    assert "without --calib" in answer.err
+
+
+def test_flash_is_what_the_library_takes(cli: CommandLine) -> None:
+    require("gcc")
+    cli.ok("prune", "digits.onnx", "--flash", "20K", "--calib", "calib.npz", "-o", "small.ek")
+    report = api.build("small.ek", "out", verify=False)
+    assert report.flash_bytes is not None
+    assert 0.9 * (20 << 10) < report.flash_bytes <= 20 << 10
+
+
+def test_flash_may_be_that_of_int8(cli: CommandLine) -> None:
+    require("qemu-system-arm")
+    require_module("ziglang")
+    where = ["--target", "cortex-m4", "--flash", "8K", "--as", "int8", "--calib", "calib.npz"]
+    cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
+    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek")
+    report = api.build("small8.ek", "out", target="cortex-m4", verify=False)
+    assert report.flash_bytes is not None
+    assert report.flash_bytes <= 8 << 10
+
+
+def test_a_budget_that_is_too_small(cli: CommandLine) -> None:
+    require("gcc")
+    answer = cli("prune", "digits.onnx", "--flash", "1K", "--calib", "calib.npz", "-o", "small.ek")
+    assert answer.code == Exit.GATE
+    assert "E0605" in answer.err
+    assert not Path("small.ek").exists()
+
+
+def test_channels_are_as_the_target_likes_them(cli: CommandLine) -> None:
+    cli.ok("prune", "digits.onnx", "--macs", "60%", "--target", "cortex-m4", "-o", "small.ek")
+    graph = api.load("small.ek")
+    shapes = [
+        value.type.shape for value in graph.values.values() if value.data is not None and value.type.rank == 4
+    ]
+    assert shapes
+    assert all(shape[0] % 4 == 0 for shape in shapes)
+
+
+def test_accuracy_is_a_gate(cli: CommandLine) -> None:
+    graph = api.load("digits.ek")
+    with np.load("calib.npz") as file:
+        answers = api.run(graph, file["x"])["y"].argmax(axis=-1)
+    np.save("y.npy", answers)
+    given = ["prune", "digits.onnx", "--calib", "calib.npz", "--labels", "y.npy", "-o", "small.ek"]
+    assert "accuracy" in cli.ok(*given, "--macs", "90%", "--max-drop", "10%").out
+    answer = cli(*given, "--macs", "10%", "--max-drop", "1%")
+    assert answer.code == Exit.GATE
+    assert "accuracy drops by" in answer.err
+    assert Path("small.ek").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "how much is to be pruned"),
+        (["--ratio", "50%", "--macs", "50%"], "how much is to be pruned"),
+        (["--macs", "half"], "no number"),
+        (["--macs", "150%"], "no share"),
+        (["--flash", "small"], "no size"),
+        (["--ratio", "50%", "--criterion", "bn"], "needs typical inputs"),
+        (["--ratio", "50%", "--max-drop", "1%"], "needs labels"),
+    ],
+)
+def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> None:
+    answer = cli("prune", "digits.onnx", *words)
+    assert answer.code == Exit.USAGE
+    assert said in answer.err
+
+
+def test_quantized_models_are_pruned_before(cli: CommandLine) -> None:
+    cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "-o", "q.ek")
+    answer = cli("prune", "q.ek", "--ratio", "50%")
+    assert answer.code == Exit.UNSUPPORTED
+    assert "prune the float model" in answer.err
+
+
+def test_labels_belong_to_samples(folder: Path) -> None:
+    graph = api.load(folder / "digits.ek")
+    with pytest.raises(EdgeKitError, match="labels for"):
+        api.prune_model(graph, "calib.npz", api.Pruning(ratio=0.5), labels=np.zeros(3, np.int64))
