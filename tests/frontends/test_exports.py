@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +56,13 @@ def test_int8_export_has_integer_layers(export: Export) -> None:
     # One step of the output's scale: frameworks round sums of floats, devices round sums of integers.
     step = 1 if found.dtype == np.int8 else np.diff(np.unique(y)).min() * 1.001
     assert np.abs(found.astype(np.float64) - y.reshape(found.shape)).max() <= step
+
+
+@pytest.mark.parametrize("folder", sorted({e.path.parent for e in INT8}), ids=lambda folder: folder.name)
+def test_int8_exports_of_one_model_are_one_graph(folder: Path) -> None:
+    first, *others = (canonical(read.read(e.path)) for e in INT8 if e.path.parent == folder)
+    for other in others:
+        other.assert_same(first, rtol=0)
 
 
 @pytest.mark.parametrize("format", sorted({r.FORMAT for r in read.readers()}))

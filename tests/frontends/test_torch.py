@@ -50,20 +50,18 @@ def test_operators_compute_what_torch_computes(name: str, core: bool, torch: Any
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
-@pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18", "unet", "vit"])
-def test_reference_networks(name: str, core: bool, torch: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["mobilenet_v2", "unet"])
+def test_plain_networks_have_no_transpose_but_at_their_ends(name: str, torch: Any, tmp_path: Path) -> None:
     from support import networks
 
     x = networks.sample(name, seed=3)
-    net = networks.network(name)
-    graph = simplify(convert(exported(net, [torch.from_numpy(x)], tmp_path / "net.pt2", core)))
+    path = exported(networks.network(name), [torch.from_numpy(x)], tmp_path / "net.pt2")
+    graph = simplify(convert(path))
+    (found,) = simulate.run(graph, {graph.inputs[0]: x}).values()
     right = networks.expected(name, x)
-    (found,) = simulate.run(graph, {"x": x}).values()
     assert np.abs(found - right).max() <= 1e-5 * np.ptp(right)
-    if name != "vit":
-        moved = [node for node in graph.nodes if type(node.op).__name__ == "Transpose"]
-        assert all(node.inputs[0] in graph.inputs or node.outputs[0] in graph.outputs for node in moved)
+    moves = [node for node in graph.nodes if type(node.op).__name__ == "Transpose"]
+    assert all({*node.inputs, *node.outputs} & {*graph.inputs, *graph.outputs} for node in moves)
 
 
 @pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
@@ -78,12 +76,3 @@ def test_blocks_of_the_networks_of_torchvision(core: bool, torch: Any, tmp_path:
         right = family.module()(*family.inputs)
     for name, mine, y in zip(BLOCKS, simulated(graph, family.inputs), right, strict=True):
         assert np.abs(mine - y.numpy()).max() <= 1e-5 * np.ptp(y.numpy()), name
-
-
-def test_plain_cnn_has_no_transpose_but_that_of_its_input(torch: Any, tmp_path: Path) -> None:
-    from support import networks
-
-    graph = simplify(
-        convert(exported(networks.network("resnet18"), [torch.zeros(1, 3, 64, 64)], tmp_path / "n.pt2"))
-    )
-    assert [n.inputs for n in graph.nodes if type(n.op).__name__ == "Transpose"] == [graph.inputs]
