@@ -59,9 +59,14 @@ struct ek_results_wasm {
 struct ek_scales_wasm {
     v128_t factor;
     v128_t nudge;
-    v128_t sign; /* the bit, where the nudge has that of the sum */
     v128_t offset;
 };
+
+/* Has the nudge the sign of the sum? Not where all results below the zero point are the same. */
+EK_INLINE int32_t ek_is_signed_wasm(const struct ek_results_wasm *r)
+{
+    return r->kind == 3 && r->lo < r->zero;
+}
 
 /* The scales of outputs from `o` on. */
 EK_INLINE struct ek_scales_wasm ek_scales_wasm(
@@ -77,9 +82,10 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     struct ek_scales_wasm s;
     s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m + o)), last);
     const v128_t nudge = wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
-    s.nudge = r->kind == 3 ? nudge : wasm_i32x4_splat(0);
-    s.sign = wasm_i32x4_splat(r->kind == 3 ? INT32_MIN : 0);
+    s.nudge = nudge;
     s.offset = wasm_f32x4_splat((float)((r->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 2));
+    if (r->kind == 3 && !ek_is_signed_wasm(r))
+        s.offset = wasm_f32x4_add(s.offset, nudge);
     return s;
 }
 
@@ -96,11 +102,14 @@ EK_INLINE v128_t ek_clamped_wasm(const v128_t scaled, const struct ek_results_wa
 
 /* Four results in fixed point, 128 more. Relaxed conversions do not clamp: sums must be small. */
 EK_INLINE v128_t ek_fixed_wasm(const v128_t sum, const struct ek_scales_wasm *s, const int32_t is_relaxed,
-    const struct ek_results_wasm *r)
+    const int32_t is_signed, const struct ek_results_wasm *r)
 {
     const v128_t real = wasm_f32x4_convert_i32x4(sum);
-    const v128_t nudge = wasm_v128_or(s->nudge, wasm_v128_and(sum, s->sign));
-    const v128_t offset = wasm_f32x4_add(s->offset, nudge);
+    v128_t offset = s->offset;
+    if (is_signed) {
+        const v128_t sign = wasm_v128_and(sum, wasm_i32x4_splat(INT32_MIN));
+        offset = wasm_f32x4_add(offset, wasm_v128_or(s->nudge, sign));
+    }
 #ifdef __wasm_relaxed_simd__
     /* With one rounding or two. */
     if (is_relaxed)

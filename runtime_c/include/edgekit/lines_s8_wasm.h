@@ -162,7 +162,7 @@ static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
 /* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist. */
 EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v128_t *bias,
     const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t n,
-    const int32_t cells, const struct ek_lines_s8_wasm *l)
+    const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
     const size_t block = (size_t)(4 * cells);
     v128_t sum[6][2];
@@ -189,8 +189,8 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
     v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[6];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 6; q++) {
-        const v128_t low = ek_fixed_wasm(sum[q][0], scales, cells == 4, &l->results);
-        const v128_t high = ek_fixed_wasm(sum[q][1], scales + 1, cells == 4, &l->results);
+        const v128_t low = ek_fixed_wasm(sum[q][0], scales, cells == 4, is_signed, &l->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], scales + 1, cells == 4, is_signed, &l->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
         z[q] = wasm_i16x8_narrow_i32x4(
             wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
@@ -225,7 +225,7 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
 /* All outputs of all pixels, eight at a time of six. The last six pixels may be computed twice in part; where there are
  * less than six, one is computed several times. */
 EK_INLINE void ek_lines_s8_wasm(
-    const struct ek_lines_s8_wasm *l, const int32_t cells)
+    const struct ek_lines_s8_wasm *l, const int32_t cells, const int32_t is_signed)
 {
     const int32_t pixels = l->lines * l->length, block = l->rows * l->chunks * 8 * cells;
     const int8_t *w = l->w;
@@ -260,13 +260,13 @@ EK_INLINE void ek_lines_s8_wasm(
                 }
             }
             ek_tile_s8_wasm(x, w, bias, scales, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
-                l->y + start * l->outputs + first, n, cells, l);
+                l->y + start * l->outputs + first, n, cells, is_signed, l);
         }
     }
 }
 
 /* The same where there are few pixels: eight outputs of one, in four sums each, as engines take a while for each. */
-EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t cells)
+EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t cells, const int32_t is_signed)
 {
     const int32_t block = 8 * cells;
     for (int32_t v = 0; v < l->length; v++) {
@@ -301,7 +301,7 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
                 if (cells == 4 && !l->is_unsigned)
                     total = wasm_i32x4_add(total, ek_sum_of_weights_wasm(w - l->chunks * block, l->chunks, o));
                 const struct ek_scales_wasm s = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
-                z[o] = ek_fixed_wasm(total, &s, cells == 4, &l->results);
+                z[o] = ek_fixed_wasm(total, &s, cells == 4, is_signed, &l->results);
                 least = wasm_u32x4_min(least, ek_fraction_wasm(z[o]));
                 wasm_v128_store(sums + 4 * o, total);
             }
@@ -311,15 +311,28 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
 }
 
 #ifdef __wasm_relaxed_simd__
-/* Once for all layers. */
-static EK_SHARED void ek_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+/* Once for all layers, of each of two kinds. */
+static EK_SHARED void ek_plain_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
 {
-    ek_lines_s8_wasm(l, 4);
+    ek_lines_s8_wasm(l, 4, 0);
+}
+
+static EK_SHARED void ek_signed_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+{
+    ek_lines_s8_wasm(l, 4, 1);
 }
 
 static EK_SHARED void ek_rows_s8x4_wasm(const struct ek_lines_s8_wasm *l)
 {
-    ek_rows_s8_wasm(l, 4);
+    ek_rows_s8_wasm(l, 4, ek_is_signed_wasm(&l->results));
+}
+
+EK_INLINE void ek_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+{
+    if (ek_is_signed_wasm(&l->results))
+        ek_signed_lines_s8x4_wasm(l);
+    else
+        ek_plain_lines_s8x4_wasm(l);
 }
 #endif
 

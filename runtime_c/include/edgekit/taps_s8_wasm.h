@@ -88,7 +88,7 @@ EK_INLINE void ek_interleave_wasm(
 /* Eight channels of three pixels, whose first columns are at x[0] to x[2]; groups of rows lie `step` bytes apart. */
 EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, const int8_t *w,
     const struct ek_channels_wasm *channels, const int32_t first, const size_t groups, const size_t step,
-    const size_t column, const struct ek_taps_s8_wasm *p)
+    const size_t column, const int32_t is_signed, const struct ek_taps_s8_wasm *p)
 {
     v128_t sum[3][2];
 #pragma clang loop unroll(full)
@@ -113,8 +113,8 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
     v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[3];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
-        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, 1, &p->results);
-        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, 1, &p->results);
+        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, 1, is_signed, &p->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, 1, is_signed, &p->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
         z[q] = wasm_i16x8_narrow_i32x4(
             wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
@@ -142,7 +142,7 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
 }
 
 /* All of an image. */
-static EK_SHARED void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+EK_INLINE void ek_all_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t is_signed)
 {
     const size_t groups = (size_t)(p->k_h + 3) / 4, wide = (size_t)(p->channels + 15) / 16 * 64;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
@@ -174,9 +174,28 @@ static EK_SHARED void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
                     y[q] = p->y + (h * p->out_w + at) * p->channels + c;
                 }
                 ek_three_pixels_wasm(x, y, p->w + (size_t)(c / 8) * taps, channels + c / 4, c, groups, step,
-                    (size_t)p->dilation_w * wide, p);
+                    (size_t)p->dilation_w * wide, is_signed, p);
             }
     }
+}
+
+/* Once for all layers, of each of two kinds. */
+static EK_SHARED void ek_plain_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+{
+    ek_all_taps_s8_wasm(p, 0);
+}
+
+static EK_SHARED void ek_signed_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+{
+    ek_all_taps_s8_wasm(p, 1);
+}
+
+EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+{
+    if (ek_is_signed_wasm(&p->results))
+        ek_signed_taps_s8_wasm(p);
+    else
+        ek_plain_taps_s8_wasm(p);
 }
 
 #endif

@@ -19,7 +19,8 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y, 1, 0, p->inputs, p->rows, 1,
         (p->inputs + 3) / 4, 0, p->outputs, is_unsigned, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
     ek_prepare_wasm(x, scratch, p->rows * p->inputs, 4, is_unsigned ? 128 : 0);
-    if (p->rows < 4)
+    /* Six rows at a time are a waste where there are few, and less code where there is little to do. */
+    if (p->rows < 4 && p->inputs * p->outputs > 4096)
         ek_rows_s8x4_wasm(&lines);
     else
         ek_lines_s8x4_wasm(&lines);

@@ -16,7 +16,7 @@ EK_INLINE v128_t EK_FN_four(
 }
 
 /* By fixed.h; apart, as it is hardly ever run. */
-static __attribute__((noinline)) void EK_FN_exact(
+static EK_SHARED EK_SMALL_WASM void EK_FN_exact(
     const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *p)
 {
     for (int32_t i = 0; i < n; i++) {
