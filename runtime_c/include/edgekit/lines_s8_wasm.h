@@ -30,16 +30,6 @@ struct ek_lines_s8_wasm {
     struct ek_results_wasm results;
 };
 
-#ifdef __wasm_relaxed_simd__
-/* Has this engine unsigned second factors? Where their top bit is set, that is up to it. */
-EK_INLINE int32_t ek_is_unsigned_wasm(void)
-{
-    const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
-        wasm_i8x16_splat(1), wasm_i8x16_splat(-128), wasm_i32x4_splat(0));
-    return wasm_i32x4_extract_lane(dot, 0) > 0;
-}
-#endif
-
 /* Four weights each of four outputs, or two, as factors. */
 EK_INLINE v128_t ek_weights_wasm(const int8_t *w, const int32_t cells)
 {
@@ -159,10 +149,11 @@ static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
     }
 }
 
-/* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist. */
+/* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist, and no pixel of y behind the
+ * one with number `last`. */
 EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v128_t *bias,
-    const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t n,
-    const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
+    const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
+    const int32_t n,    const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
     const size_t block = (size_t)(4 * cells);
     v128_t sum[6][2];
@@ -201,7 +192,7 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
             wasm_v128_store(sums + 8 * q, sum[q][0]);
             wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
         }
-        ek_exact_wasm(sums, m, e, y, l->outputs, 6, n, &l->results);
+        ek_exact_wasm(sums, m, e, y, l->outputs, last < 5 ? last + 1 : 6, n, &l->results);
         return;
     }
 #pragma clang loop unroll(full)
@@ -212,12 +203,14 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
             bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(l->results.hi + 128)));
         }
         bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
-        if (n >= 8) {
-            wasm_v128_store64_lane(y + q * l->outputs, bytes, 0);
-            wasm_v128_store64_lane(y + (q + 1) * l->outputs, bytes, 1);
+        int8_t *const here = y + (q < last ? q : last) * l->outputs;
+        int8_t *const there = y + (q + 1 < last ? q + 1 : last) * l->outputs;
+        if (n == 8) {
+            wasm_v128_store64_lane(here, bytes, 0);
+            wasm_v128_store64_lane(there, bytes, 1);
         } else {
-            ek_store_wasm(y + q * l->outputs, (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
-            ek_store_wasm(y + (q + 1) * l->outputs, (uint64_t)wasm_i64x2_extract_lane(bytes, 1), n);
+            ek_store_wasm(here, (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
+            ek_store_wasm(there, (uint64_t)wasm_i64x2_extract_lane(bytes, 1), n);
         }
     }
 }
@@ -260,7 +253,7 @@ EK_INLINE void ek_lines_s8_wasm(
                 }
             }
             ek_tile_s8_wasm(x, w, bias, scales, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
-                l->y + start * l->outputs + first, n, cells, is_signed, l);
+                l->y + start * l->outputs + first, pixels - 1 - start, n, cells, is_signed, l);
         }
     }
 }
@@ -310,29 +303,72 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
     }
 }
 
+/* Once for all layers, of each of two kinds: with two cells a step. */
+#define EK_TWO_CELLS 2
+#define EK_TWO_BYTES 2 /* of a cell */
+
+EK_INLINE int32_t ek_two_unsigned_wasm(void)
+{
+    return 0;
+}
+
+static EK_SHARED void ek_two_plain_wasm(const struct ek_lines_s8_wasm *l)
+{
+    ek_lines_s8_wasm(l, 2, 0);
+}
+
+static EK_SHARED void ek_two_signed_wasm(const struct ek_lines_s8_wasm *l)
+{
+    ek_lines_s8_wasm(l, 2, 1);
+}
+
+static EK_SHARED void ek_two_rows_wasm(const struct ek_lines_s8_wasm *l)
+{
+    ek_rows_s8_wasm(l, 2, ek_is_signed_wasm(&l->results));
+}
+
+EK_INLINE void ek_two_lines_wasm(const struct ek_lines_s8_wasm *l)
+{
+    if (ek_is_signed_wasm(&l->results))
+        ek_two_signed_wasm(l);
+    else
+        ek_two_plain_wasm(l);
+}
+
 #ifdef __wasm_relaxed_simd__
-/* Once for all layers, of each of two kinds. */
-static EK_SHARED void ek_plain_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+/* With four. */
+#define EK_FOUR_CELLS 4
+#define EK_FOUR_BYTES 1
+
+/* Has this engine unsigned second factors? Where their top bit is set, that is up to it. */
+EK_INLINE int32_t ek_four_unsigned_wasm(void)
+{
+    const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
+        wasm_i8x16_splat(1), wasm_i8x16_splat(-128), wasm_i32x4_splat(0));
+    return wasm_i32x4_extract_lane(dot, 0) > 0;
+}
+
+static EK_SHARED void ek_four_plain_wasm(const struct ek_lines_s8_wasm *l)
 {
     ek_lines_s8_wasm(l, 4, 0);
 }
 
-static EK_SHARED void ek_signed_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+static EK_SHARED void ek_four_signed_wasm(const struct ek_lines_s8_wasm *l)
 {
     ek_lines_s8_wasm(l, 4, 1);
 }
 
-static EK_SHARED void ek_rows_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+static EK_SHARED void ek_four_rows_wasm(const struct ek_lines_s8_wasm *l)
 {
     ek_rows_s8_wasm(l, 4, ek_is_signed_wasm(&l->results));
 }
 
-EK_INLINE void ek_lines_s8x4_wasm(const struct ek_lines_s8_wasm *l)
+EK_INLINE void ek_four_lines_wasm(const struct ek_lines_s8_wasm *l)
 {
     if (ek_is_signed_wasm(&l->results))
-        ek_signed_lines_s8x4_wasm(l);
+        ek_four_signed_wasm(l);
     else
-        ek_plain_lines_s8x4_wasm(l);
+        ek_four_plain_wasm(l);
 }
 #endif
 

@@ -51,9 +51,9 @@ EK_INLINE v128_t ek_cell_wasm(const int8_t *x, const int8_t *end, const int32_t 
     return wasm_v128_load(some);
 }
 
-/* Rows from `row` on, `taps` of them, interleaved: for each column all channels, filled up to sixteens. */
-EK_INLINE void ek_interleave_wasm(
-    const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row, const int32_t rows, const int32_t columns)
+/* Up to `cells` rows from `row` on, interleaved: for each column all channels, filled up to sixteens. */
+EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row,
+    const int32_t rows, const int32_t columns, const int32_t cells)
 {
     const v128_t border = wasm_i8x16_splat((int8_t)p->in_zero);
     const v128_t flip = wasm_i8x16_splat((int8_t)(p->is_unsigned ? -128 : 0));
@@ -62,12 +62,21 @@ EK_INLINE void ek_interleave_wasm(
         for (int32_t c = 0; c < p->channels; c += 16, y += 64) {
             v128_t t[4] = {border, border, border, border};
 #pragma clang loop unroll(full)
-            for (int32_t i = 0; i < 4; i++) {
+            for (int32_t i = 0; i < cells; i++) {
                 const int32_t at = row + i * p->dilation_h;
                 if (i < rows && is_inside && at >= 0 && at < p->in_h)
                     t[i] = ek_cell_wasm(
                         p->x + (at * p->in_w + column) * p->channels + c, p->end, p->channels - c);
                 t[i] = wasm_v128_xor(t[i], flip);
+            }
+            if (cells == 2) {
+                const v128_t a = wasm_i16x8_extend_low_i8x16(t[0]), b = wasm_i16x8_extend_low_i8x16(t[1]);
+                const v128_t d = wasm_i16x8_extend_high_i8x16(t[0]), f = wasm_i16x8_extend_high_i8x16(t[1]);
+                wasm_v128_store(y, wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
+                wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
+                wasm_v128_store(y + 32, wasm_i16x8_shuffle(d, f, 0, 8, 1, 9, 2, 10, 3, 11));
+                wasm_v128_store(y + 48, wasm_i16x8_shuffle(d, f, 4, 12, 5, 13, 6, 14, 7, 15));
+                continue;
             }
             const v128_t a = wasm_i8x16_shuffle(
                 t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -88,7 +97,7 @@ EK_INLINE void ek_interleave_wasm(
 /* Eight channels of three pixels, whose first columns are at x[0] to x[2]; groups of rows lie `step` bytes apart. */
 EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, const int8_t *w,
     const struct ek_channels_wasm *channels, const int32_t first, const size_t groups, const size_t step,
-    const size_t column, const int32_t is_signed, const struct ek_taps_s8_wasm *p)
+    const size_t column, const int32_t cells, const int32_t is_signed, const struct ek_taps_s8_wasm *p)
 {
     v128_t sum[3][2];
 #pragma clang loop unroll(full)
@@ -98,13 +107,13 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
     }
     for (size_t g = 0; g < groups; g++) {
         size_t at = g * step;
-        for (int32_t j = 0; j < p->k_w; j++, at += column, w += 32) {
-            const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 16);
+        for (int32_t j = 0; j < p->k_w; j++, at += column, w += 8 * cells) {
+            const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
 #pragma clang loop unroll(full)
             for (int32_t q = 0; q < 3; q++) {
-                sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), 4);
+                sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), cells);
                 EK_IN_ORDER(sum[q][0])
-                sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), 4);
+                sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), cells);
                 EK_IN_ORDER(sum[q][1])
             }
         }
@@ -113,8 +122,8 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
     v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[3];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
-        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, 1, is_signed, &p->results);
-        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, 1, is_signed, &p->results);
+        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, cells == 4, is_signed, &p->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, cells == 4, is_signed, &p->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
         z[q] = wasm_i16x8_narrow_i32x4(
             wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
@@ -142,18 +151,19 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
 }
 
 /* All of an image. */
-EK_INLINE void ek_all_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t is_signed)
+EK_INLINE void ek_taps_s8_wasm(
+    const struct ek_taps_s8_wasm *p, const int32_t cells, const int32_t is_signed)
 {
-    const size_t groups = (size_t)(p->k_h + 3) / 4, wide = (size_t)(p->channels + 15) / 16 * 64;
+    const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)(p->channels + 15) / 16 * 64;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
-    const size_t step = (size_t)columns * wide, taps = groups * (size_t)p->k_w * 32;
+    const size_t step = (size_t)columns * wide, taps = groups * (size_t)(p->k_w * 8 * cells);
     struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;
     uint8_t *lines = p->scratch + ((size_t)p->channels + 7) / 8 * 2 * sizeof *channels;
     for (int32_t c = 0; c < p->channels; c += 8)
         for (int32_t o = 0; o < 2; o++) {
             struct ek_channels_wasm *four = channels + c / 4 + o;
             four->bias = wasm_v128_load(p->b + c + 4 * o);
-            if (!p->is_unsigned)
+            if (cells == 4 && !p->is_unsigned)
                 four->bias = wasm_i32x4_add(four->bias,
                     ek_sum_of_weights_wasm(p->w + (size_t)(c / 8) * taps, (int32_t)taps / 32, o));
             four->scales = ek_scales_wasm(p->m, p->e, c + 4 * o, &p->results);
@@ -161,8 +171,8 @@ EK_INLINE void ek_all_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_
     for (int32_t h = 0; h < p->out_h; h++) {
         const int32_t row = h * p->stride_h - p->pad_top;
         for (size_t g = 0; g < groups; g++)
-            ek_interleave_wasm(p, lines + g * step, row + 4 * (int32_t)g * p->dilation_h,
-                p->k_h - 4 * (int32_t)g, columns);
+            ek_interleave_wasm(p, lines + g * step, row + cells * (int32_t)g * p->dilation_h,
+                p->k_h - cells * (int32_t)g, columns, cells);
         for (int32_t c = 0; c < p->channels; c += 8)
             for (int32_t v = 0; v < p->out_w; v += 3) {
                 const uint8_t *x[3];
@@ -174,28 +184,49 @@ EK_INLINE void ek_all_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_
                     y[q] = p->y + (h * p->out_w + at) * p->channels + c;
                 }
                 ek_three_pixels_wasm(x, y, p->w + (size_t)(c / 8) * taps, channels + c / 4, c, groups, step,
-                    (size_t)p->dilation_w * wide, is_signed, p);
+                    (size_t)p->dilation_w * wide, cells, is_signed, p);
             }
     }
 }
 
-/* Once for all layers, of each of two kinds. */
-static EK_SHARED void ek_plain_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+/* Once for all layers, of each of two kinds: with two taps a step. */
+static EK_SHARED void ek_two_plain_taps_wasm(const struct ek_taps_s8_wasm *p)
 {
-    ek_all_taps_s8_wasm(p, 0);
+    ek_taps_s8_wasm(p, 2, 0);
 }
 
-static EK_SHARED void ek_signed_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+static EK_SHARED void ek_two_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
 {
-    ek_all_taps_s8_wasm(p, 1);
+    ek_taps_s8_wasm(p, 2, 1);
 }
 
-EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p)
+EK_INLINE void ek_two_taps_wasm(const struct ek_taps_s8_wasm *p)
 {
     if (ek_is_signed_wasm(&p->results))
-        ek_signed_taps_s8_wasm(p);
+        ek_two_signed_taps_wasm(p);
     else
-        ek_plain_taps_s8_wasm(p);
+        ek_two_plain_taps_wasm(p);
 }
+
+#ifdef __wasm_relaxed_simd__
+/* With four. */
+static EK_SHARED void ek_four_plain_taps_wasm(const struct ek_taps_s8_wasm *p)
+{
+    ek_taps_s8_wasm(p, 4, 0);
+}
+
+static EK_SHARED void ek_four_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
+{
+    ek_taps_s8_wasm(p, 4, 1);
+}
+
+EK_INLINE void ek_four_taps_wasm(const struct ek_taps_s8_wasm *p)
+{
+    if (ek_is_signed_wasm(&p->results))
+        ek_four_signed_taps_wasm(p);
+    else
+        ek_four_plain_taps_wasm(p);
+}
+#endif
 
 #endif

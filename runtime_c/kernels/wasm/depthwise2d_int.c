@@ -1,0 +1,10 @@
+/* Depthwise convolution of int8: see depthwise2d_int.h. As the one for relaxed vectors, with taps of 16 bits.
+ * like relaxed/depthwise2d_int.c four=two
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when in_c == out_c
+ * pack w: O/8! H/2! W I o8 h2
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * scratch (in_c + 7) // 8 * 160 + (k_h + 1) // 2 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * ((in_c + 15) // 16) * 64 */
