@@ -90,6 +90,8 @@ def _json(value: Any, rng: Random) -> Any:
 
 def _words(text: str, rng: Random) -> str:
     """Change a number, drop, repeat or swap words, or cut a line out."""
+    if not text:
+        return rng.choice(["x", "{}", "\0"])
     words = re.split(r"(\s+|[(){}\[\]<>:,=x])", text)
     i, j = rng.randrange(len(words)), rng.randrange(len(words))
     short = [k for k, word in enumerate(words) if 0 < len(word) < 40]
