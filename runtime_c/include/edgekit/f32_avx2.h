@@ -28,6 +28,11 @@ EK_INLINE ek_vf ek_vf_sub(const ek_vf a, const ek_vf b)
     return _mm256_sub_ps(a, b);
 }
 
+EK_INLINE ek_vf ek_vf_mul(const ek_vf a, const ek_vf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
 /* a * b + c, rounded once */
 EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
 {
@@ -67,6 +72,11 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
     if (kind == 1)
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
     return _mm256_cvtph_ps(v);
+}
+
+EK_INLINE void ek_vf_fetch(const uint8_t *p)
+{
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
 #endif

@@ -14,6 +14,12 @@
 #define EK_BF16_KIND 1
 #define EK_F16_KIND 2
 
+/* The bytes of a weight. */
+EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
+{
+    return kind == EK_F32_KIND ? 4 : 2;
+}
+
 /* A window: `rows` times `columns` runs of x, `depth` elements each. */
 struct ek_window_f32 {
     int32_t rows;
@@ -37,6 +43,17 @@ EK_INLINE int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const 
     return block + 1 < blocks ? EK_VF_LANES : outputs - EK_VF_LANES * (blocks - 1);
 }
 
+/* Fetches the weights of a later tap, where all together are too many for the first cache. */
+EK_INLINE void ek_fetch_f32(
+    const void *w, const int32_t at, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    const int32_t bytes = ek_weight_bytes(s->kind), size = blocks * EK_VF_LANES * bytes;
+    if (s->depth * s->tap_weights * bytes > 16384)
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < size; k += 64)
+            ek_vf_fetch((const uint8_t *)w + (at + 16 * s->tap_weights) * bytes + k);
+}
+
 /* Adds the products of one element of each of `pixels` runs. */
 EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const int32_t at,
     const int32_t x_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
@@ -45,6 +62,8 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++)
         v[o] = ek_vf_weights(w, at + o * s->block_weights, s->kind);
+    if (pixels > 1)
+        ek_fetch_f32(w, at, blocks, s);
 #pragma GCC unroll 16
     for (int32_t q = 0; q < pixels; q++) {
         const ek_vf t = ek_vf_set(x[q * x_step]);
@@ -54,7 +73,7 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const
     }
 }
 
-/* `pixels` times `blocks` sums, all in registers. Where they are few, each is split in two, as additions wait for
+/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where they are few, each is split in two, as additions wait for
  * each other. */
 EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float *y, const int32_t x_step,
     const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
@@ -63,7 +82,8 @@ EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float 
     const int32_t halves = pixels * blocks <= 4 ? 2 : 1;
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++) {
-        const ek_vf bias = ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs));
+        const ek_vf bias =
+            b ? ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs)) : ek_vf_set(0);
 #pragma GCC unroll 16
         for (int32_t q = 0; q < pixels; q++) {
             sum[0][q][o] = bias;
@@ -113,10 +133,14 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const void *w, const float *b
         EK_TILES(16)
     else if (wanted > 10 && most >= 12 && length >= 12)
         EK_TILES(12)
-    else if (wanted > 8 && most >= 10 && length >= 10)
+    else if (wanted > 9 && most >= 10 && length >= 10)
         EK_TILES(10)
-    else if (wanted > 6 && most >= 8 && length >= 8)
+    else if (wanted > 8 && most >= 9 && length >= 9)
+        EK_TILES(9)
+    else if (wanted > 7 && most >= 8 && length >= 8)
         EK_TILES(8)
+    else if (wanted > 6 && most >= 7 && length >= 7)
+        EK_TILES(7)
     else if (wanted > 5 && length >= 6)
         EK_TILES(6)
     else if (wanted > 4 && length >= 5)
@@ -144,12 +168,6 @@ EK_INLINE void ek_line_f32(const float *x, const void *w, const float *b, float 
         ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 2, s);
     else
         ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 1, s);
-}
-
-/* The bytes of a weight. */
-EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
-{
-    return kind == EK_F32_KIND ? 4 : 2;
 }
 
 #endif
