@@ -25,7 +25,7 @@ static inline void ek_mve_store_halves(
 {
     int16x8_t both = vqmovntq_s32(vqmovnbq_s32(vdupq_n_s16(0), even), odd);
     both = vqaddq_n_s16(both, (int16_t)zero);
-    vstrbq_p_s16(y, vminq_s16(vmaxq_s16(both, vdupq_n_s16(-128)), vdupq_n_s16(127)), lanes);
+    vstrbq_p_s16(y, vreinterpretq_s16_s8(vqmovnbq_s16(vreinterpretq_s8_s16(both), both)), lanes);
 }
 
 /* Rule E of fixed.h for sums less `zeros`, even where products leave 32 bits: what saturates is beyond int8. */

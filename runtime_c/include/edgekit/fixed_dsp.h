@@ -80,6 +80,41 @@ static inline int8_t ek_half_s8(int32_t a)
     return (int8_t)y;
 }
 
+/* a, as the nearest int8. */
+static inline int8_t ek_nearest_s8(int32_t a)
+{
+    int32_t y;
+    __asm("ssat %0, #8, %1" : "=r"(y) : "r"(a) : "cc");
+    return (int8_t)y;
+}
+
+/* How two tensors are added by rule E: see affine_s8.h. */
+struct ek_products {
+    int32_t first;
+    int32_t second;
+    int32_t constant;
+    int32_t shift;
+};
+
+/* Four a turn: compilers for small processors do not unroll loops. */
+static EK_SHARED void ek_add_products(
+    const int8_t *a, const int8_t *b, int8_t *y, int32_t count, const struct ek_products *p)
+{
+    const int32_t first = p->first, second = p->second, constant = p->constant, shift = p->shift;
+    for (; count >= 4; count -= 4, a += 4, b += 4, y += 4) {
+        const int32_t u = a[0] * first + b[0] * second + constant,
+                      v = a[1] * first + b[1] * second + constant;
+        const int32_t w = a[2] * first + b[2] * second + constant,
+                      z = a[3] * first + b[3] * second + constant;
+        y[0] = ek_nearest_s8(u >> shift);
+        y[1] = ek_nearest_s8(v >> shift);
+        y[2] = ek_nearest_s8(w >> shift);
+        y[3] = ek_nearest_s8(z >> shift);
+    }
+    for (; count > 0; count--)
+        *y++ = ek_nearest_s8((*a++ * first + *b++ * second + constant) >> shift);
+}
+
 /* How two tensors are added by TFLite's rule where one has the larger scale, by which it is halved: exactly, by a shift. */
 struct ek_halves {
     int32_t large_zero;

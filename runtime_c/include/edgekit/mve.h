@@ -165,4 +165,10 @@ static inline void ek_mve_store_x4(
         vstrbq_p_s32(y, v, vctp32q((uint32_t)count));
 }
 
+/* The nearest int8 to some of four numbers. */
+static inline void ek_mve_store_nearest(int8_t *y, int32x4_t v, mve_pred16_t lanes)
+{
+    vstrbq_p_s32(y, vminq_s32(vmaxq_s32(v, vdupq_n_s32(-128)), vdupq_n_s32(127)), lanes);
+}
+
 #endif

@@ -33,14 +33,6 @@ EK_HALF_PRODUCT(bt, "smlabt")
 EK_HALF_PRODUCT(tb, "smlatb")
 EK_HALF_PRODUCT(tt, "smlatt")
 
-/* The nearest int8. */
-static inline int8_t ek_nearest_s8(int32_t a)
-{
-    int32_t y;
-    __asm("ssat %0, #8, %1" : "=r"(y) : "r"(a) : "cc");
-    return (int8_t)y;
-}
-
 /* a - b as the nearest int8. */
 static inline int8_t ek_difference_s8(int32_t a, int32_t b)
 {

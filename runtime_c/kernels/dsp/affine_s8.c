@@ -2,26 +2,9 @@
  * when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
 #include "edgekit/affine_s8.h"
 
-static EK_SHARED void EK_FN_row(
-    const int8_t *a, const int8_t *b, int8_t *y, int32_t count, const struct EK_STRUCT *p)
-{
-    const uint32_t factors = (uint32_t)(p->first & 0xFFFF) | (uint32_t)p->second << 16;
-    const int32_t constant = p->constant, shift = p->shift;
-    for (; count >= 4; count -= 4, a += 4, b += 4, y += 4) {
-        const struct ek_four u = ek_four_bytes(a, 0), v = ek_four_bytes(b, 0);
-        y[0] =
-            ek_nearest_s8(ek_product_bt(v.even, factors, ek_product_bb(u.even, factors, constant)) >> shift);
-        y[1] = ek_nearest_s8(ek_product_bt(v.odd, factors, ek_product_bb(u.odd, factors, constant)) >> shift);
-        y[2] =
-            ek_nearest_s8(ek_product_tt(v.even, factors, ek_product_tb(u.even, factors, constant)) >> shift);
-        y[3] = ek_nearest_s8(ek_product_tt(v.odd, factors, ek_product_tb(u.odd, factors, constant)) >> shift);
-    }
-    for (; count > 0; count--)
-        *y++ = ek_nearest_s8((*a++ * p->first + *b++ * p->second + constant) >> shift);
-}
-
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
+    const struct ek_products sum = {p->first, p->second, p->constant, p->shift};
     y += p->y0;
     for (int32_t i0 = 0; i0 < p->n[0]; i0++)
         for (int32_t i1 = 0; i1 < p->n[1]; i1++)
@@ -32,6 +15,6 @@ EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct E
                                               + i3 * p->sa[3] + i4 * p->sa[4];
                         const int8_t *row_b = b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2]
                                               + i3 * p->sb[3] + i4 * p->sb[4];
-                        EK_FN_row(row_a, row_b, y, p->n[5], p);
+                        ek_add_products(row_a, row_b, y, p->n[5], &sum);
                     }
 }

@@ -7,7 +7,7 @@ EK_INLINE int32x4_t EK_FN_scaled(const int32x4_t product, const struct EK_STRUCT
     return vrshlq_n_s32(vmulhq_s32(product, vdupq_n_s32(p->multiplier)), 32 - p->exponent);
 }
 
-EK_INLINE void EK_FN_row(
+static EK_SHARED void EK_FN_row(
     const int8_t *a, const int8_t *b, int8_t *y, int32_t count, const struct EK_STRUCT *p)
 {
     for (; count > 0; count -= 8, a += 8, b += 8, y += 8) {
