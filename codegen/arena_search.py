@@ -79,6 +79,7 @@ def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]
             crowd[i] = max(crowd[i], total)
     keys: list[Callable[[int], tuple[int, ...]]] = [
         lambda i: (i,),
+        lambda i: (-i,),  # each over the input from which it starts so far before
         lambda i: (-sizes[i],),
         lambda i: (-sizes[i] * spans[i],),
         lambda i: (-crowd[i], -sizes[i]),

@@ -21,7 +21,6 @@ _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
-# x and y, also as helpers call them: in a kernel that states an order the one may lie over the other.
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
 
@@ -122,7 +121,7 @@ def _instantiate(
     if variant.scratch:
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
     if variant.order:
-        text, header = _MEETING.sub("", text), _MEETING.sub("", header)
+        text, header = may_meet(text), may_meet(header)
     included = _INCLUDE.findall(text)
     text, header = _substitute(text, tokens), _substitute(header, tokens)
     guard = f"EDGEKIT_{name.upper()}_H"
@@ -133,6 +132,11 @@ def _instantiate(
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
     pointers, fields = _signature(header, name)
     return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, variant.pack, pointers, supports)
+
+
+def may_meet(text: str) -> str:
+    """C in which x, or the image as helpers call it, is not said to be apart from y."""
+    return _MEETING.sub("", text)
 
 
 def _contract(kernel: str, name: str) -> str:

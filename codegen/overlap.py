@@ -18,13 +18,15 @@ def distance(order: str, call: Call) -> int | None:
     """Bytes from the start of the result to that of the first operand, at least; None where the kernel has no
     order, or these operands none that it holds for.
 
-    A kernel's file states its order, which is a promise: x and y are not `restrict`, and
+    A kernel's file states its order, which is a promise: that x and y meet is no secret to the compiler, and
 
         pixels N    x and y are images in NHWC. All of a pixel of y is written before anything of the next, by
                     N channels of each group at a time, and N are written after all that they read is read
         rows N      the same of a matrix: a row is a pixel
         pixels N M  of M pixels side by side, N channels each are computed at a time
         rows N M
+        lines N M   of all pixels of M rows of an image, M = 1 where it is not given, N channels each are computed
+                    at a time
         channels    all of a channel is read before any of it is written: the result may lie where x lies, no
                     less and no more (Call.inplace)
         windows M   as pixels, where all that M pixels of an image need is read before any of them is written
@@ -44,6 +46,8 @@ def distance(order: str, call: Call) -> int | None:
             return _pixels(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "windows":
             return _windows(p, block, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+        case "lines":
+            return _lines(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "rows":
             image = {"in_w": p["rows"], "out_w": p["rows"], "in_c": p["inputs"], "out_c": p["outputs"]}
             return _pixels(image, block, group, x.dtype.bytes, y.dtype.bytes)
@@ -66,6 +70,19 @@ def _pixels(p: Mapping[str, Param], block: int, group: int, x_bytes: int, y_byte
     outputs = out_c // _number(p, "groups")
     unwritten = outputs % block or min(block, outputs)
     written = np.minimum(pixels + group, len(pixels)) * out_c - unwritten
+    return max(0, int((written * y_bytes - needed).max(initial=0)))
+
+
+def _lines(p: Mapping[str, Param], block: int, group: int, x_bytes: int, y_bytes: int) -> int:
+    out_c = _number(p, "out_c" if "out_c" in p else "channels")
+    if out_c <= block and group == 1:
+        return _pixels(p, block, 1, x_bytes, y_bytes)
+    batch, out_h, out_w = (_number(p, name) for name in ("batch", "out_h", "out_w"))
+    # All that the rows of a group need may still be read when only the last channels are to be written.
+    needed = _needed(p).reshape(batch, out_h, out_w)[:, ::group, 0] * x_bytes
+    ends = np.minimum(np.arange(0, out_h, group, dtype=np.int64) + group, out_h)
+    rows = np.arange(batch, dtype=np.int64)[:, None] * out_h + ends
+    written = rows * (out_w * out_c) - (out_c % block or min(block, out_c))
     return max(0, int((written * y_bytes - needed).max(initial=0)))
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,12 @@ from support.generated import Library, memory
 from support.tools import require
 
 from edgekit import target
+from edgekit.codegen.kernels import may_meet
 from edgekit.codegen.lower import lower
 from edgekit.codegen.overlap import distance
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
-from edgekit.codegen.variants import KERNELS
+from edgekit.codegen.variants import KERNELS, variants
 from edgekit.ops import Call
 from edgekit.simulate import random_inputs, run
 
@@ -162,15 +164,57 @@ def test_only_kernels_with_an_order_overlap_and_only_dense_images() -> None:
         distance("columns 16", call)
 
 
+def in_lines(call: Call, block: int, rows: int) -> int:
+    """The same where a block of channels of all pixels of some rows is computed before the next."""
+    p = {k: v for k, v in call.params.items() if isinstance(v, int)}
+    size, outputs = p["in_h"] * p["in_w"] * p["in_c"], p["out_c"]
+    steps: list[tuple[int, int]] = []  # how far y is written by then, and the least byte that is read
+    written = 0
+    for n, first in product(range(p["batch"]), range(0, p["out_h"], rows)):
+        some = range(first, min(first + rows, p["out_h"]))
+        for channel, v, h in product(range(0, outputs, block), range(p["out_w"]), some):
+            cells = [
+                n * size + (row * p["in_w"] + column) * p["in_c"]
+                for row in (h * p["stride_h"] - p["pad_top"] + i * p["dilation_h"] for i in range(p["k_h"]))
+                for column in (
+                    v * p["stride_w"] - p["pad_left"] + j * p["dilation_w"] for j in range(p["k_w"])
+                )
+                if 0 <= row < p["in_h"] and 0 <= column < p["in_w"]
+            ]
+            steps.append((written, min(cells, default=1 << 60)))
+            pixel = (n * p["out_h"] + h) * p["out_w"] + v
+            written = max(written, pixel * outputs + min(channel + block, outputs))
+    return max(0, *(before - min(least for _, least in steps[i:]) for i, (before, _) in enumerate(steps)))
+
+
+def test_the_distance_of_kernels_that_compute_channels_of_rows_together() -> None:
+    seen = 0
+    for seed in range(SEEDS):
+        for layer in lower(random_chain(seed), HOST):
+            for call in layer.steps:
+                if isinstance(call, Call) and call.kernel == "depthwise2d_int":
+                    for block in (4, 16):
+                        assert distance(f"lines {block}", call) == in_lines(call, block, 1), call.params
+                        two = distance(f"lines {block} 2", call)
+                        assert two is not None
+                        assert two >= in_lines(call, block, 2), call.params
+                        seen += two > 0
+    assert seen > SEEDS
+
+
+# What nothing is ever written to while a kernel reads it.
+CONSTANTS = {"w", "weights", "b", "bias", "m", "e", "last", "outside", "windows", "zeros", "scratch"}
+
+
 def test_kernels_with_an_order_tell_the_compiler_that_operands_may_meet() -> None:
     """Helpers may say otherwise of x while they only read; functions that write y may not."""
     seen = 0
-    for path in sorted(KERNELS.glob("*/*.c")):
-        text = path.read_text()
-        if re.search(r"^ \* order ", text, re.MULTILINE):
-            seen += 1
-            for arguments in re.findall(r"\b(?:EK_KERNEL|EK_INLINE) void \w+\(([^{]*)\)\s*\{", text):
-                operands = re.findall(r"\*(EK_RESTRICT )?([xy])\b", arguments)
-                if any(name == "y" for _, name in operands):
-                    assert not any(restrict for restrict, _ in operands), path
-    assert seen > 5
+    for isa, path in ((path.parent.name, path) for path in sorted(KERNELS.glob("*/*.c"))):
+        for variant in variants(isa, path.stem):
+            if variant.order:
+                seen += 1
+                text = may_meet(variant.source())
+                for arguments in re.findall(r"\b(?:EK_\w+) void \w+\(([^{;]*)\)\s*\{", text):
+                    if re.search(r"\*\s*y\b", arguments):
+                        assert set(re.findall(r"EK_RESTRICT (\w+)", arguments)) <= CONSTANTS, path
+    assert seen > 50

@@ -4,7 +4,8 @@
  * pack w: O/16!4 I/4! o16 i4
  * pack b: O/16! o16
  * pack m: O/16! o16
- * pack e: O/16! o16 */
+ * pack e: O/16! o16
+ * order rows 4 4 */
 #include "edgekit/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */

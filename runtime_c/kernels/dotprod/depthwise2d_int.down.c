@@ -7,4 +7,5 @@
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16
- * scratch in_w * in_c */
+ * scratch in_w * in_c
+ * order lines 16 */

@@ -7,7 +7,8 @@
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16
- * scratch in_w * in_c */
+ * scratch in_w * in_c
+ * order lines 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* `width` bytes of a row, 8 or 16; what is behind the row is not read. */

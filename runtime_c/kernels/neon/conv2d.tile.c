@@ -5,7 +5,8 @@
  * pack w: O/16!4 HWI o16
  * pack b: O/4! o4
  * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
- * scratch else 16 * k_h * k_w * in_c */
+ * scratch else 16 * k_h * k_w * in_c
+ * order pixels 4 4 */
 #include "edgekit/conv2d.h"
 
 /* One window, its cells side by side. */

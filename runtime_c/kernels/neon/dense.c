@@ -1,7 +1,8 @@
 /* Fully connected layer of floats: see dense.h. Sixteen outputs of up to four rows advance together.
  * for T=f32 W=f32 B=f32
  * pack w: O/16!4 I o16
- * pack b: O/4! o4 */
+ * pack b: O/4! o4
+ * order rows 4 4 */
 #include "edgekit/dense.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */

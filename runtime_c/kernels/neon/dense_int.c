@@ -5,4 +5,5 @@
  * pack w: O/8!4 I/16! o8 i16
  * pack b: O/16! o16
  * pack m: O/16! o16
- * pack e: O/16! o16 */
+ * pack e: O/16! o16
+ * order rows 4 4 */

@@ -1,7 +1,8 @@
 /* Depthwise convolution of floats: see depthwise2d.h. Sixteen channels of a pixel advance together, then four.
  * for T=f32 W=f32 B=f32
  * when in_c == out_c
- * pack w: H W O I */
+ * pack w: H W O I
+ * order pixels 1 */
 #include "edgekit/depthwise2d.h"
 
 /* Four times `blocks` channels of one pixel, from channel `first` on. */

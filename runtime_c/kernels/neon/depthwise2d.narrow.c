@@ -2,4 +2,5 @@
  * like neon/depthwise2d.lanes.c f32_weights=bf16_weights
  * for T=f32 W=bf16 B=f32
  * when in_c == out_c
- * pack w: H W O I */
+ * pack w: H W O I
+ * order pixels 1 */

@@ -4,4 +4,5 @@
  * when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
  * when in_c == out_c and out_c >= 4
  * pack w: H W O I
- * scratch 4 * in_w * in_c */
+ * scratch 4 * in_w * in_c
+ * order lines 4 2 */

@@ -6,7 +6,8 @@
  * pack w: O/16! H W I o16
  * pack b: O/16! o16
  * pack m: O/16! o16
- * pack e: O/16! o16 */
+ * pack e: O/16! o16
+ * order pixels 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Up to sixteen channels of a cell, which may be outside of the image. */

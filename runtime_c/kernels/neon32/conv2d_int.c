@@ -7,7 +7,8 @@
  * pack b: O/4! o4
  * pack m: O/4! o4
  * pack e: O/4! o4
- * scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16) */
+ * scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16)
+ * order pixels 4 2 */
 #include "edgekit/conv2d_int.h"
 
 /* One window, its cells side by side, zeros behind them. */

@@ -7,4 +7,5 @@
  * pack b: O/4! o4
  * pack m: O/4! o4
  * pack e: O/4! o4
- * scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16) */
+ * scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16)
+ * order pixels 4 2 */

@@ -2,4 +2,5 @@
  * like neon/dense.c f32_fma=bf16_fma
  * for T=f32 W=bf16 B=f32
  * pack w: O/16!4 I o16
- * pack b: O/4! o4 */
+ * pack b: O/4! o4
+ * order rows 4 4 */

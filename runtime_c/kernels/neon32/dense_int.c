@@ -6,7 +6,8 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch 16 */
+ * scratch 16
+ * order rows 8 */
 #include "edgekit/dense_int.h"
 
 /* Four results of which sums are known but for the bias. */

@@ -2,7 +2,8 @@
  * last four may be computed twice in part. Subnormal numbers count as 0, as this unit has it.
  * for T=f32 W=f32 B=f32
  * when in_c == out_c and out_c >= 4
- * pack w: H W O I */
+ * pack w: H W O I
+ * order pixels 4 */
 #include "edgekit/depthwise2d.h"
 
 /* Sixteen channels of one pixel, or four, from where the pointers point at on. */

@@ -4,7 +4,8 @@
  * rule e e_wide tfl once
  * when in_c == out_c and out_c >= 8 and least_weight > -128
  * pack w: H W O I
- * scratch in_w * in_c */
+ * scratch in_w * in_c
+ * order lines 8 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Eight channels of one pixel. `columns` are those that windows have inside of the image; the others, and rows

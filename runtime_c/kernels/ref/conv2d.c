@@ -1,6 +1,7 @@
 /* Convolution: see conv2d.h. Sixteen outputs of a pixel advance together, so that compilers vectorise over them
  * and every output is still summed in the order of i, j, c.
- * pack w: G O/16 H W I o16 */
+ * pack w: G O/16 H W I o16
+ * order pixels 16 */
 #include "edgekit/conv2d.h"
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */

@@ -1,5 +1,6 @@
 /* Depthwise convolution: see depthwise2d.h. Sixteen channels of a pixel advance together.
- * pack w: H W O I */
+ * pack w: H W O I
+ * order pixels 16 */
 #include "edgekit/depthwise2d.h"
 
 /* `width` channels of one pixel, from channel `first` on. */

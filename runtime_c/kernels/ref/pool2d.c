@@ -1,4 +1,5 @@
-/* Pooling: see pool2d.h. Sixteen channels of a pixel advance together. */
+/* Pooling: see pool2d.h. Sixteen channels of a pixel advance together.
+ * order pixels 16 */
 #include "edgekit/pool2d.h"
 
 /* `width` channels of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */

@@ -1,0 +1,272 @@
+"""What kernels promise of the order in which they read and write: results lie as near to inputs as they may.
+
+Each input starts the distance behind its result that its kernel asks for, and everything else lies apart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from support.integer_bench import Bench, Family, Seeded
+from support.tools import require, require_module
+
+from edgekit import fixed, simulate
+from edgekit import target as targets
+from edgekit.codegen import lower, memory, toolchain
+from edgekit.codegen.arena import Buffer, Plan, Shift
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.kernels import variant_of
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.codegen.variants import KERNELS, variants
+from edgekit.ir import Array, DType, Graph, Quant, Type
+from edgekit.ops import Call
+from edgekit.ops._linear import Linear
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
+from edgekit.target import Target
+
+# A target, of which the first instruction set is tested, and a compiler that links it quickly.
+TARGETS = {
+    "host": "gcc",
+    "cortex-m4": "arm-none-eabi-gcc",
+    "cortex-m55": "ziglang",  # the other one ends with an internal error
+    "aarch64": "aarch64-linux-gnu-gcc",
+    "aarch64-dotprod": "aarch64-linux-gnu-gcc",
+    "aarch64-i8mm": "aarch64-linux-gnu-gcc",
+    "armv7-neon": "arm-linux-gnueabihf-gcc",
+}
+EMULATORS = {"cortex": "qemu-system-arm", "aarch64": "qemu-aarch64", "armv7": "qemu-arm"}
+MOST_CASES = 600
+FLOATS = (DType.F32, DType.BF16, DType.F16)
+
+
+def convolution(b: Bench) -> tuple[Conv2d, tuple[int, ...], tuple[int, ...]]:
+    """An operator, the shapes of its image and weights; all channels are one group, or each is."""
+    kernel = b.pick(((1, 1), (1, 1), (3, 3), (3, 3), (b.size(4), b.size(3))))
+    dilations = b.pick(((1, 1), (1, 1), (1, 1), (b.size(2), b.size(2))))
+    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    strides = b.pick(((1, 1), (1, 1), (2, 2), (b.size(3), b.size(2))))
+    sizes = [(k - 1) * d + b.pick((1, 5, b.size(9))) for k, d in zip(kernel, dilations, strict=True)]
+    depth = b.pick((1, 3, 4, 8, 12, 16, 20, 24))
+    groups = b.pick((1, depth))
+    outputs = depth * b.pick((1, 1, 1, 2)) if groups > 1 else b.pick((3, 4, 8, 11, 16, 20, 27, 40))
+    op = Conv2d(strides, pads, dilations, groups)  # type: ignore[arg-type]  # four pads
+    return op, (b.pick((1, 1, 2)), *sizes, depth), (outputs, *kernel, depth // groups)
+
+
+def formats(b: Bench) -> tuple[DType, DType, DType]:
+    """Of operand, weights and result."""
+    if b.rounding != "E" or b.is_rare(3):
+        return DType.S8, DType.S8, DType.S8
+    of_x, of_w = b.pick(
+        ((DType.S8, DType.S4), (DType.S8, DType.S4), (DType.S8, DType.S8), (DType.S16, DType.S8))
+    )
+    return of_x, of_w, b.pick((DType.S8, DType.S16))
+
+
+def integer_layer(b: Bench, op: Linear, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
+    """Results all over their range, of which nothing is cut off: what changes is seen."""
+    numbers = b.choices.generator()
+    of_x, of_w, of_y = formats(b)
+    x = b.input(*image, dtype=of_x, quant=Quant((1.0,), (0,), None, b.rounding))
+    b.inputs[x] = numbers.integers(*fixed.int_range(of_x), image).astype(of_x.numpy)
+    w = numbers.integers(-fixed.int_range(of_w)[1], fixed.int_range(of_w)[1], weights)
+    spread = b.inputs[x].std() * w.std() * np.sqrt(w[0].size) + 1
+    scales = (fixed.int_range(of_y)[1] / 3 / spread * numbers.uniform(0.5, 1, weights[0])).astype(np.float32)
+    w_quant = Quant(tuple(scales.tolist()), (0,) * weights[0], 0, b.rounding)
+    bias = numbers.integers(-99, 99, weights[0]).astype(np.int32)
+    op = replace(op, dtype=None if of_y is of_x else of_y)
+    y_quant = Quant((1.0,), (0,), None, b.rounding)
+    b.result(op, x, b.constant(w.astype(of_w.numpy), w_quant), b.constant(bias), quant=y_quant)
+
+
+def integer_convolutions(b: Bench) -> None:
+    integer_layer(b, *convolution(b))
+
+
+def integer_channels(b: Bench) -> None:
+    """As most networks have them."""
+    depth, stride, pads = b.pick((4, 8, 12, 20, 24)), b.size(2), b.pick(((1, 1, 1, 1), (0, 0, 1, 1)))
+    op = Conv2d((stride, stride), pads, groups=depth)
+    integer_layer(b, op, (1, 2 + b.size(9), 2 + b.size(9), depth), (depth, 3, 3, 1))
+
+
+def integer_rows(b: Bench) -> None:
+    inputs, outputs = b.pick((5, 8, 16, 24, 33)), b.pick((3, 4, 8, 11, 16, 20, 27, 40))
+    integer_layer(b, Dense(), (b.size(9), inputs), (outputs, inputs))
+
+
+def real_input(b: Bench, *shape: int) -> str:
+    name = f"x{len(b.inputs)}"
+    b.inputs[name] = b.choices.generator().normal(size=shape).astype(np.float32)
+    return b.builder.input(name, Type(DType.F32, shape))
+
+
+def real_layer(b: Bench, op: Linear, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
+    w = b.choices.generator().normal(size=weights).astype(b.pick(FLOATS).numpy)
+    b.result(op, real_input(b, *image), b.constant(w), b.constant(np.zeros(weights[0], np.float32)))
+
+
+def real_convolutions(b: Bench) -> None:
+    real_layer(b, *convolution(b))
+
+
+def real_rows(b: Bench) -> None:
+    inputs, outputs = b.pick((5, 16, 24)), b.pick((3, 4, 11, 16, 20, 27, 40))
+    real_layer(b, Dense(), (b.size(9), inputs), (outputs, inputs))
+
+
+def pooling(b: Bench, kind: Literal["max", "mean"]) -> tuple[Pool2d, tuple[int, ...]]:
+    kernel = (b.size(3), b.size(3))
+    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    op = Pool2d(kind, kernel, (b.size(2), b.size(2)), pads)  # type: ignore[arg-type]  # four pads
+    return op, (b.size(2), 3 + b.size(6), 3 + b.size(6), b.pick((1, 5, 8, 16, 20)))
+
+
+def real_pools(b: Bench) -> None:
+    op, image = pooling(b, b.pick(("max", "mean")))
+    b.result(op, real_input(b, *image))
+
+
+def integer_pools(b: Bench) -> None:
+    op, image = pooling(b, "mean")
+    counted = op.pads if b.is_rare(2) else (0, 0, 0, 0)
+    quant = Quant((1.0,), (0,), None, b.rounding)
+    x = b.input(*image, quant=quant)
+    b.inputs[x] = b.choices.generator().integers(-128, 128, image).astype(np.int8)
+    b.result(replace(op, counted=counted if b.rounding == "E" else op.counted), x, quant=quant)
+
+
+INTEGERS = [
+    *[integer_convolutions] * 4,
+    integer_channels,
+    integer_channels,
+    integer_rows,
+    integer_rows,
+    integer_pools,
+]
+REALS = [*[real_convolutions] * 5, real_rows, real_pools, real_pools]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A planner that gives everything a place of its own, but for results: those lie before their inputs by
+    the distance that was asked for, up to whole grains, or by less."""
+
+    grain: int
+    less: int = 0
+
+    def __call__(self, buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = ()) -> Plan:
+        sizes = {buffer.name: buffer.size for buffer in buffers}
+        offsets: dict[str, int] = {}
+        end = 0
+        for shift in shifts:
+            if not offsets.keys() & {shift.output, shift.input}:
+                distance = max(0, -(-shift.distance // self.grain) * self.grain - self.less)
+                offsets |= {shift.output: end, shift.input: end + distance}
+                end = max(offsets[name] + sizes[name] for name in (shift.output, shift.input))
+                end += -end % 16
+        for buffer in buffers:
+            if buffer.name not in offsets:
+                offsets[buffer.name] = end
+                end += buffer.size + -buffer.size % 16
+        return Plan(offsets, end, end)
+
+
+def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:
+    # Kernels for microcontrollers read words, others the elements of tensors.
+    monkeypatch.setattr(memory, "plan", Apart(4 if target.name.startswith("cortex") else 2, less))
+    monkeypatch.setattr(memory, "with_moves", lambda calls, sharing, align: calls)
+    return compile_graph(graph, target, "arena")
+
+
+def bench(families: Sequence[Family], target: Target, wanted: set[str], at_least: int) -> Bench:
+    """So many cases that results of all the wanted kernels lie over inputs."""
+    made = Bench(Seeded(at_least))
+    while len(made.outputs) < at_least or wanted - lying_over(made.graph(), target):
+        assert len(made.outputs) < MOST_CASES, wanted - lying_over(made.graph(), target)
+        for family in families:
+            made.case(family)
+    return made
+
+
+def load(name: str) -> Target:
+    target, compiler = targets.load(name), TARGETS[name]
+    require_module(compiler) if compiler == "ziglang" else require(compiler)
+    for family, emulator in EMULATORS.items():
+        if name.startswith(family):
+            require(emulator)
+    chosen = tuple(c for c in target.compilers if c.startswith("zig" if compiler == "ziglang" else compiler))
+    return replace(target, compilers=chosen or target.compilers)
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
+    files = render(program, optimize)
+    write(files, folder)
+    compiler = toolchain.find(program.target)
+    return Driver([program], [*sources(files, optimize)], folder, compiler, [level, *program.target.cflags])
+
+
+def wrong(program: Program, driver: Driver, inputs: dict[str, Array]) -> list[str]:
+    """Outputs that are not those of the simulator."""
+    found, expected = driver.run(program, inputs), simulate.run(program.graph, inputs)
+    tolerance = {
+        name: 1e-5 * np.abs(y).max(initial=0) if y.dtype.kind == "f" else 0 for name, y in expected.items()
+    }
+    return [
+        name
+        for name, y in expected.items()
+        if np.abs(found[name].astype(np.float64) - y).max(initial=0) > tolerance[name]
+    ]
+
+
+def lying_over(graph: Graph, target: Target) -> set[str]:
+    """The kernel files of the target's own instruction set whose results lie over their inputs."""
+    found = set()
+    for layer in lower.lower(graph, target, "arena"):
+        for call in layer.steps:
+            if isinstance(call, Call):
+                variant = variant_of(call, target)
+                reach = 0 if call.inplace else call.overlap
+                if (
+                    variant.isa == target.isa[0]
+                    and variant.order
+                    and reach is not None
+                    and reach < call.args[-1].type.bytes
+                ):
+                    found.add(variant.path.stem)
+    return found
+
+
+def to_be_seen(isa: str) -> set[str]:
+    """Kernel files that promise an order, another than the file that they are like, and are taken for speed.
+    Sums are not among them: they lie over what is added."""
+    names = {path.name.split(".")[0] for path in (KERNELS / isa).glob("*.c")} - {"conv2d_add_int"}
+    files = [v for name in names for v in variants(isa, name) if v.order and "small" not in v.conditions]
+    orders = {f"{isa}/{v.path.name}": v.order for v in files}
+    return {v.path.stem for v in files if v.order != orders.get(v.like.split(" ")[0])}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_results_lie_over_inputs_as_near_as_they_may(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    target = load(name)
+    wanted = to_be_seen(target.isa[0])
+    made = bench(INTEGERS + (REALS if "dense" in wanted else []), target, wanted, at_least=120)
+    program = planned(made.graph(), target, monkeypatch)
+    assert wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs) == []
+
+
+def test_results_that_lie_nearer_are_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So would be those of a kernel that promises too much; some lie nearer than before, but as they may."""
+    target = load("host")
+    made = bench(INTEGERS + REALS, target, set(), at_least=60)
+    program = planned(made.graph(), target, monkeypatch, less=4)
+    assert len(wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs)) > 20
