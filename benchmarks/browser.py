@@ -1,0 +1,234 @@
+"""EdgeKit's npm packages beside other engines in one Chromium, in turns.
+
+Needs the MLPerf Tiny networks as TFLite files (--models), node, npm and chromium. LiteRT.js, tfjs-tflite,
+ONNX Runtime Web and TensorFlow.js come from npm, as benchmarks/browser/package.json says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+
+from benchmarks.browser_models import fused_operators, with_float_ends
+from benchmarks.results import machine, table, write_section
+from benchmarks.x86_networks import TINY, Network
+from benchmarks.x86_peers import quantized
+from edgekit import api
+from edgekit.ir import Graph
+from tests.support.sites import site
+from tests.support.tflite_to_onnx import float_tflite, translate
+
+PAGES = Path(__file__).parent / "browser"
+OURS = "EdgeKit"
+# Peers, and what of their packages a page loads beside the bundle.
+RUNTIMES = {
+    "LiteRT.js": ("litert", "@litertjs/core/wasm"),
+    "tfjs-tflite": ("tflite", "@tensorflow/tfjs-tflite/wasm"),
+    "ONNX Runtime Web": ("onnxruntime", "onnxruntime-web/dist"),
+    "TensorFlow.js": ("tfjs", "@tensorflow/tfjs-backend-wasm/dist"),
+}
+_PACKAGES = ("@litertjs/core", "@tensorflow/tfjs-tflite", "onnxruntime-web", "@tensorflow/tfjs-backend-wasm")
+
+_NOTE = """\
+Chromium {version}, one thread, no cross-origin isolation. **Shipped** is what a page loads beside its HTML,
+not compressed: bundle, modules, model. **Latency** is that of a run with its input copied in and its output
+read, the best tenth of {rounds} turns of {milliseconds} ms, all engines in turns. **First result** is the
+median time from the start of {navigations} navigations with empty caches until the first run has ended.
+Shares are of the best peer. EdgeKit's package is that of target `wasm32`, of which Chromium takes the
+module with relaxed SIMD where products of bytes are exact. LiteRT.js has no tensors of int8: its networks
+take and give floats. ONNX Runtime's int8 networks are made by its own quantizer. TensorFlow.js computes in
+float32 only, by its fused operators.
+
+{packages}. {machine}.
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a page of one engine and one model costs."""
+
+    kilobytes: float
+    latency: float  # milliseconds
+    first: float
+
+
+def networks(models: Path, folder: Path) -> Iterator[Network]:
+    """The networks, int8 first."""
+    for title, (floats, int8) in TINY.items():
+        path = folder / f"{floats}.onnx"
+        onnx.save(translate(models / f"{floats}.tflite", layout="NCHW"), path)
+        yield Network(title, True, models / f"{int8}.tflite", path)
+    for title, (floats, _) in TINY.items():
+        whole = folder / f"{floats}.tflite"
+        whole.write_bytes(float_tflite(models / f"{floats}.tflite"))  # one has weights of int8 in parts
+        yield Network(title, False, whole, folder / f"{floats}.onnx")
+
+
+def pages(network: Network, tools: Path, folder: Path) -> dict[str, str]:
+    """Make a page for each engine; where each lies."""
+    name = f"{network.title.replace(' ', '-')}-{network.numbers}"
+    found = {OURS: f"edgekit/{name}"}
+    made = folder / "packages" / name
+    graph = api.convert(network.tflite, name="net")
+    api.build(graph, made, target="wasm32", package=("npm",))
+    _bundle(tools, "edgekit", folder / found[OURS], f"--alias:package={made / 'npm' / 'net.js'}")
+    for module in (made / "npm").glob("*.wasm"):
+        shutil.copy(module, folder / found[OURS])
+    for peer, (engine, runtime) in RUNTIMES.items():
+        if peer == "TensorFlow.js" and network.is_int8:
+            continue
+        page = folder / engine / name
+        _bundle(tools, engine, page)
+        if not (folder / engine / "runtime").exists():
+            shutil.copytree(tools / "node_modules" / runtime, folder / engine / "runtime")
+        _write_model(peer, network, graph, page / "model")
+        found[peer] = f"{engine}/{name}"
+    return found
+
+
+def _write_model(peer: str, network: Network, graph: Graph, path: Path) -> None:
+    """The network in the form that a peer reads."""
+    match peer, network.is_int8:
+        case "ONNX Runtime Web", True:
+            quantized(network.onnx, path)
+        case "ONNX Runtime Web", False:
+            shutil.copy(network.onnx, path)
+        case "TensorFlow.js", _:
+            path.write_bytes(fused_operators(graph))
+        case "LiteRT.js", True:
+            path.write_bytes(with_float_ends(network.tflite))
+        case _:
+            shutil.copy(network.tflite, path)
+
+
+def _bundle(tools: Path, engine: str, page: Path, *options: str) -> None:
+    page.mkdir(parents=True)
+    (page / "index.html").write_text('<!doctype html><script type="module" src="main.js"></script>')
+    command = [str(tools / "node_modules" / ".bin" / "esbuild"), "main.js", "--bundle", "--minify"]
+    command += ["--format=esm", "--log-level=error", f"--outfile={page / 'main.js'}"]
+    command += [f"--alias:engine=./engines/{engine}.js", *options]
+    _run(command, tools)
+
+
+def _run(command: Sequence[str], folder: Path, given: str = "", **environment: str) -> str:
+    """What a command prints; its complaints where it fails."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        input=given,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    return done.stdout
+
+
+def _named(package: Path) -> str:
+    manifest = json.loads((package / "package.json").read_text())
+    return f"{manifest['name']} {manifest['version']}"
+
+
+def measure(
+    found: Mapping[str, str], url: str, tools: Path, settings: Mapping[str, int]
+) -> tuple[str, dict[str, Measured]]:
+    """The version of the browser, and each engine's figures."""
+    wish = {"urls": [f"{url}/{path}/" for path in found.values()], **settings}
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        raise SystemExit("chromium is not installed")
+    answer = json.loads(_run(["node", "drive.mjs"], tools, json.dumps(wish), CHROMIUM=chromium))
+    measured = {}
+    for (engine, _), one in zip(found.items(), answer["answers"].values(), strict=True):
+        sizes = [size for path, size in one["files"].items() if not path.endswith(("/", ".ico"))]
+        turns = sorted(one["turns"])
+        measured[engine] = Measured(
+            sum(sizes) / 1000, turns[len(turns) // 10], statistics.median(one["first"])
+        )
+    return answer["version"], measured
+
+
+def rows(title: str, measured: Mapping[str, Measured]) -> list[list[str]]:
+    """A row for each engine, ours first; it says what share of the best peer it takes."""
+    peers = [one for engine, one in measured.items() if engine != OURS]
+    best_latency, best_first = min(p.latency for p in peers), min(p.first for p in peers)
+    lines = []
+    for engine, one in measured.items():
+        ours = engine == OURS
+        shares = (one.latency / best_latency, one.first / best_first)
+        lines.append(
+            [
+                f"{title}, {engine}" if ours else engine,
+                f"{one.kilobytes:,.0f}",
+                f"{one.latency:.4f}",
+                f"**{shares[0]:.2f}**" if ours else f"{shares[0]:.2f}",
+                f"{one.first:.0f}",
+                f"**{shares[1]:.2f}**" if ours else f"{shares[1]:.2f}",
+            ]
+        )
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure all networks, and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=Path, required=True, help="folder of the MLPerf Tiny TFLite files")
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--navigations", type=int, default=15)
+    parser.add_argument("--only", default="", help="networks whose title has this in it")
+    parser.add_argument("--numbers", default="", help="int8 or float32")
+    parser.add_argument("--dry", action="store_true", help="print, and leave docs/performance.md as it is")
+    given = parser.parse_args(argv)
+    settings = {"rounds": given.rounds, "navigations": given.navigations, "milliseconds": 5}
+    lines: dict[str, list[list[str]]] = {"int8": [], "float32": []}
+    version = ""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, tools = Path(scratch) / "site", Path(scratch) / "tools"
+        shutil.copytree(PAGES, tools)
+        _run(
+            [
+                "npm",
+                "ci",
+                "--legacy-peer-deps",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+                "--prefer-offline",
+            ],
+            tools,
+        )
+        folder.mkdir()
+        for network in networks(given.models, folder):
+            if given.only not in network.title or given.numbers not in network.numbers:
+                continue
+            found = pages(network, tools, folder)
+            with site(folder) as url:
+                version, measured = measure(found, url, tools, settings)
+            made = rows(network.title, measured)
+            lines[network.numbers] += made
+            print(table(["", "KB", "ms", "share", "first", "share"], made), flush=True)
+        packages = ", ".join(_named(tools / "node_modules" / package) for package in _PACKAGES)
+    note = _NOTE.format(version=version, packages=packages, machine=machine(), **settings)
+    header = ["", "shipped KB", "latency, ms", "share", "first result, ms", "share"]
+    tables = (f"### {numbers}\n\n{table(header, found)}" for numbers, found in lines.items() if found)
+    text = "\n\n".join([*tables, note.rstrip()])
+    if given.dry:
+        print(text)
+    else:
+        write_section("browser", "In a browser", text)
+
+
+if __name__ == "__main__":
+    main()
