@@ -103,17 +103,9 @@ def build(
     if compiler:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
-            while True:
-                write(files, work)
-                tell(f"compiling with {compiler.name}")
-                objects = compile_objects(program, files, work, compiler, optimize)
-                sizes = measure(program, objects, work, compiler)
-                # What is beside the weights is known only now.
-                others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
-                smaller = fit(graph, target, ports, optimize=optimize, others=others)
-                if smaller.weight_bytes >= program.weight_bytes:
-                    break
-                program, files = smaller, generate(smaller, optimize, weights)
+            program, files, objects, sizes = settled(
+                graph, program, work, compiler, optimize=optimize, weights=weights, tell=tell
+            )
             budget.check(program, sizes, _weights_of(program))
             if check is False:
                 reason = "verification was switched off"
@@ -155,6 +147,31 @@ def _with_packages(files: Mapping[str, bytes], made: Sequence[Package]) -> dict[
     manifest = json.loads(files[publish.MANIFEST])
     manifest["sha256"] |= {path: hashlib.sha256(data).hexdigest() for path, data in sorted(more.items())}
     return {**files, **more, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def settled(
+    graph: Graph,
+    program: Program,
+    folder: Path,
+    compiler: toolchain.Compiler,
+    *,
+    optimize: Optimize,
+    weights: Weights = "auto",
+    tell: Tell = lambda step: None,
+) -> tuple[Program, dict[str, bytes], list[str], toolchain.Sizes | None]:
+    """A program that is compiled and fits, if any does: with smaller weights, once it is known what is beside
+    them. Its files, the names of its objects, and its sizes."""
+    while True:
+        files = generate(program, optimize, weights)
+        write(files, folder)
+        tell(f"compiling with {compiler.name}")
+        objects = compile_objects(program, files, folder, compiler, optimize)
+        sizes = measure(program, objects, folder, compiler)
+        others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
+        smaller = fit(graph, program.target, program.ports, optimize=optimize, others=others)
+        if smaller.weight_bytes >= program.weight_bytes:
+            return program, files, objects, sizes
+        program = smaller
 
 
 def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:
@@ -209,12 +226,13 @@ def verify(
     target: Target,
     *,
     optimize: Optimize = "speed",
+    ports: Ports = "caller",
     samples: Sequence[Mapping[str, Array]] | None = None,
     tell: Tell = lambda step: None,
 ) -> Verification:
     """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
     self-test that comes with it."""
-    program = fit(graph, target, optimize=optimize)
+    program = fit(graph, target, ports, optimize=optimize)
     with compiled(program, optimize, tell) as made:
         samples = verification.random_samples(program) if samples is None else samples
         return verification.verify(program, made.driver, made.compiler, made.sources, samples, tell)
@@ -226,11 +244,12 @@ def run(
     samples: Sequence[Mapping[str, Array]],
     *,
     optimize: Optimize = "speed",
+    ports: Ports = "caller",
     tell: Tell = lambda step: None,
 ) -> list[dict[str, Array]]:
     """The outputs of the compiled library for each sample; where the graph has states, the samples are the
     steps of one stream."""
-    program = fit(graph, target, optimize=optimize)
+    program = fit(graph, target, ports, optimize=optimize)
     with compiled(program, optimize, tell) as made:
         results = []
         for i, outputs in enumerate(made.driver.run_each(program, samples)):

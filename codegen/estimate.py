@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgekit.codegen import toolchain
-from edgekit.codegen.build import compile_objects, generate, measure
-from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
+from edgekit.codegen.build import settled
+from edgekit.codegen.fit import fit
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
@@ -37,8 +36,10 @@ class Sizes:
 
 def sizes(graph: Graph, target: Target, *, optimize: Optimize = "speed", ports: Ports = "caller") -> Sizes:
     """The sizes of the library of a graph; EdgeKitError where there is no compiler for the target."""
-    program = compile_graph(graph, target, ports)
-    found = _compiled(program, optimize)
+    compiler = toolchain.find(target)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        first = fit(graph, target, ports, optimize=optimize)
+        program, _, _, found = settled(graph, first, Path(scratch), compiler, optimize=optimize)
     return Sizes(
         program.weight_bytes,
         found.code if found else None,
@@ -47,13 +48,3 @@ def sizes(graph: Graph, target: Target, *, optimize: Optimize = "speed", ports: 
         program.working_bytes,
         program.macs,
     )
-
-
-def _compiled(program: Program, optimize: Optimize) -> toolchain.Sizes | None:
-    compiler = toolchain.find(program.target)
-    files = generate(program, optimize)
-    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        folder = Path(scratch)
-        write(files, folder)
-        objects = compile_objects(program, files, folder, compiler, optimize)
-        return measure(program, objects, folder, compiler)
