@@ -12,6 +12,7 @@ from support.stateful import random_graph, samples
 from support.tools import ROOT, require
 
 from edgekit import build, simulate, target
+from edgekit.codegen import build as building
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize, render
 from edgekit.ir import DType, Graph
@@ -101,6 +102,15 @@ def test_outputs_in_the_arena_are_not_copied() -> None:
     program = compile_graph(passed_on(), HOST, "arena")
     assert len(program.lines) == 1, "the constant"
     assert [port.offset for port in program.outputs[::3]] == [program.inputs[0].offset] * 2
+
+
+def test_networks_run_and_are_verified_with_ports_in_the_arena() -> None:
+    require("cc")
+    graph = joined()
+    assert building.verify(graph, HOST, ports="arena").exact
+    sample = simulate.random_inputs(graph, seed=1)
+    (found,) = building.run(graph, HOST, [sample], ports="arena")
+    assert all(np.array_equal(found[name], y) for name, y in simulate.run(graph, sample).items())
 
 
 def test_the_library_says_what_it_is(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from edgekit.codegen.render import Optimize, render, sources
 from edgekit.codegen.variants import KERNELS, variants
 from edgekit.ir import Array, DType, Graph, Quant, Type
 from edgekit.ops import Call
-from edgekit.ops._linear import Linear
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
@@ -70,7 +69,7 @@ def formats(b: Bench) -> tuple[DType, DType, DType]:
     return of_x, of_w, b.pick((DType.S8, DType.S16))
 
 
-def integer_layer(b: Bench, op: Linear, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
+def integer_layer(b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
     """Results all over their range, of which nothing is cut off: what changes is seen."""
     numbers = b.choices.generator()
     of_x, of_w, of_y = formats(b)
@@ -108,7 +107,7 @@ def real_input(b: Bench, *shape: int) -> str:
     return b.builder.input(name, Type(DType.F32, shape))
 
 
-def real_layer(b: Bench, op: Linear, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
+def real_layer(b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
     w = b.choices.generator().normal(size=weights).astype(b.pick(FLOATS).numpy)
     b.result(op, real_input(b, *image), b.constant(w), b.constant(np.zeros(weights[0], np.float32)))
 
