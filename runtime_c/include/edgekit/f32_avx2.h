@@ -11,6 +11,11 @@
 #define EK_VF_BLOCKS 2
 #define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 
+/* What weights are stored as. */
+#define EK_F32_KIND 0
+#define EK_BF16_KIND 1
+#define EK_F16_KIND 2
+
 typedef __m256 ek_vf;
 
 EK_INLINE ek_vf ek_vf_set(const float x)
@@ -63,15 +68,42 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
         _mm256_maskstore_ps(y, ek_vf_mask(count), v);
 }
 
-/* Eight weights from number `at` on, of 32 bits, or the 16 of bf16 or f16: see lines_f32.h. */
+/* Eight weights from number `at` on, of this kind. */
 EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
 {
-    if (kind == 0)
+    if (kind == EK_F32_KIND)
         return _mm256_loadu_ps((const float *)w + at);
     const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)w + at));
-    if (kind == 1)
+    if (kind == EK_BF16_KIND)
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
     return _mm256_cvtph_ps(v);
+}
+
+/* Two numbers anywhere, as one of 64 bits. */
+typedef double ek_vf_two __attribute__((aligned(4), may_alias));
+
+/* Two numbers, the first in even lanes, the second in odd ones. */
+EK_INLINE ek_vf ek_vf_pair(const float *x)
+{
+    return _mm256_castpd_ps(_mm256_set1_pd(*(const ek_vf_two *)(const void *)x));
+}
+
+/* A number in even lanes or odd ones, and zeros. */
+EK_INLINE ek_vf ek_vf_even(const float x)
+{
+    return _mm256_blend_ps(_mm256_setzero_ps(), _mm256_set1_ps(x), 0x55);
+}
+
+EK_INLINE ek_vf ek_vf_odd(const float x)
+{
+    return _mm256_blend_ps(_mm256_setzero_ps(), _mm256_set1_ps(x), 0xAA);
+}
+
+/* Sums of two neighbours, in the lower half. */
+EK_INLINE ek_vf ek_vf_halves(const ek_vf x)
+{
+    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+    return _mm256_permutevar8x32_ps(_mm256_add_ps(x, _mm256_permute_ps(x, 0xB1)), even);
 }
 
 EK_INLINE void ek_vf_fetch(const uint8_t *p)

@@ -11,6 +11,11 @@
 #define EK_VF_BLOCKS 4
 #define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
 
+/* What weights are stored as. */
+#define EK_F32_KIND 0
+#define EK_BF16_KIND 1
+#define EK_F16_KIND 2
+
 typedef __m512 ek_vf;
 
 EK_INLINE ek_vf ek_vf_set(const float x)
@@ -63,15 +68,42 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
         _mm512_mask_storeu_ps(y, ek_vf_mask(count), v);
 }
 
-/* Sixteen weights from number `at` on, of 32 bits, or the 16 of bf16 or f16: see lines_f32.h. */
+/* Sixteen weights from number `at` on, of this kind. */
 EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
 {
-    if (kind == 0)
+    if (kind == EK_F32_KIND)
         return _mm512_loadu_ps((const float *)w + at);
     const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)w + at));
-    if (kind == 1)
+    if (kind == EK_BF16_KIND)
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
     return _mm512_cvtph_ps(v);
+}
+
+/* Two numbers anywhere, as one of 64 bits. */
+typedef double ek_vf_two __attribute__((aligned(4), may_alias));
+
+/* Two numbers, the first in even lanes, the second in odd ones. */
+EK_INLINE ek_vf ek_vf_pair(const float *x)
+{
+    return _mm512_castpd_ps(_mm512_set1_pd(*(const ek_vf_two *)(const void *)x));
+}
+
+/* A number in even lanes or odd ones, and zeros. */
+EK_INLINE ek_vf ek_vf_even(const float x)
+{
+    return _mm512_maskz_broadcastss_ps(0x5555, _mm_set_ss(x));
+}
+
+EK_INLINE ek_vf ek_vf_odd(const float x)
+{
+    return _mm512_maskz_broadcastss_ps(0xAAAA, _mm_set_ss(x));
+}
+
+/* Sums of two neighbours, in the lower half. */
+EK_INLINE ek_vf ek_vf_halves(const ek_vf x)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+    return _mm512_permutexvar_ps(even, _mm512_add_ps(x, _mm512_permute_ps(x, 0xB1)));
 }
 
 EK_INLINE void ek_vf_fetch(const uint8_t *p)

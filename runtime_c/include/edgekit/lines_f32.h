@@ -9,11 +9,6 @@
 
 #define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
 
-/* What weights are stored as. */
-#define EK_F32_KIND 0
-#define EK_BF16_KIND 1
-#define EK_F16_KIND 2
-
 /* The bytes of a weight. */
 EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
 {
@@ -124,36 +119,36 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const void *w, const float *b
 {
     const int32_t most = EK_VF_PIXELS(blocks), count = (length + most - 1) / most;
     const int32_t wanted = count > 0 ? (length + count - 1) / count : 0;
-#define EK_TILES(n)                                                                                          \
+#define EK_VF_TILES(n)                                                                                       \
     for (int32_t k = 0; k < length; k += (n)) {                                                              \
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
         ek_tile_f32(x + at * x_step, w, b, y + at * y_step, x_step, y_step, (n), blocks, s);                 \
     }
     if (wanted > 12 && most >= 16 && length >= 16)
-        EK_TILES(16)
+        EK_VF_TILES(16)
     else if (wanted > 10 && most >= 12 && length >= 12)
-        EK_TILES(12)
+        EK_VF_TILES(12)
     else if (wanted > 9 && most >= 10 && length >= 10)
-        EK_TILES(10)
+        EK_VF_TILES(10)
     else if (wanted > 8 && most >= 9 && length >= 9)
-        EK_TILES(9)
+        EK_VF_TILES(9)
     else if (wanted > 7 && most >= 8 && length >= 8)
-        EK_TILES(8)
+        EK_VF_TILES(8)
     else if (wanted > 6 && most >= 7 && length >= 7)
-        EK_TILES(7)
+        EK_VF_TILES(7)
     else if (wanted > 5 && length >= 6)
-        EK_TILES(6)
+        EK_VF_TILES(6)
     else if (wanted > 4 && length >= 5)
-        EK_TILES(5)
+        EK_VF_TILES(5)
     else if (wanted > 3 && length >= 4)
-        EK_TILES(4)
+        EK_VF_TILES(4)
     else if (wanted > 2 && length >= 3)
-        EK_TILES(3)
+        EK_VF_TILES(3)
     else if (wanted > 1 && length >= 2)
-        EK_TILES(2)
+        EK_VF_TILES(2)
     else
-        EK_TILES(1)
-#undef EK_TILES
+        EK_VF_TILES(1)
+#undef EK_VF_TILES
 }
 
 /* A line of `length` pixels, at most EK_VF_PART outputs. */
