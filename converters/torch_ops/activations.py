@@ -77,6 +77,9 @@ def sigmoid(x: Tensor) -> Tensor:
     return _onnx.Sigmoid(x)
 
 
+special_expit = sigmoid
+
+
 def tanh(x: Tensor) -> Tensor:
     return _onnx.Tanh(x)
 

@@ -11,14 +11,16 @@ from edgekit.converters.torch_types import Number, Operand, common_type, promote
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops import rounding as _rounding
+from edgekit.ops.logic import And as _And
 from edgekit.ops.logic import Less as _Less
+from edgekit.ops.logic import Or as _Or
 
 
 def add(x: Operand, *, other: Operand, alpha: Number = 1) -> Tensor:
     if alpha != 1:
         (other,) = _scaled(x, other, alpha)
     a, b = promoted(x, other)
-    return a.max(b) if a.dtype is DType.BOOL else a + b
+    return a.apply(_Or(), b) if a.dtype is DType.BOOL else a + b
 
 
 def sub(x: Operand, *, other: Operand, alpha: Number = 1) -> Tensor:
@@ -34,7 +36,7 @@ def rsub(x: Operand, *, other: Operand, alpha: Number = 1) -> Tensor:
 
 def mul(x: Operand, *, other: Operand) -> Tensor:
     a, b = promoted(x, other)
-    return a.min(b) if a.dtype is DType.BOOL else a * b
+    return a.apply(_And(), b) if a.dtype is DType.BOOL else a * b
 
 
 def div(x: Operand, *, other: Operand, rounding_mode: str | None = None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod as _prod
 
 import numpy as np
 
@@ -208,6 +209,32 @@ def unfold(x: Tensor, *, dimension: int, size: int, step: int) -> Tensor:
     index = (np.arange(count)[:, None] * step + np.arange(size)).reshape(-1)
     y = take(x, axis, index).reshape(*x.shape[:axis], count, size, *x.shape[axis + 1 :])
     return y.transpose(*(i for i in range(y.rank) if i != axis + 1), axis + 1)
+
+
+def im2col(
+    x: Tensor,
+    *,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Tensor:
+    """The cells of each window of an image, as a column."""
+    if x.rank == 3:
+        whole = x.reshape(1, *x.shape)
+        y = im2col(whole, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+        return y.reshape(*y.shape[1:])
+    x = _pad(x, [padding[1], padding[1], padding[0], padding[0]], "constant")
+    counts = []
+    for axis, size, apart, step in zip((2, 3), kernel_size, dilation, stride, strict=True):
+        count = (x.shape[axis] - (size - 1) * apart - 1) // step + 1
+        x.builder.afford((count, size))
+        index = np.arange(size)[:, None] * apart + np.arange(count) * step
+        x = take(x, axis, index.reshape(-1))
+        counts.append(count)
+    n, channels = x.shape[:2]
+    y = x.reshape(n, channels, kernel_size[0], counts[0], kernel_size[1], counts[1])
+    return y.transpose(0, 1, 2, 4, 3, 5).reshape(n, channels * _prod(kernel_size), _prod(counts))
 
 
 def diagonal(x: Tensor, *, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:

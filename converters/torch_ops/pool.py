@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod as _prod
 from typing import Any
 
 import numpy as np
@@ -157,12 +158,14 @@ def _avg_pool(
     if x.rank == n + 1:
         y = _avg_pool(x.reshape(1, *x.shape), n, kernel, stride, padding, ceil_mode, counts, divisor)
         return y.reshape(*y.shape[1:])
-    if divisor is not None:
-        raise EdgeKitError(
-            "E0205", "avg_pool with divisor_override is not supported", hint="scale the result"
-        )
     settings = _settings(n, kernel, stride, padding, (1,), ceil_mode)
-    return _onnx.AveragePool(x, count_include_pad=int(counts), **settings)
+    if divisor is None:
+        return _onnx.AveragePool(x, count_include_pad=int(counts), **settings)
+    # A mean that counts every cell of the window, in whatever place, is the sum by another number.
+    if ceil_mode:
+        raise EdgeKitError("E0205", "a pooling with a divisor of its own that rounds up is not supported")
+    y = _onnx.AveragePool(x, count_include_pad=1, **settings)
+    return y * (_prod(_each(kernel, n)) / divisor)
 
 
 def _settings(

@@ -72,6 +72,56 @@ def dequantize_per_channel(
     return cast(_onnx.DequantizeLinear(x, _scale(x, scales), zero, axis=axis), out_dtype or DType.F32)
 
 
+def fake_quantize_per_tensor_affine(
+    x: Tensor,
+    *,
+    scale: Number | Tensor,
+    zero_point: Number | Tensor,
+    quant_min: int,
+    quant_max: int,
+    fake_quant_enabled: Tensor | None = None,
+) -> Tensor:
+    """What training with quantization in mind leaves behind: there and back."""
+    if fake_quant_enabled is not None and not fake_quant_enabled.constant("whether to quantize").all():
+        return x
+    dtype = _stored(quant_min, quant_max)
+    s, z = _scale(x, scale), _zero(x, zero_point, dtype)
+    q = _onnx.QuantizeLinear(_within(x, s, z, quant_min, quant_max, dtype), s, z)
+    return _onnx.DequantizeLinear(q, s, z)
+
+
+def fake_quantize_per_channel_affine(
+    x: Tensor, *, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Tensor:
+    dtype = _stored(quant_min, quant_max)
+    z = _zero(x, zero_point, dtype)
+    q = quantize_per_channel(
+        x,
+        scales=scale,
+        zero_points=z,
+        axis=axis,
+        quant_min=quant_min,
+        quant_max=quant_max,
+        dtype=dtype,
+    )
+    return _onnx.DequantizeLinear(q, _scale(x, scale), z, axis=axis)
+
+
+# As decomposition calls them: with a second result that only training reads.
+fake_quantize_per_tensor_affine_cachemask = fake_quantize_per_tensor_affine
+fake_quantize_per_tensor_affine_cachemask_tensor_qparams = fake_quantize_per_tensor_affine
+fake_quantize_per_channel_affine_cachemask = fake_quantize_per_channel_affine
+
+
+def _stored(low: int, high: int) -> DType:
+    """The smallest type that holds low ... high."""
+    for dtype in (DType.S8, DType.U8, DType.S16, DType.U16):
+        least, most = fixed.int_range(dtype)
+        if least <= low < high <= most:
+            return dtype
+    raise EdgeKitError("E0205", f"integers of {low} to {high} are not supported")
+
+
 def _scale(x: Tensor, scale: Number | Tensor) -> Tensor:
     return cast(scale, DType.F32) if isinstance(scale, Tensor) else x.new(np.asarray(scale, np.float32))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace as _replace
 
 from edgekit.converters.onnx_ops.images import GridSample as _GridSample
 from edgekit.converters.onnx_ops.resize import Axis as _Axis
@@ -79,6 +80,37 @@ def upsample_bicubic2d(
     scales_w: float | None = None,
 ) -> Tensor:
     style = _smooth("cubic", align_corners)
+    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
+
+
+def upsample_nearest3d(
+    x: Tensor, *, output_size: _Ints = None, scale_factors: _Floats = None, **scales: float | None
+) -> Tensor:
+    style = _Style("nearest", "asymmetric", "floor")
+    return _resized(x, style, output_size, scale_factors, list(scales.values()))
+
+
+def upsample_trilinear3d(
+    x: Tensor,
+    *,
+    output_size: _Ints = None,
+    align_corners: bool,
+    scale_factors: _Floats = None,
+    **scales: float | None,
+) -> Tensor:
+    return _resized(x, _smooth("linear", align_corners), output_size, scale_factors, list(scales.values()))
+
+
+def upsample_bilinear2d_aa(
+    x: Tensor,
+    *,
+    output_size: _Ints = None,
+    align_corners: bool,
+    scale_factors: _Floats = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tensor:
+    style = _replace(_smooth("linear", align_corners), antialias=True, exclude_outside=True)
     return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
 
 

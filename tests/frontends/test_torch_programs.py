@@ -233,3 +233,37 @@ def test_training_mode_is_refused(torch: Any, tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError) as caught:
         convert(exported(net.train(), [torch.randn(1, 1, 8, 8)], tmp_path / "net.pt2"))
     assert "model.eval()" in caught.value.hint
+
+
+# Quantization
+
+
+@pytest.mark.parametrize("core", [False, True], ids=["training", "core"])
+@pytest.mark.parametrize(("low", "high", "zero"), [(-128, 127, 3), (0, 255, 100)])
+def test_fake_quantization_becomes_integer_layers(
+    core: bool, low: int, high: int, zero: int, torch: Any, tmp_path: Path
+) -> None:
+    """What is left of training with quantization in mind: every layer between two grids."""
+    tensor, channel = torch.fake_quantize_per_tensor_affine, torch.fake_quantize_per_channel_affine
+
+    class Net(torch.nn.Module):  # type: ignore[misc]  # torch is not there for mypy
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = torch.nn.Conv2d(3, 4, 3, bias=False)
+            self.register_buffer("scale", self.conv.weight.detach().abs().amax((1, 2, 3)) / 127)
+            self.register_buffer("zero", torch.zeros(4, dtype=torch.int32))
+
+        def forward(self, x: Any) -> Any:
+            x = tensor(x, 0.05, zero, low, high)
+            w = channel(self.conv.weight, self.scale, self.zero, 0, -127, 127)
+            return tensor(torch.relu(torch.nn.functional.conv2d(x, w)), 0.04, low, low, high)
+
+    x = torch.randn(1, 3, 8, 8)
+    net = Net().eval()
+    graph = simplify(convert(exported(net, [x], tmp_path / "net.pt2", core)))
+    verify(graph)
+    (layer,) = [node for node in graph.nodes if type(node.op).__name__ == "Conv2d"]
+    assert {graph.values[name].type.dtype.value for name in layer.inputs[:2]} == {"s8"}
+    (found,) = simulated(graph, [x])
+    with torch.no_grad():
+        assert np.abs(found - net(x).numpy()).max() <= 0.04 * 1.001

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812  # as everybody calls it
 from torch import Tensor, nn
+from torch.nn.utils import parametrizations
 
 Function = Callable[..., Tensor | tuple[Tensor, ...]]
 
@@ -72,6 +73,16 @@ def seeded(build: Callable[[], nn.Module], seed: int = 5) -> nn.Module:
     return module.eval()
 
 
+class Cells(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.gru, self.rnn = nn.LSTMCell(4, 3), nn.GRUCell(4, 3), nn.RNNCell(4, 3)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        h = x[:, 0, :3]
+        return (*self.lstm(x[:, 1], (h, h * 2)), self.gru(x[:, 2], h), self.rnn(x[:, 3], h))
+
+
 class _SelfAttention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -116,6 +127,9 @@ ARITHMETIC = Family(
         "extremes": lambda x, y, p: torch.maximum(x, y) + torch.minimum(x, p),
         "clamps": lambda x, y, p: torch.clamp(x, -1, 1) + x.clamp(min=0.5) + torch.clamp(x, y, p + 3),
         "addcmul": lambda x, y, p: torch.addcmul(x, y, p, value=0.5) + torch.addcdiv(x, y, p, value=2),
+        "hypot": lambda x, y, p: torch.hypot(x, y) + torch.logaddexp(x, y) + torch.logit(p / (p + 1)),
+        "xlogy": lambda x, y, p: torch.xlogy(x, p) + torch.copysign(x, y) + torch.special.expit(x),
+        "finite": lambda x, y, p: (x / torch.zeros(4)).nan_to_num(posinf=9.0) + torch.isfinite(torch.log(x)),
         "lerp": lambda x, y, p: torch.lerp(x, p, 0.3),
     },
 )
@@ -197,6 +211,11 @@ LAYERS = Family(
         "bilinear": lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"),
         "bilinear aligned": lambda x: F.interpolate(x, size=(5, 17), mode="bilinear", align_corners=True),
         "bicubic": lambda x: F.interpolate(x, size=(12, 7), mode="bicubic"),
+        "antialiased": lambda x: F.interpolate(x, size=(5, 5), mode="bilinear", antialias=True),
+        "columns": lambda x: F.unfold(x, (3, 2), dilation=(1, 2), padding=1, stride=2),
+        "average by another number": lambda x: F.avg_pool2d(x, 2, divisor_override=3),
+        "similarity": lambda x: (F.cosine_similarity(x[0], x[1]), F.pairwise_distance(x[0], x[1])),
+        "normalized weights": seeded(lambda: parametrizations.weight_norm(nn.Linear(8, 3))),
         "pixels": lambda x: F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2),
         "shuffle": lambda x: F.channel_shuffle(x, 2),
     },
@@ -212,6 +231,8 @@ LINES = Family(
         "adaptive": lambda x: F.adaptive_avg_pool1d(x, 3) + F.adaptive_max_pool1d(x, 3),
         "linear resize": lambda x: F.interpolate(x, size=30, mode="linear"),
         "volume": lambda x: F.max_pool3d(x.reshape(1, 2, 4, 3, 4), 2),
+        "volume resized": lambda x: F.interpolate(x.reshape(1, 2, 4, 3, 4), scale_factor=2, mode="trilinear"),
+        "volume repeated": lambda x: F.interpolate(x.reshape(1, 2, 4, 3, 4), scale_factor=2),
         "conv of volume": lambda x: F.conv3d(x.reshape(1, 2, 4, 3, 4), torch.ones(3, 2, 2, 2, 2)),
         "without a batch": lambda x: F.conv1d(x[0], torch.ones(3, 4, 2)),
     },
@@ -250,6 +271,11 @@ MOVES = Family(
         "index apart": lambda x, i, j: x[j % 2, :, j.T % 4],
         "index by constants": lambda x, i, j: x[:, [0, 2], [-1, 1]],
         "index by a mask": lambda x, i, j: x[:, torch.tensor([True, False, True])],
+        "rows and columns": lambda x, i, j: torch.hstack([x, x]) + torch.vstack([x, x])[:1, :1],
+        "differences": lambda x, i, j: (
+            torch.diff(x) + torch.cat(torch.tensor_split(x, 2, 2)[::-1], 2)[..., 1:]
+        ),
+        "turned": lambda x, i, j: x[0].fliplr() + x[1].flipud() + x[0].take_along_dim(x[0].argsort(1), 1),
         "one hot": lambda x, i, j: F.one_hot(j % 3, 3),
         "meshgrid": lambda x, i, j: (
             x[0, 0, :2] + torch.stack(torch.meshgrid(torch.arange(2), torch.arange(2), indexing="ij"))[0]
@@ -280,6 +306,7 @@ REDUCTIONS = Family(
         "cumulative": lambda x, i: (x.cumsum(1), i.cumsum(-1)),
         "topk": lambda x, i: x.topk(2, 1),
         "sort": lambda x, i: x.sort(-1, descending=True)[0],
+        "deviation and mean": lambda x, i: torch.std_mean(x, 1),
         "norm": lambda x, i: (x.norm(), x.norm(dim=1), x.norm(p=1, dim=-1)),
     },
 )
@@ -290,6 +317,7 @@ PRODUCTS = Family(
         "bmm": lambda x, y, m: torch.bmm(x, y) + torch.baddbmm(x @ m, x, y, beta=0.5, alpha=2),
         "mm": lambda x, y, m: torch.mm(x[0], m) + torch.addmm(torch.ones(5), x[1], m, beta=2),
         "vectors": lambda x, y, m: m.mv(y[0, 0]) + torch.dot(x[0, 0], x[0, 1]),
+        "tensordot": lambda x, y, m: torch.tensordot(x, y, dims=([0, 2], [0, 1])) + m.inner(m)[0, :3, None],
         "outer": lambda x, y, m: torch.outer(x[0, 0], y[0, 0]),
         "einsum": lambda x, y, m: torch.einsum("bij,bjk->bki", x, y),
         "attention": lambda x, y, m: _attention(x[:, None], x[:, None] * 2, x[:, None]),
@@ -313,6 +341,7 @@ SEQUENCES = Family(
             lambda: nn.TransformerEncoderLayer(4, 2, 8, norm_first=True, activation="gelu")
         ),
         "attention": seeded(_SelfAttention),
+        "cells": seeded(Cells),
     },
 )
 
