@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from edgekit import console
+from edgekit import target as targets
+from edgekit.target import Target
 
 
 class Optimize(StrEnum):
@@ -53,9 +55,18 @@ Whose = Annotated[
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
 TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
+RunBy = Annotated[
+    str,
+    typer.Option("--runner", help="What runs its programs here: node, chromium, an emulator with options."),
+]
 Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+def run_by(target: str, runner: str) -> str | Target:
+    """The target that a command names, run by something else if it says so."""
+    return targets.with_runner(targets.load(target), runner) if runner else target
 
 
 def written(metavar: str, help: str) -> Any:

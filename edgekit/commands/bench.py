@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, Shapes, TargetName, emit
+from edgekit.commands._shared import Goal, Json, Model, Optimize, RunBy, Shapes, TargetName, emit, run_by
 
 
 def bench(
     model: Model,
     target: TargetName = "host",
+    runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
     json: Json = False,
@@ -18,5 +19,5 @@ def bench(
 
     with console.progress() as tell:
         graph = api.convert(model, shapes=settings.shapes(shape))
-        found = api.bench(graph, target=target, optimize=optimize.value, tell=tell)
+        found = api.bench(graph, target=run_by(target, runner), optimize=optimize.value, tell=tell)
     emit("bench", found, report.bench(found), json)

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, Shapes, Whose, arrays_file, emit, written
+from edgekit.commands._shared import (
+    Goal,
+    Json,
+    Model,
+    Optimize,
+    RunBy,
+    Shapes,
+    Whose,
+    arrays_file,
+    emit,
+    run_by,
+    written,
+)
 
 
 def run(
@@ -18,6 +30,7 @@ def run(
     target: Annotated[
         str, typer.Option("--target", help="Run the compiled code; default: the simulator.")
     ] = "",
+    runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
     profile: Whose = None,
@@ -30,7 +43,9 @@ def run(
         graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
-        found = api.run(graph, input, target=target or None, optimize=optimize.value, tell=tell)
+        found = api.run(
+            graph, input, target=run_by(target, runner) or None, optimize=optimize.value, tell=tell
+        )
     if output:
         arrays.save(Path(output), found)
         emit("run", {"file": output}, [f"{output}: {', '.join(found)}"], json)

@@ -5,13 +5,26 @@ from __future__ import annotations
 from typing import Annotated
 
 from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, Shapes, TargetName, Whose, arrays_file, emit
+from edgekit.commands._shared import (
+    Goal,
+    Json,
+    Model,
+    Optimize,
+    RunBy,
+    Shapes,
+    TargetName,
+    Whose,
+    arrays_file,
+    emit,
+    run_by,
+)
 
 
 def verify(
     model: Model,
     target: TargetName = "host",
     input: Annotated[str, arrays_file("--input", "Default: seeded random inputs.")] = "",
+    runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
     shape: Shapes = None,
     profile: Whose = None,
@@ -22,5 +35,7 @@ def verify(
 
     with console.progress() as tell:
         graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
-        found = api.verify(graph, target=target, inputs=input or None, optimize=optimize.value, tell=tell)
+        found = api.verify(
+            graph, target=run_by(target, runner), inputs=input or None, optimize=optimize.value, tell=tell
+        )
     emit("verify", found, report.verification(found), json)
