@@ -22,6 +22,7 @@ NATIVE = "native"
 # What runs WebAssembly: a Python package, a program and a browser; and the package when it counts operations.
 COUNTER = "fuel"
 WASM = ("wasmtime", "node", "chromium", COUNTER)
+_INEXACT = 9  # exit code of a program whose engine lacks the products that its kernels need
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,12 @@ def run(
         )
     except subprocess.TimeoutExpired:
         raise EdgeKitError("E0602", f"{name or executable.name} did not end in {seconds:g} s") from None
+    if is_wasm(target) and done.returncode == _INEXACT:
+        raise EdgeKitError(
+            "E0503",
+            f"{target.runner} multiplies relaxed vectors in another way on this machine",
+            hint="another --runner, or the target wasm32-simd",
+        )
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
     return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
 

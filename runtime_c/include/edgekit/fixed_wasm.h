@@ -73,15 +73,16 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     const int32_t *m, const int8_t *e, const int32_t o, const struct ek_results_wasm *r)
 {
     const int32_t bias = 127 + EK_POINT_WASM;
-    const v128_t exponent = r->kind < 2 ? wasm_i32x4_splat(31 - e[0])
-                                        : wasm_i32x4_extend_low_i16x8(
-                                              wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e + o)));
+    const v128_t exponent =
+        r->kind < 2 ? wasm_i32x4_splat(31 - e[0])
+                    : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e + o)));
     /* Powers of two, made of their exponents. */
     const v128_t unit = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias)), 23);
     const v128_t last = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias - 31)), 23);
     struct ek_scales_wasm s;
     s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m + o)), last);
-    const v128_t nudge = wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
+    const v128_t nudge =
+        wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
     s.nudge = nudge;
     s.offset = wasm_f32x4_splat((float)((r->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 2));
     if (r->kind == 3 && !ek_is_signed_wasm(r))

@@ -98,8 +98,8 @@ EK_INLINE void ek_finish_wasm(const v128_t *z, const v128_t least, const int32_t
         ek_exact_wasm(sums, l->m + first, l->results.kind < 2 ? l->e : l->e + first, y, 0, 1, n, &l->results);
         return;
     }
-    const v128_t whole = wasm_i16x8_narrow_i32x4(
-        wasm_i32x4_shr(z[0], EK_POINT_WASM), wasm_i32x4_shr(z[1], EK_POINT_WASM));
+    const v128_t whole =
+        wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(z[0], EK_POINT_WASM), wasm_i32x4_shr(z[1], EK_POINT_WASM));
     v128_t bytes = wasm_u8x16_narrow_i16x8(whole, whole);
     bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(l->results.lo + 128)));
     bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(l->results.hi + 128)));
@@ -153,7 +153,7 @@ static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
  * one with number `last`. */
 EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v128_t *bias,
     const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
-    const int32_t n,    const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
+    const int32_t n, const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
     const size_t block = (size_t)(4 * cells);
     v128_t sum[6][2];
@@ -183,8 +183,8 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
         const v128_t low = ek_fixed_wasm(sum[q][0], scales, cells == 4, is_signed, &l->results);
         const v128_t high = ek_fixed_wasm(sum[q][1], scales + 1, cells == 4, is_signed, &l->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
-        z[q] = wasm_i16x8_narrow_i32x4(
-            wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
+        z[q] =
+            wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
     }
     if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
         int32_t sums[6 * 8];
@@ -292,7 +292,8 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
                 v128_t total = wasm_i32x4_add(
                     wasm_i32x4_add(sum[0][o], sum[1][o]), wasm_i32x4_add(sum[2][o], sum[3][o]));
                 if (cells == 4 && !l->is_unsigned)
-                    total = wasm_i32x4_add(total, ek_sum_of_weights_wasm(w - l->chunks * block, l->chunks, o));
+                    total =
+                        wasm_i32x4_add(total, ek_sum_of_weights_wasm(w - l->chunks * block, l->chunks, o));
                 const struct ek_scales_wasm s = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
                 z[o] = ek_fixed_wasm(total, &s, cells == 4, is_signed, &l->results);
                 least = wasm_u32x4_min(least, ek_fraction_wasm(z[o]));

@@ -78,14 +78,14 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
                 wasm_v128_store(y + 48, wasm_i16x8_shuffle(d, f, 4, 12, 5, 13, 6, 14, 7, 15));
                 continue;
             }
-            const v128_t a = wasm_i8x16_shuffle(
-                t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            const v128_t b = wasm_i8x16_shuffle(
-                t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-            const v128_t d = wasm_i8x16_shuffle(
-                t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            const v128_t f = wasm_i8x16_shuffle(
-                t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            const v128_t a =
+                wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            const v128_t b =
+                wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            const v128_t d =
+                wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            const v128_t f =
+                wasm_i8x16_shuffle(t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
             wasm_v128_store(y, wasm_i16x8_shuffle(a, d, 0, 8, 1, 9, 2, 10, 3, 11));
             wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, d, 4, 12, 5, 13, 6, 14, 7, 15));
             wasm_v128_store(y + 32, wasm_i16x8_shuffle(b, f, 0, 8, 1, 9, 2, 10, 3, 11));
@@ -125,8 +125,8 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
         const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, cells == 4, is_signed, &p->results);
         const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, cells == 4, is_signed, &p->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
-        z[q] = wasm_i16x8_narrow_i32x4(
-            wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
+        z[q] =
+            wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
     }
     if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
         int32_t sums[8];
@@ -151,8 +151,7 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
 }
 
 /* All of an image. */
-EK_INLINE void ek_taps_s8_wasm(
-    const struct ek_taps_s8_wasm *p, const int32_t cells, const int32_t is_signed)
+EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t cells, const int32_t is_signed)
 {
     const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)(p->channels + 15) / 16 * 64;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
@@ -164,8 +163,8 @@ EK_INLINE void ek_taps_s8_wasm(
             struct ek_channels_wasm *four = channels + c / 4 + o;
             four->bias = wasm_v128_load(p->b + c + 4 * o);
             if (cells == 4 && !p->is_unsigned)
-                four->bias = wasm_i32x4_add(four->bias,
-                    ek_sum_of_weights_wasm(p->w + (size_t)(c / 8) * taps, (int32_t)taps / 32, o));
+                four->bias = wasm_i32x4_add(
+                    four->bias, ek_sum_of_weights_wasm(p->w + (size_t)(c / 8) * taps, (int32_t)taps / 32, o));
             four->scales = ek_scales_wasm(p->m, p->e, c + 4 * o, &p->results);
         }
     for (int32_t h = 0; h < p->out_h; h++) {

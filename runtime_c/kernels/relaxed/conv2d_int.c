@@ -25,9 +25,10 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     for (int32_t n = 0; n < p->batch; n++) {
         const EK_X *image = x + n * p->in_h * p->in_w * p->in_c;
         const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
-            is_line ? 1 : p->out_h, EK_FOUR_BYTES * p->stride_h * row_step, EK_FOUR_BYTES * p->stride_w * p->in_c,
-            is_line ? p->out_h * p->out_w : p->out_w, p->k_h,
-            (p->k_w * p->in_c + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * row_step, p->out_c, flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+            is_line ? 1 : p->out_h, EK_FOUR_BYTES * p->stride_h * row_step,
+            EK_FOUR_BYTES * p->stride_w * p->in_c, is_line ? p->out_h * p->out_w : p->out_w, p->k_h,
+            (p->k_w * p->in_c + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * row_step,
+            p->out_c, flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
         ek_bordered_wasm(image, scratch, &bordered);
         ek_four_lines_wasm(&lines);
     }

@@ -16,8 +16,9 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t is_unsigned = ek_four_unsigned_wasm();
-    const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y, 1, 0, EK_FOUR_BYTES * p->inputs, p->rows, 1,
-        (p->inputs + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, 0, p->outputs, is_unsigned, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+    const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y, 1, 0, EK_FOUR_BYTES * p->inputs, p->rows,
+        1, (p->inputs + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, 0, p->outputs, is_unsigned,
+        {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
     ek_prepare_wasm(x, scratch, p->rows * p->inputs, EK_FOUR_CELLS, is_unsigned ? 128 : 0);
     /* Six rows at a time are a waste where there are few, and less code where there is little to do. */
     if (p->rows < 4 && p->inputs * p->outputs > 1000)

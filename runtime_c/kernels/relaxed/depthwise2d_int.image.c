@@ -18,12 +18,13 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
     const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w;
     const int32_t flip = ek_four_unsigned_wasm() ? 128 : 0;
-    const struct ek_image_s8_wasm bordered = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->pad_top, p->pad_left, rows,
-        columns, p->in_zero, EK_FOUR_CELLS, flip};
+    const struct ek_image_s8_wasm bordered = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->pad_top, p->pad_left,
+        rows, columns, p->in_zero, EK_FOUR_CELLS, flip};
     for (int32_t n = 0; n < p->batch; n++) {
         const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
             p->out_h, EK_FOUR_BYTES * p->stride_h * columns, EK_FOUR_BYTES * p->stride_w, p->out_w, p->k_h,
-            (p->k_w + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * columns, p->out_c, flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+            (p->k_w + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * columns, p->out_c,
+            flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
         ek_bordered_wasm(x + n * p->in_h * p->in_w, scratch, &bordered);
         ek_four_lines_wasm(&lines);
     }

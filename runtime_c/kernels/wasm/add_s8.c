@@ -23,8 +23,7 @@ static EK_SHARED EK_SMALL_WASM void EK_FN_exact(
         const int32_t wide_a = (a[i] - p->a_zero) * (1 << 20), wide_b = (b[i] - p->b_zero) * (1 << 20);
         const int32_t sum = ek_requantize_tfl(wide_a, p->a_multiplier, p->a_exponent)
                             + p->sign * ek_requantize_tfl(wide_b, p->b_multiplier, p->b_exponent);
-        y[i] =
-            ek_clamp_s8(p->zero + ek_requantize_tfl(sum, p->multiplier, p->exponent), p->lo, p->hi);
+        y[i] = ek_clamp_s8(p->zero + ek_requantize_tfl(sum, p->multiplier, p->exponent), p->lo, p->hi);
     }
 }
 
@@ -36,10 +35,10 @@ EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int3
     for (; i + 8 <= n; i += 8) {
         const v128_t u = wasm_i16x8_sub(wasm_i16x8_load8x8(a + i), zero_a);
         const v128_t v = wasm_i16x8_sub(wasm_i16x8_load8x8(b + i), zero_b);
-        const v128_t low = EK_FN_four(
-            wasm_i32x4_extend_low_i16x8(u), wasm_i32x4_extend_low_i16x8(v), of_a, of_b, p);
-        const v128_t high = EK_FN_four(
-            wasm_i32x4_extend_high_i16x8(u), wasm_i32x4_extend_high_i16x8(v), of_a, of_b, p);
+        const v128_t low =
+            EK_FN_four(wasm_i32x4_extend_low_i16x8(u), wasm_i32x4_extend_low_i16x8(v), of_a, of_b, p);
+        const v128_t high =
+            EK_FN_four(wasm_i32x4_extend_high_i16x8(u), wasm_i32x4_extend_high_i16x8(v), of_a, of_b, p);
         const v128_t mask = wasm_i32x4_splat(EK_UNIT_WASM - 1);
         const v128_t least = wasm_u32x4_min(wasm_v128_and(low, mask), wasm_v128_and(high, mask));
         if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(14))), 0))

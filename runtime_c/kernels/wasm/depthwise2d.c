@@ -5,9 +5,8 @@
 #include "edgekit/depthwise2d.h"
 
 /* One pixel, whose window starts at row `top`, column `left` of x, maybe outside. */
-EK_INLINE void EK_FN_pixel(const float *EK_RESTRICT x, const float *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, const int32_t top, const int32_t left,
-    const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_pixel(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,
+    float *EK_RESTRICT y, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
     for (; o + 8 <= p->out_c; o += 8) {
