@@ -82,12 +82,15 @@ def _task(layer: Layer, sharing: Sharing) -> Task:
         inner += sum(arg.type.bytes for arg in outs if arg.name not in results)
     made = {arg.name for step in layer.steps for arg in operands(step)[1]}
     inputs = tuple(name for name in reads if name not in made)
-    inplace: tuple[tuple[int, int], ...] = ()
+    over: list[tuple[int, int, int]] = []
     match layer.steps:
         case [Call() as call]:
             taken = (call.args[i].name for i in sharing.could_take_over(call))
-            inplace = tuple((0, inputs.index(name)) for name in taken)
-    return Task(inputs, results, scratch + inner, inplace)
+            over += [(0, inputs.index(name), 0) for name in taken]
+            if call.overlap is not None:
+                (_, start), (_, at) = (sharing.root(call.args[i].name) for i in (0, -1))
+                over.append((0, inputs.index(call.args[0].name), max(0, call.overlap + at - start)))
+    return Task(inputs, results, scratch + inner, tuple(over))
 
 
 def _absorb_transpose(call: Call, graph: Graph) -> Call:

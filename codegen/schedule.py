@@ -28,13 +28,13 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Task:
-    """One step of the program. `inplace` holds positions (output, input): where this is the last use of the
-    input, the output may take over its memory, from the same address."""
+    """One step of the program. `over` holds positions and bytes (output, input, distance): where this is the
+    last use of the input, the output may lie over it if it starts so far before it; in place, that is 0."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     scratch: int = 0
-    inplace: tuple[tuple[int, int], ...] = ()
+    over: tuple[tuple[int, int, int], ...] = ()
 
 
 def order(
@@ -119,10 +119,10 @@ def _graph(
         own = {root: name for root, name in outputs.items() if name.maker == 1 << i}
         shared = {root: name for root, name in outputs.items() if name.shared and name.maker >> i & 1}
         reuses = []
-        for output, position in task.inplace:
+        for output, position, distance in task.over:
             out, source = own.get(task.outputs[output]), inputs.get(root_of(task.inputs[position]))
-            if out and source and not source.kept:
-                reuses.append(Reuse(out, source, min(out.size, source.size)))
+            if out and source and not source.kept and distance < out.size:
+                reuses.append(Reuse(out, source, min(out.size - distance, source.size)))
         used = (inputs | shared).values()
         graph.add(needs[i], used, own.values(), shared.values(), task.scratch, reuses)
     return graph

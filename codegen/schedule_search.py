@@ -28,7 +28,7 @@ class Name(NamedTuple):
 
 
 class Reuse(NamedTuple):
-    """A way to run in place."""
+    """A way to write an output over an input."""
 
     output: Name
     input: Name
@@ -137,7 +137,7 @@ def set_bits(tasks: int) -> Iterator[int]:
 
 
 def most_saved(reuses: Sequence[Reuse]) -> int:
-    """Bytes saved in place, when an output takes over at most one input, and an input goes to one output."""
+    """Bytes saved, when an output lies over at most one input, and at most one output over an input."""
     if len(reuses) < 2:
         return reuses[0].saved if reuses else 0
     first, *rest = reuses

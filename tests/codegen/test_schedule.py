@@ -25,8 +25,9 @@ def graphs(draw: st.DrawFn, most: int) -> Case:
     for i in range(draw(st.integers(0, most))):
         inputs = tuple(draw(st.lists(st.sampled_from(names), max_size=3)))
         outputs = tuple(f"t{i}_{k}" for k in range(draw(st.integers(1, 2))))
-        inplace = [(o, k) for o in range(len(outputs)) for k in range(len(inputs))]
-        chosen = tuple(draw(st.lists(st.sampled_from(inplace), max_size=3, unique=True))) if inplace else ()
+        pairs = [(o, k) for o in range(len(outputs)) for k in range(len(inputs))]
+        pairs = draw(st.lists(st.sampled_from(pairs), max_size=3, unique=True)) if pairs else []
+        chosen = tuple((o, k, draw(st.sampled_from([0, 0, 3, 12]))) for o, k in pairs)
         sizes |= {name: draw(st.integers(0, 20)) for name in outputs}
         tasks.append(Task(inputs, outputs, draw(st.sampled_from([0, 0, 6])), chosen))
         names += outputs
@@ -61,14 +62,15 @@ def is_topological(tasks: Sequence[Task], sequence: Sequence[int]) -> bool:
 
 
 def saved(task: Task, sizes: Mapping[str, int], own: set[str], dying: set[str], within: Within) -> int:
-    """The most that running in place saves, of all ways to give each output another input."""
+    """The most that writing over inputs saves, of all ways to give each output another input."""
     best = 0
     roots = [within.get(name, name) for name in task.inputs]
-    pairs = {(o, i) for o, i in task.inplace if task.outputs[o] in own and roots[i] in dying}
+    pairs = {(o, i): d for o, i, d in task.over if task.outputs[o] in own and roots[i] in dying}
     for inputs in permutations([*range(len(roots)), *[-1] * len(task.outputs)], len(task.outputs)):
         taken = [(o, i) for o, i in enumerate(inputs) if (o, i) in pairs]
         if len({roots[i] for _, i in taken}) == len(taken):
-            best = max(best, sum(min(sizes[task.outputs[o]], sizes[roots[i]]) for o, i in taken))
+            sides = [(sizes[task.outputs[o]], sizes[roots[i]], pairs[o, i]) for o, i in taken]
+            best = max(best, sum(out + x - min(out + x, max(out, d + x)) for out, x, d in sides))
     return best
 
 
@@ -174,8 +176,14 @@ def test_branches_run_one_after_the_other() -> None:
     assert peak(tasks, wide, sequence=order(tasks, wide)) == 53
 
 
+@pytest.mark.parametrize(("distance", "most"), [(0, 12), (1, 12), (4, 14), (11, 21), (12, 22), (99, 22)])
+def test_an_output_over_its_input_takes_only_the_distance(distance: int, most: int) -> None:
+    tasks = [Task((), ("x",)), Task(("x",), ("y",), over=((0, 0, distance),))]
+    assert peak(tasks, {"x": 10, "y": 12}) == most
+
+
 def test_a_reused_input_is_not_counted_twice() -> None:
-    tasks = [Task((), ("a",)), Task(("a",), ("b",), inplace=((0, 0),)), Task(("b",), ("c",))]
+    tasks = [Task((), ("a",)), Task(("a",), ("b",), over=((0, 0, 0),)), Task(("b",), ("c",))]
     sizes = {"a": 100, "b": 100, "c": 10}
     assert peak(tasks, sizes) == 110
     assert peak(tasks, sizes, keep={"a"}) == 210
