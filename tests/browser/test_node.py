@@ -47,16 +47,21 @@ def test_ports_and_goals(tmp_path: Path, ports: Ports, optimize: str) -> None:
     agrees(graph, package(graph, tmp_path, ports=ports, optimize=optimize))
 
 
-@pytest.mark.parametrize("dtype", [DType.S8, DType.U8, DType.S16, DType.S32, DType.S64, DType.F32, DType.F64])
-def test_several_inputs_and_outputs_of_every_type(tmp_path: Path, dtype: DType) -> None:
-    net = Net(dtype)
-    a, b = net.x(2, 3, name="memory"), net.x(2, 3, name="run")
-    graph = net.done(net(Add(), a, b), net(Mul(), a, b), a if dtype.value[0] == "u" else net(Neg(), a))
-    graph = graph.with_name("Several")
+def test_several_inputs_and_outputs_of_every_type(tmp_path: Path) -> None:
+    """Some of them have names that mean something else in the module."""
+    net = Net()
+    outputs = []
+    for dtype in (DType.S8, DType.U8, DType.S16, DType.S32, DType.S64, DType.F32, DType.F64):
+        net.dtype = dtype
+        a, b = net.x(2, 3, name=f"{dtype.value}_a"), net.x(2, 3, name=f"{dtype.value}_b")
+        outputs += [net(Add(), a, b), net(Mul(), a, b)]
+    net.dtype = DType.S32
+    named = [net.x(2, name=name) for name in ("memory", "run", "reset", "arena", "at_run")]
+    graph = net.done(*outputs, *(net(Neg(), name) for name in named), named[0]).with_name("Several")
     agrees(graph, package(graph, tmp_path))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_states_go_on_from_run_to_run(tmp_path: Path, seed: int) -> None:
     graph = random_graph(seed)
     steps = stream(graph, 4, seed)
