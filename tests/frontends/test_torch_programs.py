@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.tools import require_module
+from support.tools import ROOT, require_module
 from support.torch_exports import check, exported, simulated
 
 from edgekit import simulate
@@ -267,3 +269,12 @@ def test_fake_quantization_becomes_integer_layers(
     (found,) = simulated(graph, [x])
     with torch.no_grad():
         assert np.abs(found - net(x).numpy()).max() <= 0.04 * 1.001
+
+
+def test_the_installed_torch_exports_the_shared_net_as_ever(torch: Any, tmp_path: Path) -> None:
+    """The other frameworks are asked by hand: see tests/frameworks."""
+    scripts = ROOT / "tests" / "frameworks"
+    for script in ("export_torch.py", "compare.py"):
+        done = subprocess.run([sys.executable, scripts / script, tmp_path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.count("PyTorch, the same graph") == 3
