@@ -1,0 +1,120 @@
+/* All outputs of two pixels with Helium, requantized: assembly, because compilers keep eight sums, which must be in even
+ * registers, badly; one copy for all layers.
+ * stack 116 */
+#ifndef EDGEKIT_DOTS_MVE_H
+#define EDGEKIT_DOTS_MVE_H
+
+#include "edgekit/fixed_dsp.h"
+#include "edgekit/mve.h"
+
+/* Two pixels of a layer; the functions below know the offsets of its fields. Both may be the same. The weights of four
+ * outputs lie in blocks of 16 cells, one output after the other. */
+struct ek_two_pixels {
+    const int8_t *x0;
+    const int8_t *x1;
+    int8_t *y0;
+    int8_t *y1;
+    const int32_t *b;
+    const int32_t *m;
+    const int8_t *e;
+    int32_t blocks; /* of cells, 1 or more */
+    const int8_t *w;
+    int32_t outputs;
+    int32_t zero;
+    int32_t lo;
+    int32_t hi;
+};
+
+/* A block of cells, times the weights of four outputs. */
+#define EK_TWO_PIXELS_BLOCK(OP)                                                                              \
+    "vldrb.u8 q0, [r1], #16\n"                                                                               \
+    "vldrb.u8 q2, [r5], #16\n" OP ".s8 r0, q0, q2\n"                                                         \
+    "vldrb.u8 q1, [r3], #16\n" OP ".s8 r8, q1, q2\n"                                                         \
+    "vldrb.u8 q3, [r5], #16\n" OP ".s8 r2, q0, q3\n" OP ".s8 r10, q1, q3\n"                                  \
+    "vldrb.u8 q2, [r5], #16\n" OP ".s8 r4, q0, q2\n" OP ".s8 r12, q1, q2\n"                                  \
+    "vldrb.u8 q3, [r5], #16\n" OP ".s8 r6, q0, q3\n" OP ".s8 lr, q1, q3\n"
+
+/* See ek_requantize_e_x4 and ek_requantize_tfl_x4 of fixed_mve.h. */
+#define EK_TWO_PIXELS_E                                                                                      \
+    "vmulh.s32 q0, q0, q3\n"                                                                                 \
+    "vmulh.s32 q1, q1, q3\n"                                                                                 \
+    "vrshl.s32 q0, q0, q6\n"                                                                                 \
+    "vrshl.s32 q1, q1, q6\n"
+#define EK_TWO_PIXELS_TFL                                                                                    \
+    "ldr r0, [sp, #24]\n"                                                                                    \
+    "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
+    "vqrdmulh.s32 q1, q1, q3\n"                                                                              \
+    "vldrb.s32 q3, [r0], #4\n"                                                                               \
+    "str r0, [sp, #24]\n"                                                                                    \
+    "vand q2, q0, q3\n"                                                                                      \
+    "vshr.s32 q2, q2, #31\n"                                                                                 \
+    "vadd.i32 q0, q0, q2\n"                                                                                  \
+    "vrshl.s32 q0, q0, q3\n"                                                                                 \
+    "vand q2, q1, q3\n"                                                                                      \
+    "vshr.s32 q2, q2, #31\n"                                                                                 \
+    "vadd.i32 q1, q1, q2\n"                                                                                  \
+    "vrshl.s32 q1, q1, q3\n"
+
+/* The pixels in r0. Their first eight words go to the stack; r5 is w, r7 outputs left, r11 zero; lo and hi are in q4 and
+ * q5, the shift of rule E in q6. */
+#define EK_TWO_PIXELS(constants, requantize)                                                                 \
+    "push {r4-r11, lr}\n"                                                                                    \
+    "vpush {d8-d13}\n"                                                                                       \
+    "mov r12, r0\n"                                                                                          \
+    "ldm r12!, {r0-r7}\n"                                                                                    \
+    "sub sp, sp, #32\n"                                                                                      \
+    "stm sp, {r0-r7}\n"                                                                                      \
+    "ldm r12!, {r5, r7, r11}\n"                                                                              \
+    "ldrd r0, r2, [r12]\n"                                                                                   \
+    "vdup.32 q4, r0\n"                                                                                       \
+    "vdup.32 q5, r2\n" constants "1:\n"                                                                      \
+    "ldrd r1, r3, [sp]\n"                                                                                    \
+    "ldr r9, [sp, #28]\n" EK_TWO_PIXELS_BLOCK("vmladav") "subs r9, r9, #1\n"                                 \
+                                                         "beq 3f\n"                                          \
+                                                         "2:\n" EK_TWO_PIXELS_BLOCK(                         \
+                                                             "vmladava") "subs r9, r9, #1\n"                 \
+                                                                         "bne 2b\n"                          \
+                                                                         "3:\n"                              \
+                                                                         "vmov q0[2], q0[0], r0, r4\n"       \
+                                                                         "vmov q0[3], q0[1], r2, r6\n"       \
+                                                                         "vmov q1[2], q1[0], r8, r12\n"      \
+                                                                         "vmov q1[3], q1[1], r10, lr\n"      \
+                                                                         "ldrd r0, r2, [sp, #16]\n"          \
+                                                                         "vldrw.32 q2, [r0], #16\n"          \
+                                                                         "vldrw.32 q3, [r2], #16\n"          \
+                                                                         "vadd.i32 q0, q0, q2\n"             \
+                                                                         "strd r0, r2, [sp, #16]\n"          \
+                                                                         "vadd.i32 q1, q1, q2\n" requantize  \
+                                                                         "ldrd r0, r2, [sp, #8]\n"           \
+                                                                         "vadd.i32 q0, q0, r11\n"            \
+                                                                         "vadd.i32 q1, q1, r11\n"            \
+                                                                         "vmax.s32 q0, q0, q4\n"             \
+                                                                         "vmax.s32 q1, q1, q4\n"             \
+                                                                         "vmin.s32 q0, q0, q5\n"             \
+                                                                         "vmin.s32 q1, q1, q5\n"             \
+                                                                         "vctp.32 r7\n"                      \
+                                                                         "vpstt\n"                           \
+                                                                         "vstrbt.32 q0, [r0], #4\n"          \
+                                                                         "vstrbt.32 q1, [r2], #4\n"          \
+                                                                         "strd r0, r2, [sp, #8]\n"           \
+                                                                         "subs r7, r7, #4\n"                 \
+                                                                         "bgt 1b\n"                          \
+                                                                         "add sp, sp, #32\n"                 \
+                                                                         "vpop {d8-d13}\n"                   \
+                                                                         "pop {r4-r11, pc}\n"
+
+static EK_ASSEMBLY void ek_requantize_e_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TWO_PIXELS("ldr r0, [sp, #24]\n"
+                                 "ldrsb r0, [r0]\n"
+                                 "rsb r0, r0, #32\n"
+                                 "vdup.32 q6, r0\n",
+        EK_TWO_PIXELS_E));
+}
+
+static EK_ASSEMBLY void ek_requantize_tfl_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TWO_PIXELS("", EK_TWO_PIXELS_TFL));
+}
+
+#endif
