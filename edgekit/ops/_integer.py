@@ -134,6 +134,7 @@ class SingleRule:
 
     params: dict[str, Param]
     suffix: str  # of the kernel instance
+    name: str  # as fixed.h calls it
     expr: str
 
 
@@ -148,7 +149,7 @@ def single_rule(ratio: Array, y: Quant, sum_bits: int = 31) -> SingleRule:
         rule = "tfl_wide" if _leaves_32_bits(ratio, sum_bits) else "tfl"
         exponent, suffix = int(exponents.reshape(-1)[0]), f"_{rule}"
     params: dict[str, Param] = {"multiplier": int(multiplier.reshape(-1)[0]), "exponent": exponent}
-    return SingleRule(params, suffix, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
+    return SingleRule(params, suffix, rule, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
 
 
 def constant(name: str, data: Array) -> Arg:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -119,7 +119,8 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     params |= {f"{letter}_zero": quant_of(t).zero[0] for letter, t in zip("ab", types, strict=True)}
     ratio = _product_ratio(types, y.type)
     rule = single_rule(ratio, out, 16)
-    return _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
+    calls = _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
+    return [replace(call, rule=rule.name) for call in calls]
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ class MatMul(Op):
                     params=params | rule.params if rule else params,
                     label=f"{kernel}_s8{rule.suffix}" if rule else "",
                     expr=rule.expr if rule else "",
+                    rule=rule.name if rule else "",
                     macs=y.type.size * inner if not calls else 0,
                 )
             )

@@ -37,6 +37,11 @@ FAMILIES: tuple[Family, ...] = (
     families.depthwise_convolutions,
     families.dense_layers,
     families.sums,
+    families.long_rows,
+    families.products,
+    families.functions,
+    families.softmaxes,
+    families.attentions,
 )
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 
@@ -70,7 +75,7 @@ def integers(seed: int, count: int) -> Bench:
 @pytest.mark.parametrize("name", TARGETS)
 def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) -> None:
     target = load(name)
-    bench = integers(2026, 120 if optimize == "size" else 25)
+    bench = integers(2026, 120 if optimize == "size" else 40)
     graph = bench.graph()
     program = compile_graph(graph, target)
     found = drive([program], tmp_path, optimize).run(program, bench.inputs)

@@ -21,7 +21,6 @@ from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType, Graph, Quant, Type, Value
 from edgekit.ops import Op
-from edgekit.ops.arithmetic import Add
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
@@ -53,12 +52,6 @@ def three_by_three(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
-def long_sums(b: Bench) -> None:
-    """Of all elements, of which there are more than a vector."""
-    shape = (b.size(3), b.size(60))
-    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
-
-
 FAMILIES: tuple[Family, ...] = (
     windows,
     three_by_three,
@@ -66,8 +59,11 @@ FAMILIES: tuple[Family, ...] = (
     families.channels_first_convolutions,
     families.depthwise_convolutions,
     families.dense_layers,
-    long_sums,
+    families.long_rows,
     families.sums,
+    families.products,
+    families.softmaxes,
+    families.attentions,
 )
 
 
@@ -108,9 +104,11 @@ def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarr
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_integers_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
-    bench = integers(2026 + len(optimize), 240 if optimize == "size" else 160)
+    bench = integers(2028 + len(optimize), 240 if optimize == "size" else 160)
     program = compile_graph(bench.graph(), load())
     names = {"conv2d_s8_tfl_down", "conv2d_s8", "depthwise2d_s8_three", "dense_s8_once", "add_s8_tfl_rows"}
+    names |= {"affine_s8_plain_rows", "mul_s8_tfl_rows", "matmul_s8_plain", "matmul_nt_s8_plain"}
+    names |= {"softmax_s8_plain", "affine_s8_plain_wide"}
     assert names <= kernels(program), kernels(program)
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 

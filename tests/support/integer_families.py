@@ -11,6 +11,7 @@ from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.expand import Expand
 from edgekit.ops.flip_sign import FlipSign
+from edgekit.ops.matmul import MatMul
 from edgekit.ops.pad import Pad
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
@@ -72,6 +73,24 @@ def products(b: Bench) -> None:
     shape = tuple(b.size() for _ in range(b.size(4)))
     other = tuple(1 if b.is_rare() else n for n in shape)
     b.result(Mul(), b.input(*shape), b.input(*other), quant=b.quant(-8, 4))
+
+
+def long_rows(b: Bench) -> None:
+    """Sums and products of rows longer than a vector, number by number or all with the same one."""
+    shape = (b.size(3), b.size(60))
+    op = b.pick((Add(), Sub(), Mul()))
+    other = b.input(*((*shape[:1], 1) if b.is_rare(3) else shape))
+    b.result(op, b.input(*shape), other, quant=b.quant(-8, 4) if isinstance(op, Mul) else b.quant())
+
+
+def attentions(b: Bench) -> None:
+    """Products of computed matrices as they lie: of rows and columns, or of rows and rows."""
+    batch, rows, inner, columns = b.size(3), b.size(9), b.size(40), b.size(40)
+    if b.is_rare(2):
+        op, other = MatMul((), (0, 2, 1)), b.input(batch, columns, inner)
+    else:
+        op, other = MatMul(), b.input(batch, inner, columns)
+    b.result(op, b.input(batch, rows, inner), other, quant=b.quant(0, 4))
 
 
 def means(b: Bench) -> None:

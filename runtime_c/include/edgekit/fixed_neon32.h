@@ -33,6 +33,11 @@ static inline int32x4_t ek_requantize_e_x4(int32x4_t acc, int32x4_t m, int32x4_t
     return vrshlq_s32(vqdmulhq_s32(acc, m), e);
 }
 
+static inline int32x4_t ek_requantize_e_same(int32x4_t acc, int32_t m, int32_t e)
+{
+    return vrshlq_s32(vqdmulhq_n_s32(acc, m), vdupq_n_s32(31 - e));
+}
+
 /* Rule E for large ratios: products of 64 bits, and what leaves 32 is saturated. */
 static inline int32x4_t ek_requantize_e_wide_load(const int8_t *e, int32_t o)
 {
@@ -46,6 +51,11 @@ static inline int32x4_t ek_requantize_e_wide_x4(int32x4_t acc, int32x4_t m, int3
     const int64x2_t high = vmull_s32(vget_high_s32(acc), vget_high_s32(m));
     const int32x2_t y = vqmovn_s64(vrshlq_s64(low, vmovl_s32(vget_low_s32(e))));
     return vcombine_s32(y, vqmovn_s64(vrshlq_s64(high, vmovl_s32(vget_high_s32(e)))));
+}
+
+static inline int32x4_t ek_requantize_e_wide_same(int32x4_t acc, int32_t m, int32_t e)
+{
+    return ek_requantize_e_wide_x4(acc, vdupq_n_s32(m), vdupq_n_s32(-e));
 }
 
 /* Rule T: m is not negative, so that VQRDMULH does not saturate. The second rounding takes halves away from zero,
@@ -96,6 +106,44 @@ static inline int32x4_t ek_requantize_once_x4(int32x4_t acc, int32x4_t m, int32x
     const int64x2_t y = vrshlq_s64(vsraq_n_s64(low, low, 63), vmovl_s32(vget_low_s32(e)));
     const int64x2_t z = vrshlq_s64(vsraq_n_s64(high, high, 63), vmovl_s32(vget_high_s32(e)));
     return vcombine_s32(vqmovn_s64(y), vqmovn_s64(z));
+}
+
+/* Eight numbers less their zero point; of less than eight, what is behind them is 0. */
+static inline int16x8_t ek_less_neon(const int8_t *x, int32_t n, int32_t zero)
+{
+    if (n >= 8)
+        return vsubl_s8(vld1_s8(x), vdup_n_s8((int8_t)zero));
+    int8_t some[8];
+    for (int32_t i = 0; i < 8; i++)
+        some[i] = i < n ? x[i] : (int8_t)zero;
+    return vsubl_s8(vld1_s8(some), vdup_n_s8((int8_t)zero));
+}
+
+/* Products of eight numbers, added to four sums. */
+static inline int32x4_t ek_dot16_neon(int32x4_t sum, int16x8_t a, int16x8_t b)
+{
+    return vmlal_s16(vmlal_s16(sum, vget_low_s16(a), vget_low_s16(b)), vget_high_s16(a), vget_high_s16(b));
+}
+
+/* sum + a m + b n, for factors of 16 bits and of 32. */
+static inline int32x4_t ek_s16_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)
+{
+    return vmlal_n_s16(vmlal_n_s16(sum, a, (int16_t)m), b, (int16_t)n);
+}
+
+static inline int32x4_t ek_s32_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)
+{
+    return vmlaq_n_s32(vmlaq_n_s32(sum, vmovl_s16(a), m), vmovl_s16(b), n);
+}
+
+/* The sums of the elements of each. */
+static inline int32x4_t ek_across_neon(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
+{
+    const int32x2_t u = vadd_s32(vget_low_s32(a), vget_high_s32(a)),
+                    v = vadd_s32(vget_low_s32(b), vget_high_s32(b));
+    const int32x2_t w = vadd_s32(vget_low_s32(c), vget_high_s32(c)),
+                    x = vadd_s32(vget_low_s32(d), vget_high_s32(d));
+    return vcombine_s32(vpadd_s32(u, v), vpadd_s32(w, x));
 }
 
 /* Eight results as int8: zero is added, and they are clamped. What saturates on the way is outside anyway. */
@@ -166,7 +214,11 @@ static inline void ek_copy_neon(int8_t *y, const int8_t *x, int32_t n)
         __builtin_memcpy(y + i, x + i, 4);
         i += 4;
     }
-    for (; i < n; i++)
+    if (n & 2) {
+        __builtin_memcpy(y + i, x + i, 2);
+        i += 2;
+    }
+    if (n & 1)
         y[i] = x[i];
 }
 
