@@ -71,10 +71,11 @@ EK_INLINE void ek_tile_f32_wasm(const float *const *x, const float *w, const v12
         sum[q][0] = bias[0];
         sum[q][1] = bias[1];
     }
-    for (int32_t i = 0; i < l->rows; i++) {
-        size_t at = (size_t)(i * l->row_step);
+    const int32_t rows = l->rows, cells = l->cells, row_step = l->row_step;
+    for (int32_t i = 0; i < rows; i++) {
+        size_t at = (size_t)(i * row_step);
 #pragma clang loop unroll_count(2)
-        for (int32_t c = 0; c < l->cells; c++, at++, w += 8) {
+        for (int32_t c = 0; c < cells; c++, at++, w += 8) {
             const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 4);
 #pragma clang loop unroll(full)
             for (int32_t q = 0; q < 6; q++) {

@@ -162,10 +162,11 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
         sum[q][0] = bias[0];
         sum[q][1] = bias[1];
     }
-    for (int32_t i = 0; i < l->rows; i++) {
-        size_t at = (size_t)(i * l->row_step);
+    const int32_t rows = l->rows, chunks = l->chunks, row_step = l->row_step;
+    for (int32_t i = 0; i < rows; i++) {
+        size_t at = (size_t)(i * row_step);
 #pragma clang loop unroll_count(4)
-        for (int32_t c = 0; c < l->chunks; c++, at += 4, w += 2 * block) {
+        for (int32_t c = 0; c < chunks; c++, at += 4, w += 2 * block) {
             const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + block, cells);
 #pragma clang loop unroll(full)
             for (int32_t q = 0; q < 6; q++) {

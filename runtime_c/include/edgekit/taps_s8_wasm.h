@@ -6,10 +6,9 @@
 
 #include "edgekit/lines_s8_wasm.h"
 
-/* A layer. `x` is an image, `end` is where it ends. */
+/* A layer, and an image. */
 struct ek_taps_s8_wasm {
     const int8_t *x;
-    const int8_t *end;
     const int8_t *w;
     const int32_t *b;
     const int32_t *m;
@@ -40,58 +39,74 @@ struct ek_channels_wasm {
     struct ek_scales_wasm scales;
 };
 
-/* Sixteen channels of a cell, as many as there are. */
-EK_INLINE v128_t ek_cell_wasm(const int8_t *x, const int8_t *end, const int32_t n)
+/* Sixteen bytes of up to four rows, interleaved: `cells` rows of bytes, or of 16 bits. */
+EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int32_t cells)
 {
-    if (x + 16 <= end)
-        return wasm_v128_load(x);
-    int8_t some[16] = {0};
-    for (int32_t i = 0; i < n; i++)
-        some[i] = x[i];
-    return wasm_v128_load(some);
+    if (cells == 2) {
+        const v128_t a = wasm_i16x8_extend_low_i8x16(t[0]), b = wasm_i16x8_extend_low_i8x16(t[1]);
+        const v128_t c = wasm_i16x8_extend_high_i8x16(t[0]), d = wasm_i16x8_extend_high_i8x16(t[1]);
+        wasm_v128_store(y, wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
+        wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
+        wasm_v128_store(y + 32, wasm_i16x8_shuffle(c, d, 0, 8, 1, 9, 2, 10, 3, 11));
+        wasm_v128_store(y + 48, wasm_i16x8_shuffle(c, d, 4, 12, 5, 13, 6, 14, 7, 15));
+    } else {
+        const v128_t a = wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const v128_t b =
+            wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        const v128_t c = wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const v128_t d =
+            wasm_i8x16_shuffle(t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        wasm_v128_store(y, wasm_i16x8_shuffle(a, c, 0, 8, 1, 9, 2, 10, 3, 11));
+        wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, c, 4, 12, 5, 13, 6, 14, 7, 15));
+        wasm_v128_store(y + 32, wasm_i16x8_shuffle(b, d, 0, 8, 1, 9, 2, 10, 3, 11));
+        wasm_v128_store(y + 48, wasm_i16x8_shuffle(b, d, 4, 12, 5, 13, 6, 14, 7, 15));
+    }
 }
 
-/* Up to `cells` rows from `row` on, interleaved: for each column all channels, filled up to sixteens. */
+/* Up to `cells` rows from `row` on with their borders, interleaved. */
 EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row,
     const int32_t rows, const int32_t columns, const int32_t cells)
 {
-    const v128_t border = wasm_i8x16_splat((int8_t)p->in_zero);
+    const int32_t room = columns - p->pad_left, width = room < p->in_w ? room : p->in_w;
+    const int32_t size = (width > 0 ? width : 0) * p->channels, left = p->pad_left * p->channels;
     const v128_t flip = wasm_i8x16_splat((int8_t)(p->is_unsigned ? -128 : 0));
-    for (int32_t v = 0; v < columns; v++) {
-        const int32_t column = v - p->pad_left, is_inside = column >= 0 && column < p->in_w;
-        for (int32_t c = 0; c < p->channels; c += 16, y += 64) {
-            v128_t t[4] = {border, border, border, border};
-#pragma clang loop unroll(full)
-            for (int32_t i = 0; i < cells; i++) {
-                const int32_t at = row + i * p->dilation_h;
-                if (i < rows && is_inside && at >= 0 && at < p->in_h)
-                    t[i] = ek_cell_wasm(
-                        p->x + (at * p->in_w + column) * p->channels + c, p->end, p->channels - c);
-                t[i] = wasm_v128_xor(t[i], flip);
-            }
-            if (cells == 2) {
-                const v128_t a = wasm_i16x8_extend_low_i8x16(t[0]), b = wasm_i16x8_extend_low_i8x16(t[1]);
-                const v128_t d = wasm_i16x8_extend_high_i8x16(t[0]), f = wasm_i16x8_extend_high_i8x16(t[1]);
-                wasm_v128_store(y, wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
-                wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
-                wasm_v128_store(y + 32, wasm_i16x8_shuffle(d, f, 0, 8, 1, 9, 2, 10, 3, 11));
-                wasm_v128_store(y + 48, wasm_i16x8_shuffle(d, f, 4, 12, 5, 13, 6, 14, 7, 15));
-                continue;
-            }
-            const v128_t a =
-                wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            const v128_t b =
-                wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-            const v128_t d =
-                wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-            const v128_t f =
-                wasm_i8x16_shuffle(t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-            wasm_v128_store(y, wasm_i16x8_shuffle(a, d, 0, 8, 1, 9, 2, 10, 3, 11));
-            wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, d, 4, 12, 5, 13, 6, 14, 7, 15));
-            wasm_v128_store(y + 32, wasm_i16x8_shuffle(b, f, 0, 8, 1, 9, 2, 10, 3, 11));
-            wasm_v128_store(y + 48, wasm_i16x8_shuffle(b, f, 4, 12, 5, 13, 6, 14, 7, 15));
+    int8_t outside[16];
+    wasm_v128_store(outside, wasm_i8x16_splat((int8_t)p->in_zero));
+    /* Where each row is read; of the border's there are sixteen bytes, again and again. */
+    const int8_t *from[4] = {outside, outside, outside, outside};
+    int32_t moves[4] = {0, 0, 0, 0};
+    const v128_t border = wasm_v128_xor(wasm_v128_load(outside), flip);
+    const v128_t borders[4] = {border, border, border, border};
+    for (int32_t i = 0; i < cells; i++) {
+        const int32_t at = row + i * p->dilation_h;
+        if (i < rows && at >= 0 && at < p->in_h) {
+            from[i] = p->x + at * p->in_w * p->channels;
+            moves[i] = -1;
         }
     }
+    /* A vector too many is overwritten by what follows. */
+    for (int32_t i = 0; i < left; i += 16)
+        ek_interleave_sixteen_wasm(y + 4 * i, borders, cells);
+    y += 4 * left;
+    for (int32_t i = 0; i < size; i += 16) {
+        const int32_t at = i + 16 <= size || size < 16 ? i : size - 16;
+        v128_t t[4];
+#pragma clang loop unroll(full)
+        for (int32_t k = 0; k < cells; k++) {
+            if (size < 16) {
+                int8_t some[16] = {0};
+                for (int32_t j = 0; j < size; j++)
+                    some[j] = from[k][j & (moves[k] | 15)];
+                t[k] = wasm_v128_load(some);
+            } else
+                t[k] = wasm_v128_load(from[k] + (at & moves[k]));
+            t[k] = wasm_v128_xor(t[k], flip);
+        }
+        ek_interleave_sixteen_wasm(y + 4 * at, t, cells);
+    }
+    y += 4 * size;
+    for (int32_t i = 0; i < columns * p->channels - left - size; i += 16)
+        ek_interleave_sixteen_wasm(y + 4 * i, borders, cells);
 }
 
 /* Eight channels of three pixels, whose first columns are at x[0] to x[2]; groups of rows lie `step` bytes apart. */
@@ -105,9 +120,11 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
         sum[q][0] = channels[0].bias;
         sum[q][1] = channels[1].bias;
     }
+    const int32_t k_w = p->k_w;
     for (size_t g = 0; g < groups; g++) {
         size_t at = g * step;
-        for (int32_t j = 0; j < p->k_w; j++, at += column, w += 8 * cells) {
+#pragma clang loop unroll_count(3)
+        for (int32_t j = 0; j < k_w; j++, at += column, w += 8 * cells) {
             const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
 #pragma clang loop unroll(full)
             for (int32_t q = 0; q < 3; q++) {
@@ -153,7 +170,7 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
 /* All of an image. */
 EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t cells, const int32_t is_signed)
 {
-    const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)(p->channels + 15) / 16 * 64;
+    const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)p->channels * 4;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
     const size_t step = (size_t)columns * wide, taps = groups * (size_t)(p->k_w * 8 * cells);
     struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;

@@ -8,7 +8,7 @@
  * pack m: O/8! o8
  * pack e: O/8! o8
  * fold b: -128 w
- * scratch (in_c + 7) // 8 * 160 + (k_h + 3) // 4 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * ((in_c + 15) // 16) * 64 */
+ * scratch (in_c + 7) // 8 * 160 + (k_h + 3) // 4 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64 */
 #include "edgekit/depthwise2d_int.h"
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
@@ -17,7 +17,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
 {
     const int32_t size = p->in_h * p->in_w * p->in_c;
     for (int32_t n = 0; n < p->batch; n++) {
-        const struct ek_taps_s8_wasm taps = {x + n * size, x + p->batch * size, w, b, m, e,
+        const struct ek_taps_s8_wasm taps = {x + n * size, w, b, m, e,
             y + n * p->out_h * p->out_w * p->out_c, scratch, p->in_h, p->in_w, p->in_c, p->out_h, p->out_w,
             p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w,
             p->in_zero, ek_four_unsigned_wasm(), {EK_RULE(kind)(), p->zero, p->lo, p->hi}};

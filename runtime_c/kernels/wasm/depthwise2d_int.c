@@ -7,4 +7,4 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch (in_c + 7) // 8 * 160 + (k_h + 1) // 2 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * ((in_c + 15) // 16) * 64 */
+ * scratch (in_c + 7) // 8 * 160 + (k_h + 1) // 2 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64 */
