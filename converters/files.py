@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Source
 
 MAX_FILE = 1 << 31
+_PIECE = 1 << 20
 _MAX_JSON = 1 << 28
 _MAX_GROWTH = 64
 _FREE_BYTES = 1 << 24
@@ -56,12 +57,22 @@ def read_beside(model: Path, name: str, what: str, limit: int = MAX_FILE) -> byt
 
 
 def source(path: Path, format: str, *contents: bytes, producer: str = "") -> Source:
-    """Where a model came from: its name, and the digest of all bytes that it consists of."""
+    """Where a model came from: its name, and the digest of all bytes that it consists of; those of the file
+    where none are given, a piece at a time."""
     digest = hashlib.sha256()
-    for content in contents:
+    for content in contents or _pieces(path):
         digest.update(content)
     name = path.name.encode(errors="replace").decode()  # a file name need not be text
     return Source(name, digest.hexdigest(), format, producer)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                yield piece
+    except OSError as error:
+        raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
 
 
 def parse_json(raw: bytes, what: str) -> Any:

@@ -22,7 +22,7 @@ from edgekit.converters.inputs import check_bound, input_type
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.record import Record
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_aliases import VIEWS, Aliases, View, changes_operand, write_back
+from edgekit.converters.torch_aliases import VIEWS, Aliases, Scope, View, changes_operand, write_back
 from edgekit.converters.torch_arguments import (
     IRRELEVANT,
     Subgraph,
@@ -80,7 +80,7 @@ class Importer:
         self.program = program
         self.shapes = shapes
         self.builder = Builder(given=sum(array.nbytes for array in program.tensors.values()))
-        self.scope: dict[str, Any] = {}
+        self.scope = Scope()
         self.symbols: dict[str, int] = {}  # sizes that the inputs decide
         self.states: dict[str, tuple[str, str]] = {}  # full name of a buffer -> its name, its edge
 
@@ -91,7 +91,8 @@ class Importer:
         self._import(graph, self.scope, outputs={n for kind in self._results() for n in kind[1:]})
         outputs, ends = self._outputs()
         memories = list(self._memories(ends))
-        tensors = {key: x for key, x in self.scope.items() if isinstance(x, Tensor)}
+        named = ((key, self.scope[key]) for key in self.scope)
+        tensors = {key: x for key, x in named if isinstance(x, Tensor)}
         return named_graph(self.builder, name, inputs, outputs, tensors, self.program.source, memories)
 
     def _unsupported(self, graph: Record) -> Iterator[tuple[str, str]]:
@@ -109,9 +110,10 @@ class Importer:
 
     def _bind_inputs(self, graph: Record) -> list[str]:
         changed = self._changed(graph)
-        inputs = []
-        for spec in self.program.signature.records("input_specs"):
-            kind, content = only(spec)
+        inputs: list[str] = []
+        specs = [(spec, *only(spec)) for spec in self.program.signature.records("input_specs")]
+        # A buffer may have the name of an input, which the input then keeps.
+        for spec, kind, content in sorted(specs, key=lambda found: found[1] != "user_input"):
             body = Record.of(content, f"{kind} of {spec.where}")
             if kind in ("parameter", "buffer", "tensor_constant"):
                 name, key = body.record("arg").text("name"), body.text(f"{kind}_name")
@@ -172,8 +174,9 @@ class Importer:
             raise EdgeKitError("E0205", f"inputs of kind {kind} are not supported", given.where, hint)
         name = Record.of(content, given.where).text("name")
         meta = self._meta(name)
-        if meta is None:
-            raise EdgeKitError("E0401", "the file does not state the type", f"input {name}")
+        if meta is None or name in self.scope:
+            what = "states no type for it" if meta is None else "has two of this name"
+            raise EdgeKitError("E0401", f"the file {what}", f"input {name}")
         dtype = dtype_of(meta.integer("dtype"), f"input {name}")
         type = input_type(name, dtype, sizes(meta), self.shapes.get(name))
         for size, value in zip(meta.items("sizes"), type.shape, strict=True):
@@ -194,7 +197,7 @@ class Importer:
 
     # Nodes
 
-    def _import(self, graph: Record, scope: dict[str, Any], outputs: set[str]) -> None:
+    def _import(self, graph: Record, scope: Scope, outputs: set[str]) -> None:
         """Convert the nodes of a graph in order."""
         nodes = list(graph.records("nodes"))
         last_use = {name: i for i, node in enumerate(nodes) for name in read_names(node)}
@@ -256,7 +259,7 @@ class Importer:
         for node in part.graph.records("nodes"):
             if changes_operand(node.text("target")) and next(read_names(node), None) in names:
                 raise EdgeKitError("E0205", f"{_name(node)} changes what is outside of its part of the graph")
-        scope = dict(zip(names, operands, strict=True))
+        scope = Scope(dict(zip(names, operands, strict=True)))
         results = [name for given in part.graph.records("outputs") for name in result_names(given)]
         origin = self.builder.origin
         self._import(part.graph, scope, set(results))
@@ -294,10 +297,11 @@ class Importer:
         return outputs, ends
 
     def _result(self, name: str) -> Tensor:
-        found = self.scope.get(name)
+        if name not in self.scope:
+            raise EdgeKitError("E0401", f"output {name} is computed by nothing")
+        found = self.scope[name]
         if not isinstance(found, Tensor):
-            what = "is computed by nothing" if found is None else f"is the number {found}, not a tensor"
-            raise EdgeKitError("E0205" if found is not None else "E0401", f"output {name} {what}")
+            raise EdgeKitError("E0205", f"output {name} is the number {found}, not a tensor")
         return found
 
     def _memories(self, ends: Mapping[str, Tensor]) -> Iterator[Memory]:

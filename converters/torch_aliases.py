@@ -27,6 +27,7 @@ VIEWS = {
     *("feature_dropout", "flatten", "lift_fresh", "movedim", "narrow", "permute", "reshape", "reshape_as"),
     *("split", "split_with_sizes", "to", "type_as", "unbind", "unfold"),
 }
+_MAX_WORK = 1 << 20  # views that are looked at, all changes together
 _DECOMPOSE = "export with ep.run_decompositions(): it leaves nothing that is changed in place"
 
 
@@ -61,15 +62,26 @@ def write_back(
     return None
 
 
-class Aliases:
-    """The tensors of one graph that share memory. `scope` says what names stand for, and is kept up to date;
-    `last_use` says by which node, counted from 0, a name is read last."""
+class Scope(dict[str, Any]):
+    """What the names of a graph stand for; several names may be one tensor."""
 
-    def __init__(self, scope: dict[str, Any], last_use: Mapping[str, int]) -> None:
+    def __init__(self, names: Mapping[str, Any] | None = None) -> None:
+        super().__init__(names or {})
+        self.same: dict[str, str] = {}  # name -> the name that stands for the same tensor
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(self.same.get(name, name))
+
+
+class Aliases:
+    """The tensors of one graph that share memory, of which `scope` is kept up to date; `last_use` says by
+    which node, counted from 0, a name is read last."""
+
+    def __init__(self, scope: Scope, last_use: Mapping[str, int]) -> None:
         self.scope = scope
         self.last_use = last_use
-        self._root: dict[str, str] = {}  # name -> the name that stands for the same tensor
         self._views: dict[str, View] = {}  # in the order of the graph
+        self._work = _MAX_WORK
 
     def view(self, names: Sequence[str], view: Callable[[int], View]) -> None:
         """The tensors of these names may lie in the memory of another."""
@@ -80,29 +92,26 @@ class Aliases:
     def change(self, node: int, operand: str, result: str) -> None:
         """A node has changed its operand, which is its result from now on."""
         changed = self._find(operand)
-        self._root[result] = changed
-        self._bind(changed, self.scope[result])
-        top = changed
+        self.scope[changed] = self.scope[result]
+        self.scope.same[result] = top = changed
         while top in self._views:
             view = self._views[top]
             if view.write is None:
                 self._refuse_later_use(node, changed, top)
                 return
-            self._bind(view.base, view.write(self.scope[view.base], self.scope[top]))
+            self.scope[view.base] = view.write(self.scope[view.base], self.scope[top])
             top = view.base
+        self._work -= len(self._views)
+        if self._work < 0:
+            raise EdgeKitError("E0402", "tensors and their views are changed over and over", hint=_DECOMPOSE)
         fresh = {top}
         for name, view in self._views.items():
             if view.base in fresh:
                 fresh.add(name)
-                self._bind(name, view.make(self.scope[view.base]))
+                self.scope[name] = view.make(self.scope[view.base])
 
     def _find(self, name: str) -> str:
-        return self._root.get(name, name)
-
-    def _bind(self, root: str, tensor: Tensor) -> None:
-        self.scope[root] = tensor
-        for name in (n for n, r in self._root.items() if r == root):
-            self.scope[name] = tensor
+        return self.scope.same.get(name, name)
 
     def _refuse_later_use(self, node: int, changed: str, view: str) -> None:
         """Nothing may read a tensor whose content is not known any more."""

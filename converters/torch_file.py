@@ -81,7 +81,7 @@ def load(path: Path) -> Program:
         for symbol, limits in top.fields.get("range_constraints", {}).items()
     }
     producer = f"PyTorch {top.text('torch_version', '')}".strip()
-    source = files.source(path, "pt2", files.read(path), producer=producer)
+    source = files.source(path, "pt2", producer=producer)
     return Program(module.record("graph"), module.record("signature"), tensors, ranges, source)
 
 

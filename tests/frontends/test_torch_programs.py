@@ -96,6 +96,21 @@ def test_buffers_that_a_run_changes_are_states(core: bool, torch: Any, tmp_path:
     assert [session.run({"x": x})[graph.outputs[0]].tolist() for _ in range(2)] == [[4, 6, 8], [6, 10, 14]]
 
 
+def test_buffer_may_have_the_name_of_an_input(torch: Any, tmp_path: Path) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]  # torch is not there for mypy
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("x", torch.randn(3))
+            self.register_buffer("y", torch.randn(3))
+
+        def forward(self, x: Any, y: Any) -> Any:
+            self.y.add_(y)
+            return x * self.x + self.y
+
+    graph = check(Net(), [torch.randn(3), torch.zeros(3)], tmp_path / "net.pt2")
+    assert graph.inputs == ("x", "y")
+
+
 # Sizes
 
 
