@@ -25,6 +25,7 @@ from edgekit.ops._linear import Linear
 from edgekit.ops.arithmetic import Add, Clip
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.matmul import MatMul
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
@@ -123,8 +124,15 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         inputs[x].reshape(-1)[:2] = np.nan, np.inf
         limits = builder.const(np.float32(-1)), builder.const(np.float32(0.5))
         outputs += builder.add(Clip(), x, *limits)
-        for other in (x, builder.const(random.normal(size=shape[1:]).astype(np.float32)), limits[0]):
-            outputs += builder.add(Add(), x, other)
+        for addend in (x, builder.const(random.normal(size=shape[1:]).astype(np.float32)), limits[0]):
+            outputs += builder.add(Add(), x, addend)
+    for rows, inner, columns in ((5, 7, 3), (4, 16, 16), (9, 24, 65), (1, 5, 30)):
+        for perm, other in (((0, 1, 2), (2, inner, columns)), ((0, 2, 1), (2, columns, inner))):
+            factors = []
+            for size in ((2, rows, inner), other):
+                factors.append(builder.input(f"x{len(inputs)}", Type(DType.F32, size)))
+                inputs[factors[-1]] = random.normal(size=size).astype(np.float32)
+            outputs += builder.add(MatMul((), perm), *factors)
     graph = builder.graph("floats", list(inputs), outputs)
     program = compile_graph(graph, target)
     found, expected = drive([program], tmp_path, optimize).run(program, inputs), simulate.run(graph, inputs)
@@ -132,8 +140,9 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         scale = np.abs(expected[name][np.isfinite(expected[name])]).max()
         assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
-    names = ("conv2d_f32_tile", "conv2d_f32_bf16_wide", "dense_f32", "depthwise2d_f32_three")
-    assert {f"ek_{name}__neon" for name in (*names, "depthwise2d_f32_bf16_wide")} <= kernels
+    names = {"conv2d_f32_tile", "conv2d_f32_bf16_wide", "dense_f32", "depthwise2d_f32_three"}
+    names |= {"depthwise2d_f32_bf16_wide", "matmul_f32", "matmul_nt_f32"}
+    assert {f"ek_{name}__neon" for name in names} <= kernels
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -43,6 +43,36 @@ static inline void ek_f32_store_neon(float *y, float32x4_t v, int32_t n)
     }
 }
 
+/* The first n of sixteen floats. */
+static inline void ek_f32_stores_neon(
+    float *y, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d, int32_t n)
+{
+    ek_f32_store_neon(y, a, n);
+    ek_f32_store_neon(y + 4, b, n - 4);
+    ek_f32_store_neon(y + 8, c, n - 8);
+    ek_f32_store_neon(y + 12, d, n - 12);
+}
+
+/* The first n of four floats, zeros behind them. */
+static inline float32x4_t ek_f32_some_neon(const float *x, int32_t n)
+{
+    if (n >= 4)
+        return vld1q_f32(x);
+    float32x4_t y = vdupq_n_f32(0.0f);
+    if (n > 0)
+        y = vsetq_lane_f32(x[0], y, 0);
+    if (n > 1)
+        y = vsetq_lane_f32(x[1], y, 1);
+    if (n > 2)
+        y = vsetq_lane_f32(x[2], y, 2);
+    return y;
+}
+
+static inline float32x4_t ek_f32_single_neon(const float *x)
+{
+    return vsetq_lane_f32(x[0], vdupq_n_f32(0.0f), 0);
+}
+
 /* n floats, which do not overlap. */
 static inline void ek_f32_copy_neon(float *y, const float *x, int32_t n)
 {

@@ -20,6 +20,12 @@ static inline float32x4x2_t ek_bf16_load8(const uint16_t *w)
     return y;
 }
 
+/* The sums of the elements of each. */
+static inline float32x4_t ek_f32_across_neon(float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d)
+{
+    return vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
+}
+
 /* What one cell adds to the sums of pixel p: its number x times the weights of each block. */
 #define EK_FMA_PIXEL(p, fma, x)                                                                              \
     if (pixels > p) {                                                                                        \
