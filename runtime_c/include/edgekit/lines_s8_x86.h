@@ -19,20 +19,20 @@ struct EK_WIDE(layer) {
 };
 
 /* Results of `count` sums: `blocks` of a pixel from output `first` on, one pixel behind the other. */
-EK_INLINE void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_t first, const int32_t count,
+EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_t first, const int32_t count,
     const int32_t blocks, const struct EK_WIDE(layer) *s)
 {
     const int32_t last = count - 1, room = s->outputs - first - EK_LANES * (blocks - 1);
     const int32_t rest = room < EK_LANES ? room : EK_LANES;
-    EK_WIDE(ints) z[48];
-#pragma GCC unroll 8
+    EK_WIDE(ints) z[64];
+    EK_UNROLL
     for (int32_t o = 0; o < blocks; o++) {
         const struct EK_WIDE(scales) scales = EK_WIDE(scales)(s->kind, s->m, s->e, first + EK_LANES * o);
-#pragma GCC unroll 16
+        EK_UNROLL
         for (int32_t n = o; n < count; n += blocks)
             z[n] = EK_WIDE(requantized)(s->kind, sum[n], &scales);
     }
-#pragma GCC unroll 16
+    EK_UNROLL
     for (int32_t n = 0; n < count; n += 4) {
         const EK_WIDE(ints) packed = EK_WIDE(packed)(z[n], z[n + 1 < last ? n + 1 : last],
             z[n + 2 < last ? n + 2 : last], z[n + 3 < last ? n + 3 : last], s->zero, s->lo, s->hi);
@@ -42,7 +42,7 @@ EK_INLINE void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_
             EK_WIDE(store_half)(y + n / 2 * s->outputs, packed, 0);
             EK_WIDE(store_half)(y + (n / 2 + 1) * s->outputs, packed, 1);
         } else
-#pragma GCC unroll 4
+            EK_UNROLL
             for (int32_t k = 0; k < 4; k++)
                 if (n + k < count)
                     EK_WIDE(store)(y + (n + k) / blocks * s->outputs + EK_LANES * ((n + k) % blocks), packed,
@@ -51,16 +51,16 @@ EK_INLINE void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_
 }
 
 /* `pixels` times `blocks` sums. */
-EK_INLINE void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
+EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
     const int32_t pixels, const int32_t blocks, const struct EK_WIDE(layer) *s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
-    EK_WIDE(ints) sum[48];
-#pragma GCC unroll 4
+    EK_WIDE(ints) sum[64];
+    EK_UNROLL
     for (int32_t o = 0; o < blocks; o++) {
         const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first + EK_LANES * o);
-#pragma GCC unroll 16
+        EK_UNROLL
         for (int32_t q = 0; q < pixels; q++)
             sum[q * blocks + o] = bias;
     }
@@ -68,53 +68,49 @@ EK_INLINE void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, c
         const uint8_t *from = x + i * s->row_step;
         for (int32_t c = 0; c < s->steps; c++, from += 4, w += EK_LANES * EK_TAPS) {
             EK_WIDE(ints) v[4];
-#pragma GCC unroll 4
+            EK_UNROLL
             for (int32_t o = 0; o < blocks; o++)
                 v[o] = EK_WIDE(weights)(w + o * block_weights);
-#pragma GCC unroll 16
-            for (int32_t q = 0; q < pixels; q++) {
-                const EK_WIDE(ints) t = EK_WIDE(spread)(from + q * x_step);
-#pragma GCC unroll 4
-                for (int32_t o = 0; o < blocks; o++)
-                    sum[q * blocks + o] = EK_WIDE(dot)(sum[q * blocks + o], t, v[o]);
-            }
+            EK_UNROLL
+            for (int32_t q = 0; q < pixels; q++)
+                EK_WIDE(dots)(sum + q * blocks, from + q * x_step, v, blocks);
         }
     }
     EK_WIDE(finish)(sum, y, first, pixels * blocks, blocks, s);
 }
 
 /* One pixel: `blocks` times `parts` sums, so that there are enough of them that do not wait for each other. */
-EK_INLINE void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t blocks,
+EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t blocks,
     const int32_t parts, const struct EK_WIDE(layer) *s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
     EK_WIDE(ints) sum[8];
-#pragma GCC unroll 8
+    EK_UNROLL
     for (int32_t n = 0; n < blocks * parts; n++)
         sum[n] = n < blocks ? EK_WIDE(load)(s->b + first + EK_LANES * n) : EK_WIDE(same)(0);
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *from = x + i * s->row_step;
         for (int32_t c = 0; c < s->steps; c += parts)
-#pragma GCC unroll 4
+            EK_UNROLL
             for (int32_t k = 0; k < parts; k++)
                 if (c + k < s->steps) {
                     const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
                     const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
-#pragma GCC unroll 8
+                    EK_UNROLL
                     for (int32_t o = 0; o < blocks; o++)
                         sum[k * blocks + o] = EK_WIDE(dot)(
                             sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
                 }
     }
-#pragma GCC unroll 8
+    EK_UNROLL
     for (int32_t n = blocks; n < blocks * parts; n++)
         sum[n % blocks] = EK_WIDE(add)(sum[n % blocks], sum[n]);
     EK_WIDE(finish)(sum, y, first, blocks, blocks, s);
 }
 
 /* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last ones may overlap. */
-EK_INLINE void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
+EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
     const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) *s)
 {
     const int32_t most = EK_PIXELS(blocks), count = (length + most - 1) / most;
@@ -124,18 +120,16 @@ EK_INLINE void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, c
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
         EK_WIDE(tile)(x + at * x_step, y + at * s->outputs, first, x_step, (n), blocks, s);                  \
     }
-    if (most >= 16 && wanted > 12 && length >= 16)
+    if (most == 16 && wanted > 8 && length >= 16)
         EK_TILES(16)
-    else if (most >= 12 && wanted > 8 && length >= 12)
+    else if (most == 12 && length >= 12 && (length + 11) / 12 * 12 <= (length + 7) / 8 * 8)
         EK_TILES(12)
-    else if (most >= 8 && wanted > 6 && length >= 8)
+    else if (most >= 8 && wanted > 4 && length >= 8)
         EK_TILES(8)
-    else if (most >= 6 && wanted > 4 && length >= 6)
+    else if (most == 6 && length >= 6 && (length + 5) / 6 * 6 <= (length + 3) / 4 * 4)
         EK_TILES(6)
-    else if (wanted > 2 && length >= 4)
+    else if (length >= 4)
         EK_TILES(4)
-    else if (wanted > 1 && length >= 2)
-        EK_TILES(2)
     else
         EK_TILES(1)
 #undef EK_TILES

@@ -59,6 +59,22 @@ EK_INLINE __m256i ek_x8_dot(__m256i acc, const __m256i a, const __m256i b)
     return acc;
 }
 
+/* The same for four bytes of x and one or two vectors of weights. */
+EK_PART void ek_x8_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const int32_t blocks)
+{
+    const ek_four_x8 *const from = (const ek_four_x8 *)(const void *)x;
+    __m256i t, product;
+    if (blocks == 1)
+        __asm__("vpbroadcastd %2, %1\n\tvpmaddwd %3, %1, %1\n\tvpaddd %1, %0, %0"
+                : "+x"(acc[0]), "=&x"(t)
+                : "m"(*from), "x"(w[0]));
+    else
+        __asm__("vpbroadcastd %4, %2\n\tvpmaddwd %5, %2, %3\n\tvpaddd %3, %0, %0\n\t"
+                "vpmaddwd %6, %2, %2\n\tvpaddd %2, %1, %1"
+                : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t), "=&x"(product)
+                : "m"(*from), "x"(w[0]), "x"(w[1]));
+}
+
 /* What eight sums are multiplied by and shifted, as the rules want it. */
 struct ek_x8_scales {
     __m256i m;
@@ -263,7 +279,7 @@ EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, con
 {
     const int32_t count = t->k_h * t->k_w;
     __m256i low = sum[0], high = sum[1];
-#pragma GCC unroll 25
+    EK_UNROLL
     for (int32_t n = 0; n < count; n += 2, w += 64) {
         const int32_t next = n + 1 < count ? n + 1 : n; /* its weights are 0 */
         const __m256i u = ek_x8_load(x + ek_x8_tap(t, n / t->k_w, n % t->k_w));
@@ -299,7 +315,7 @@ EK_INLINE void ek_x8_store_group(int8_t *y, const __m256i *z, const int32_t zero
 #define EK_LANES 8
 #define EK_TAPS 2
 #define EK_BLOCKS 2
-#define EK_PIXELS(blocks) ((blocks) == 1 ? 8 : 4)
+#define EK_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 #include "edgekit/lines_s8_x86.h"
 #undef EK_WIDE
 #undef EK_LANES

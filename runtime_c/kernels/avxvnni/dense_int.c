@@ -1,0 +1,11 @@
+/* Fully connected layer of int8, by AVX-VNNI, sums of eight outputs at a time: see dense_int.h and lines_s8_x86.h.
+ * like avx2/dense_int.c x8=x8v
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e tfl line line_away
+ * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * pack w: O/8! I/4! o8 i4
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * fold b: -128 w
+ * scratch rows * inputs + 64 */

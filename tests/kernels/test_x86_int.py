@@ -1,0 +1,113 @@
+"""Integer kernels of x86-64, where this processor can run them: to the bit what the simulator computes."""
+
+from pathlib import Path
+
+import pytest
+from support import integer_families as families
+from support.integer_bench import Bench, Family, Seeded
+from support.tools import require_shared
+from support.x86 import called, check, drive, load
+
+from edgekit import simulate
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import DType
+from edgekit.ops.arithmetic import Add, Sub
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.pool2d import Pool2d
+from edgekit.passes.simplify import simplify
+
+TARGETS = ("x86-64-avx512", "x86-64-avxvnni", "x86-64-avx2")
+NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+
+
+def wide_convolutions(b: Bench) -> None:
+    """Of more outputs than kernels take at a time, and lines of pixels of all lengths."""
+    kernel, channels = b.pick(((1, 1), (3, 3), (2, 5))), b.size(9)
+    x = b.input(b.size(2), kernel[0] + b.size(5), kernel[1] + b.size(40), channels)
+    w, bias = b.weights(DType.S8, b.size(140), *kernel, channels)
+    b.result(Conv2d((b.size(2), b.size(2)), (0, 1, 1, 0), (1, 1), 1), x, w, bias, quant=b.quant(0, 6))
+
+
+def wide_depthwise_convolutions(b: Bench) -> None:
+    """Of more channels than a vector has, or so many that vectors hold whole pixels, on lines of all lengths."""
+    channels, kernel = b.pick((b.size(150), b.pick((4, 8, 16, 32, 64)))), (b.size(6), b.size(4))
+    x = b.input(1, 6 + b.size(15), 4 + b.size(20), channels)
+    w, bias = b.weights(DType.S8, channels, *kernel, 1)
+    strides, dilations = (b.size(3), b.size(3)), (1, b.size(2))
+    b.result(Conv2d(strides, (2, 1, 1, 2), dilations, channels), x, w, bias, quant=b.quant(0, 6))
+
+
+def layers_without_negative_results(b: Bench) -> None:
+    """Whose zero is the least integer: results of one sign are rounded by lines of their own."""
+    b.rounding = b.pick(("E", "tfl", "tflm"))
+    quant = b.quant(-6, 0)
+    quant = type(quant)(quant.scale, (-128,), None, b.rounding)
+    if b.is_rare(2):
+        x = b.input(1, 3 + b.size(9), 3 + b.size(9), b.size(40))
+        w, bias = b.weights(DType.S8, b.size(70), 3, 3, b.builder.type(x).shape[3])
+        b.result(Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1, 0.0), x, w, bias, quant=quant)
+    else:
+        x = b.input(b.size(3), b.size(300))
+        w, bias = b.weights(DType.S8, b.size(300), b.builder.type(x).shape[1])
+        b.result(Dense(0.0), x, w, bias, quant=quant)
+
+
+def wide_sums(b: Bench) -> None:
+    """Of rows with whole vectors and rests."""
+    shape = b.size(3), b.size(300)
+    b.result(b.pick((Add(), Sub())), b.input(*shape), b.input(*shape), quant=b.quant(-3, 3))
+
+
+def wide_averages(b: Bench) -> None:
+    b.rounding = b.pick(("tfl", "tflm"))
+    kernel = b.size(5), b.size(300)
+    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), 15 + b.size(40))
+    pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
+    op = Pool2d("mean", kernel, (b.size(3), b.size(3)), pads)  # type: ignore[arg-type]  # four pads
+    b.result(op, x, quant=b.builder.type(x).quant)
+
+
+FAMILIES: tuple[Family, ...] = (
+    families.convolutions,
+    wide_convolutions,
+    families.channels_first_convolutions,
+    families.depthwise_convolutions,
+    wide_depthwise_convolutions,
+    families.dense_layers,
+    families.sums,
+    layers_without_negative_results,
+    wide_sums,
+    wide_averages,
+)
+
+
+# gcc takes long for tiles of vectors under sanitizers: there, layers are specialised, so that few are left.
+WAYS: tuple[tuple[Optimize, str, tuple[str, ...]], ...] = (
+    ("size", "gcc", ("-Os",)),
+    ("speed", "clang", ("-O2",)),
+    ("speed", "gcc", ("-O1", "-fsanitize=address", "-DEK_GUARD=0", "-Wno-type-limits")),
+)
+
+
+@pytest.mark.parametrize(("optimize", "compiler", "level"), WAYS, ids=("size", "speed", "sanitized"))
+@pytest.mark.parametrize("name", TARGETS)
+def test_integers_of_any_shape(
+    name: str, optimize: Optimize, compiler: str, level: tuple[str, ...], tmp_path: Path
+) -> None:
+    bench = Bench(Seeded(len(name + compiler) + len(level)))
+    for family in FAMILIES * (1 if level[1:] else 2):
+        bench.case(family)
+    program = compile_graph(bench.graph(), load(name, compiler))
+    assert called(program)
+    check(program, drive(program, tmp_path, optimize, level), [bench.inputs])
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("name", TARGETS)
+def test_networks(name: str, network: str, tmp_path: Path) -> None:
+    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
+    program = compile_graph(graph, load(name))
+    check(program, drive(program, tmp_path, "speed"), [simulate.random_inputs(graph, s) for s in (0, 1)])

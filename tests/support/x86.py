@@ -1,0 +1,57 @@
+"""Programs for x86-64 under test: compiled strictly, run where the processor can, compared with the simulator."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.tools import require
+
+from edgekit import simulate
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.codegen.selftest import tolerance
+from edgekit.codegen.verify import compare
+from edgekit.ir import Array
+from edgekit.target import Target
+
+COMPILERS = ("gcc", "clang")
+STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DEK_GUARD=0", "-Wno-type-limits")
+LEVEL = {"size": ("-Os", *SANITIZERS), "speed": ("-O2",)}
+
+
+def load(name: str, compiler: str = "gcc") -> Target:
+    """A target with one compiler; a case is skipped where the processor cannot run it."""
+    require(compiler)
+    target = replace(targets.load(name), compilers=(compiler,))
+    if reason := runner.why_not_here(target):
+        pytest.skip(reason)
+    return target
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ()) -> Driver:
+    """What runs the program, compiled with these flags, or those of the level."""
+    files = render(program, optimize)
+    write(files, folder)
+    compiler = toolchain.find(program.target)
+    flags = [*STRICT, *(level or LEVEL[optimize]), *program.target.cflags]
+    return Driver([program], sources(files, optimize), folder, compiler, flags)
+
+
+def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
+    for sample in samples:
+        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
+        for port in program.outputs:
+            error, _, exact = compare(found[port.name], expected[port.name])
+            is_float = port.type.dtype.is_float
+            assert exact or (is_float and error <= tolerance(port.type.dtype, expected[port.name])), port.name
+
+
+def called(program: Program) -> set[str]:
+    """The kernels that are none of portable C."""
+    return {line.kernel.function for line in program.lines if not line.kernel.function.endswith("__ref")}
