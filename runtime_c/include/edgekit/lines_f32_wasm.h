@@ -111,16 +111,27 @@ static EK_SHARED void ek_lines_f32_wasm(const struct ek_lines_f32_wasm *l)
                 column = start - line * l->length;
             }
             const float *x[6];
+            const float *const first_x = l->x + line * l->line_step + column * l->x_step;
+            if (column + 6 <= l->length) {
 #pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 6; q++) {
-                x[q] = l->x + line * l->line_step + column * l->x_step;
-                if (start + q + 1 < pixels)
-                    column++;
+                for (int32_t q = 0; q < 6; q++)
+                    x[q] = first_x + q * l->x_step;
+                column += 6;
                 if (column == l->length) {
                     column = 0;
                     line++;
                 }
-            }
+            } else
+#pragma clang loop unroll(full)
+                for (int32_t q = 0; q < 6; q++) {
+                    x[q] = l->x + line * l->line_step + column * l->x_step;
+                    if (start + q + 1 < pixels)
+                        column++;
+                    if (column == l->length) {
+                        column = 0;
+                        line++;
+                    }
+                }
             ek_tile_f32_wasm(
                 x, w, bias, l->y + start * l->outputs + first, pixels - 1 - start, l->outputs - first, l);
         }

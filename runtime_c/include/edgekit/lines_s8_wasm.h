@@ -243,16 +243,27 @@ EK_INLINE void ek_lines_s8_wasm(
                 column = start - line * l->length;
             }
             const uint8_t *x[6];
+            const uint8_t *const first_x = l->x + line * l->line_step + column * l->x_step;
+            if (column + 6 <= l->length) {
 #pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 6; q++) {
-                x[q] = l->x + line * l->line_step + column * l->x_step;
-                if (start + q + 1 < pixels)
-                    column++;
+                for (int32_t q = 0; q < 6; q++)
+                    x[q] = first_x + q * l->x_step;
+                column += 6;
                 if (column == l->length) {
                     column = 0;
                     line++;
                 }
-            }
+            } else
+#pragma clang loop unroll(full)
+                for (int32_t q = 0; q < 6; q++) {
+                    x[q] = l->x + line * l->line_step + column * l->x_step;
+                    if (start + q + 1 < pixels)
+                        column++;
+                    if (column == l->length) {
+                        column = 0;
+                        line++;
+                    }
+                }
             ek_tile_s8_wasm(x, w, bias, scales, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
                 l->y + start * l->outputs + first, pixels - 1 - start, n, cells, is_signed, l);
         }

@@ -109,11 +109,16 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
         ek_interleave_sixteen_wasm(y + 4 * i, borders, cells);
 }
 
-/* Eight channels of three pixels, whose first columns are at x[0] to x[2]; groups of rows lie `step` bytes apart. */
-EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, const int8_t *w,
+/* Eight channels of three pixels, the later ones of which are near[0] and near[1] pixels behind the first; groups of rows
+ * lie `step` bytes apart, cells of a column `column`, and pixels `pixel`. */
+EK_INLINE void ek_three_pixels_wasm(const uint8_t *at_first, int8_t *y, const int8_t *w,
     const struct ek_channels_wasm *channels, const int32_t first, const size_t groups, const size_t step,
-    const size_t column, const int32_t cells, const int32_t is_signed, const struct ek_taps_s8_wasm *p)
+    const size_t column, const size_t pixel, const int32_t *near, const int32_t cells,
+    const int32_t is_signed, const struct ek_taps_s8_wasm *p)
 {
+    const uint8_t *const x[3] = {
+        at_first, at_first + pixel * (size_t)near[0], at_first + pixel * (size_t)near[1]};
+    int8_t *const second = y + near[0] * p->channels, *const third = y + near[1] * p->channels;
     v128_t sum[3][2];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
@@ -146,24 +151,28 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *const *x, int8_t *const *y, c
             wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
     }
     if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
-        int32_t sums[8];
+        int32_t sums[3 * 8];
         for (int32_t q = 0; q < 3; q++) {
-            wasm_v128_store(sums, sum[q][0]);
-            wasm_v128_store(sums + 4, sum[q][1]);
-            ek_exact_wasm(
-                sums, p->m + first, p->results.kind < 2 ? p->e : p->e + first, y[q], 0, 1, n, &p->results);
+            wasm_v128_store(sums + 8 * q, sum[q][0]);
+            wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
         }
+        ek_exact_wasm(sums, p->m + first, p->results.kind < 2 ? p->e : p->e + first, y, p->channels,
+            near[1] + 1, n, &p->results);
         return;
     }
-    for (int32_t q = 0; q < 3; q++) {
-        v128_t bytes = wasm_u8x16_narrow_i16x8(z[q], z[q]);
-        bytes = wasm_u8x16_max(bytes, wasm_u8x16_splat((uint8_t)(p->results.lo + 128)));
-        bytes = wasm_u8x16_min(bytes, wasm_u8x16_splat((uint8_t)(p->results.hi + 128)));
-        bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
-        if (n == 8)
-            wasm_v128_store64_lane(y[q], bytes, 0);
-        else
-            ek_store_wasm(y[q], (uint64_t)wasm_i64x2_extract_lane(bytes, 0), n);
+    const v128_t lo = wasm_u8x16_splat((uint8_t)(p->results.lo + 128));
+    const v128_t hi = wasm_u8x16_splat((uint8_t)(p->results.hi + 128));
+    v128_t two = wasm_u8x16_narrow_i16x8(z[0], z[1]), one = wasm_u8x16_narrow_i16x8(z[2], z[2]);
+    two = wasm_v128_xor(wasm_u8x16_min(wasm_u8x16_max(two, lo), hi), wasm_i8x16_splat(-128));
+    one = wasm_v128_xor(wasm_u8x16_min(wasm_u8x16_max(one, lo), hi), wasm_i8x16_splat(-128));
+    if (n == 8) {
+        wasm_v128_store64_lane(y, two, 0);
+        wasm_v128_store64_lane(second, two, 1);
+        wasm_v128_store64_lane(third, one, 0);
+    } else {
+        ek_store_wasm(y, (uint64_t)wasm_i64x2_extract_lane(two, 0), n);
+        ek_store_wasm(second, (uint64_t)wasm_i64x2_extract_lane(two, 1), n);
+        ek_store_wasm(third, (uint64_t)wasm_i64x2_extract_lane(one, 0), n);
     }
 }
 
@@ -173,6 +182,8 @@ EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t ce
     const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)p->channels * 4;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
     const size_t step = (size_t)columns * wide, taps = groups * (size_t)(p->k_w * 8 * cells);
+    const size_t pixel = (size_t)p->stride_w * wide;
+    const int32_t near[2] = {p->out_w > 1, p->out_w > 2 ? 2 : p->out_w > 1};
     struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;
     uint8_t *lines = p->scratch + ((size_t)p->channels + 7) / 8 * 2 * sizeof *channels;
     for (int32_t c = 0; c < p->channels; c += 8)
@@ -191,16 +202,11 @@ EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t ce
                 p->k_h - cells * (int32_t)g, columns, cells);
         for (int32_t c = 0; c < p->channels; c += 8)
             for (int32_t v = 0; v < p->out_w; v += 3) {
-                const uint8_t *x[3];
-                int8_t *y[3];
-#pragma clang loop unroll(full)
-                for (int32_t q = 0; q < 3; q++) {
-                    const int32_t at = v + q < p->out_w ? v + q : p->out_w - 1;
-                    x[q] = lines + (size_t)(at * p->stride_w) * wide + 4 * c;
-                    y[q] = p->y + (h * p->out_w + at) * p->channels + c;
-                }
-                ek_three_pixels_wasm(x, y, p->w + (size_t)(c / 8) * taps, channels + c / 4, c, groups, step,
-                    (size_t)p->dilation_w * wide, cells, is_signed, p);
+                const int32_t at = v + 3 <= p->out_w || p->out_w < 3 ? v : p->out_w - 3;
+                ek_three_pixels_wasm(lines + pixel * (size_t)at + 4 * c,
+                    p->y + (h * p->out_w + at) * p->channels + c, p->w + (size_t)(c / 8) * taps,
+                    channels + c / 4, c, groups, step, (size_t)p->dilation_w * wide, pixel, near, cells,
+                    is_signed, p);
             }
     }
 }
