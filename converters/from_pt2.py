@@ -193,7 +193,7 @@ class Importer:
         least, most = self.program.ranges.get(symbol, (0, float("inf")))
         if value > most or value < least > 2:  # torch says 2 where it means any size
             message = f"size {value} of input {name} is outside of {least} to {most}, as it was exported"
-            raise EdgeKitError("E0103", message, hint=f"bind it: --shape {name}=...")
+            raise EdgeKitError("E0103", message, hint="export it for more: dynamic_shapes of torch.export")
 
     # Nodes
 

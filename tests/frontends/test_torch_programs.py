@@ -188,6 +188,24 @@ def test_inputs_and_outputs_of_any_structure(torch: Any, tmp_path: Path) -> None
         np.testing.assert_allclose(mine, right.numpy(), rtol=1e-6)
 
 
+def test_recurrent_layer_is_one_operator_before_decomposition(torch: Any, tmp_path: Path) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]  # torch is not there for mypy
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(10, 8, batch_first=True)
+            self.gru = torch.nn.GRU(8, 6, batch_first=True)
+            self.out = torch.nn.Linear(6, 4)
+
+        def forward(self, x: Any) -> Any:
+            y, _ = self.gru(self.lstm(x)[0])
+            return self.out(y[:, -1])
+
+    graph = check(Net().eval(), [torch.randn(1, 49, 10)], tmp_path / "net.pt2")
+    names = [type(node.op).__name__ for node in graph.nodes]
+    assert [name for name in names if name in ("Lstm", "Gru")] == ["Lstm", "Gru"]
+    assert len(names) < 20
+
+
 def test_weights_of_all_types_and_shared_ones(torch: Any, tmp_path: Path) -> None:
     types = [
         torch.float16,
