@@ -1,7 +1,8 @@
 """Sums by TFLite's rule as sums of products, where that is proven to give the same integers.
 
-TFLite rounds both operands and their sum, each in 64 bits. There are 65,536 pairs of int8, so that one can try them
-all: y = (first a + second b + constant) >> shift gives the same for the right numbers of 32 bits, nearly always.
+TFLite rounds both operands and their sum, each in 64 bits. There are 65,536 pairs of int8, so that one can
+try them all: y = (first a + second b + constant) >> shift gives the same for the right numbers of 32 bits,
+nearly always.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ A tag lists the dimensions of the packed weights from outer to inner. Capitals a
 graph's tensor, in its order O H W I (or O I); O/16 ... o16 cuts O into blocks of 16, the last of which is
 narrower where O is no multiple; a leading G cuts O into the call's groups first.
 
-Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so, O/8~ that
-the first elements fill up the last block; O/16!4 in front, that the last block is narrower, filled up to a
-multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and letters
-from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a colon comes
-the type that they are stored in, a factor, and what is added:
+Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so, O/8~
+that the first elements fill up the last block; O/16!4 in front, that the last block is narrower, filled up to
+a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and
+letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a
+colon comes the type that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`.
 """
 

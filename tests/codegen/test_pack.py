@@ -33,6 +33,16 @@ def test_letters_go_on_in_an_order_where_digits_end() -> None:
     assert packed.tolist() == [1 + k for k in where] + [17 + k if k < 4 else 0 for k in where]
 
 
+def test_blocks_are_filled_up_with_their_first_elements() -> None:
+    assert pack("O/8~ o8", np.array([3, 4], np.int8)).tolist() == [3, 4] * 4
+    assert pack("O/4~ o4", np.arange(6, dtype=np.int8)).tolist() == [0, 1, 2, 3, 4, 5, 0, 1]
+
+
+def test_the_first_dimensions_of_a_block_change_places() -> None:
+    packed = pack("O/16! o16(2x4x2)", np.arange(16, dtype=np.int32))
+    assert packed.tolist() == [0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]
+
+
 def test_the_last_block_may_be_narrower_than_the_others() -> None:
     weights = np.arange(1, 31, dtype=np.int8).reshape(15, 2)
     packed = pack("O/8!4 I o8", weights)

@@ -32,7 +32,7 @@ def wide_convolutions(b: Bench) -> None:
 
 
 def wide_depthwise_convolutions(b: Bench) -> None:
-    """Of more channels than a vector has, or so many that vectors hold whole pixels, on lines of all lengths."""
+    """Of more channels than a vector has, or with whole pixels in vectors, on lines of all lengths."""
     channels, kernel = b.pick((b.size(150), b.pick((4, 8, 16, 32, 64)))), (b.size(6), b.size(4))
     x = b.input(1, 6 + b.size(15), 4 + b.size(20), channels)
     w, bias = b.weights(DType.S8, channels, *kernel, 1)

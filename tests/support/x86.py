@@ -1,4 +1,4 @@
-"""Programs for x86-64 under test: compiled strictly, run where the processor can, compared with the simulator."""
+"""Programs for x86-64 under test: compiled strictly, run where the processor can, and compared."""
 
 from collections.abc import Sequence
 from dataclasses import replace

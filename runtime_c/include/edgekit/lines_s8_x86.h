@@ -19,8 +19,8 @@ struct EK_WIDE(layer) {
 };
 
 /* Results of `count` sums: `blocks` of a pixel from output `first` on, one pixel behind the other. */
-EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_t first, const int32_t count,
-    const int32_t blocks, const struct EK_WIDE(layer) *s)
+EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t first, const int32_t count,
+    const int32_t blocks, const struct EK_WIDE(layer) * s)
 {
     const int32_t last = count - 1, room = s->outputs - first - EK_LANES * (blocks - 1);
     const int32_t rest = room < EK_LANES ? room : EK_LANES;
@@ -43,16 +43,16 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) *sum, int8_t *y, const int32_t 
             EK_WIDE(store_half)(y + (n / 2 + 1) * s->outputs, packed, 1);
         } else
             EK_UNROLL
-            for (int32_t k = 0; k < 4; k++)
-                if (n + k < count)
-                    EK_WIDE(store)(y + (n + k) / blocks * s->outputs + EK_LANES * ((n + k) % blocks), packed,
-                        k, (n + k) % blocks + 1 < blocks ? EK_LANES : rest);
+        for (int32_t k = 0; k < 4; k++)
+            if (n + k < count)
+                EK_WIDE(store)(y + (n + k) / blocks * s->outputs + EK_LANES * ((n + k) % blocks), packed, k,
+                    (n + k) % blocks + 1 < blocks ? EK_LANES : rest);
     }
 }
 
 /* `pixels` times `blocks` sums. */
 EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
-    const int32_t pixels, const int32_t blocks, const struct EK_WIDE(layer) *s)
+    const int32_t pixels, const int32_t blocks, const struct EK_WIDE(layer) * s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
@@ -81,7 +81,7 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
 
 /* One pixel: `blocks` times `parts` sums, so that there are enough of them that do not wait for each other. */
 EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t blocks,
-    const int32_t parts, const struct EK_WIDE(layer) *s)
+    const int32_t parts, const struct EK_WIDE(layer) * s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
@@ -93,15 +93,15 @@ EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, co
         const uint8_t *from = x + i * s->row_step;
         for (int32_t c = 0; c < s->steps; c += parts)
             EK_UNROLL
-            for (int32_t k = 0; k < parts; k++)
-                if (c + k < s->steps) {
-                    const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
-                    const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
-                    EK_UNROLL
-                    for (int32_t o = 0; o < blocks; o++)
-                        sum[k * blocks + o] = EK_WIDE(dot)(
-                            sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
-                }
+        for (int32_t k = 0; k < parts; k++)
+            if (c + k < s->steps) {
+                const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
+                const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
+                EK_UNROLL
+                for (int32_t o = 0; o < blocks; o++)
+                    sum[k * blocks + o] =
+                        EK_WIDE(dot)(sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
+            }
     }
     EK_UNROLL
     for (int32_t n = blocks; n < blocks * parts; n++)
@@ -111,7 +111,7 @@ EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, co
 
 /* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last ones may overlap. */
 EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t x_step,
-    const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) *s)
+    const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) * s)
 {
     const int32_t most = EK_PIXELS(blocks), count = (length + most - 1) / most;
     const int32_t wanted = count > 0 ? (length + count - 1) / count : 0;
@@ -137,7 +137,7 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
 
 /* `lines` of `length` pixels, `outputs` of any number. */
 EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, const int32_t line_step,
-    const int32_t x_step, const int32_t length, const struct EK_WIDE(layer) *s)
+    const int32_t x_step, const int32_t length, const struct EK_WIDE(layer) * s)
 {
     const int32_t blocks = (s->outputs + EK_LANES - 1) / EK_LANES;
     const int32_t parts = (blocks + EK_BLOCKS - 1) / EK_BLOCKS, part = (blocks + parts - 1) / parts;
@@ -159,7 +159,7 @@ EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, 
 }
 
 /* One pixel, all outputs. */
-EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WIDE(layer) *s)
+EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WIDE(layer) * s)
 {
     int32_t left = (s->outputs + EK_LANES - 1) / EK_LANES, o = 0;
     for (; left >= 8; left -= 8, o += 8 * EK_LANES)

@@ -94,8 +94,8 @@ EK_INLINE struct ek_x16_scales ek_x16_scales(
         s.half = _mm512_loadu_si512(e + 4 * at);
         return s;
     }
-    const __m512i exponent = kind < 2 ? _mm512_set1_epi32(e[0])
-                                      : _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(e + at)));
+    const __m512i exponent =
+        kind < 2 ? _mm512_set1_epi32(e[0]) : _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(e + at)));
     const __m512i up = _mm512_max_epi32(exponent, zero), down = _mm512_sub_epi32(up, exponent);
     s.m_odd = _mm512_srli_epi64(s.m, 32);
     s.shift = exponent;
@@ -178,8 +178,8 @@ EK_INLINE __m512i ek_x16_by_line(const int32_t is_away, const __m512i acc, const
 {
     const __m512i sign = _mm512_set1_epi32(INT32_MIN);
     const __m512i offset = is_away ? _mm512_ternarylogic_epi32(sign, acc, s->half, 0xEA) : s->half;
-    return _mm512_cvtps_epi32(_mm512_fmadd_ps(
-        _mm512_cvtepi32_ps(acc), _mm512_castsi512_ps(s->m), _mm512_castsi512_ps(offset)));
+    return _mm512_cvtps_epi32(
+        _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), _mm512_castsi512_ps(s->m), _mm512_castsi512_ps(offset)));
 }
 
 /* The rule of this kind. */
@@ -225,8 +225,8 @@ EK_INLINE void ek_x16_store_all(int8_t *y, const __m512i packed)
 }
 EK_INLINE void ek_x16_store_half(int8_t *y, const __m512i packed, const int32_t k)
 {
-    _mm256_storeu_si256((__m256i *)(void *)y,
-        k == 0 ? _mm512_castsi512_si256(packed) : _mm512_extracti64x4_epi64(packed, 1));
+    _mm256_storeu_si256(
+        (__m256i *)(void *)y, k == 0 ? _mm512_castsi512_si256(packed) : _mm512_extracti64x4_epi64(packed, 1));
 }
 EK_INLINE void ek_x16_store(int8_t *y, const __m512i packed, const int32_t k, const int32_t count)
 {
@@ -296,7 +296,8 @@ EK_INLINE void ek_x16_window(__m512i *sum, const uint8_t *x, const int8_t *w, co
         EK_UNROLL
         for (int32_t j = 0; j < t->k_w; j++, w += 256) {
             const uint8_t *const from = x + ek_x16_tap(t, i, j);
-            const __m512i r0 = ek_x16_load(from), r1 = ek_x16_load(from + (last < 1 ? last : 1) * t->row_step);
+            const __m512i r0 = ek_x16_load(from),
+                          r1 = ek_x16_load(from + (last < 1 ? last : 1) * t->row_step);
             const __m512i r2 = ek_x16_load(from + (last < 2 ? last : 2) * t->row_step);
             const __m512i r3 = last < 3 ? r2 : ek_x16_load(from + 3 * t->row_step);
             const __m512i a = _mm512_unpacklo_epi8(r0, r1), b = _mm512_unpackhi_epi8(r0, r1);
@@ -313,8 +314,8 @@ EK_INLINE void ek_x16_window(__m512i *sum, const uint8_t *x, const int8_t *w, co
 }
 
 /* `count` of 64 results of a window. */
-EK_INLINE void ek_x16_store_group(int8_t *y, const __m512i *z, const int32_t zero, const int32_t lo,
-    const int32_t hi, const int32_t count)
+EK_INLINE void ek_x16_store_group(
+    int8_t *y, const __m512i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
 {
     const __m512i mixed = ek_x16_mixed(z[0], z[1], z[2], z[3], zero, lo, hi);
     if (count == 64)

@@ -66,13 +66,13 @@ EK_PART void ek_x8_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const 
     __m256i t, product;
     if (blocks == 1)
         __asm__("vpbroadcastd %2, %1\n\tvpmaddwd %3, %1, %1\n\tvpaddd %1, %0, %0"
-                : "+x"(acc[0]), "=&x"(t)
-                : "m"(*from), "x"(w[0]));
+            : "+x"(acc[0]), "=&x"(t)
+            : "m"(*from), "x"(w[0]));
     else
         __asm__("vpbroadcastd %4, %2\n\tvpmaddwd %5, %2, %3\n\tvpaddd %3, %0, %0\n\t"
                 "vpmaddwd %6, %2, %2\n\tvpaddd %2, %1, %1"
-                : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t), "=&x"(product)
-                : "m"(*from), "x"(w[0]), "x"(w[1]));
+            : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t), "=&x"(product)
+            : "m"(*from), "x"(w[0]), "x"(w[1]));
 }
 
 /* What eight sums are multiplied by and shifted, as the rules want it. */
@@ -106,7 +106,8 @@ EK_INLINE struct ek_x8_scales ek_x8_scales(
         s.last_shift = _mm256_set1_epi32(e[0] - 32);
         s.half = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_set1_epi64x(e[0] - 1));
     } else {
-        const __m256i exponent = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(e + at)));
+        const __m256i exponent =
+            _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(e + at)));
         const __m256i up = _mm256_max_epi32(exponent, zero);
         s.shift = _mm256_add_epi32(up, one);
         s.last_shift = _mm256_sub_epi32(up, exponent);
@@ -159,8 +160,8 @@ EK_INLINE __m256i ek_x8_by_line(const int32_t is_away, const __m256i acc, const 
 {
     const __m256i sign = _mm256_and_si256(acc, _mm256_set1_epi32(INT32_MIN));
     const __m256i offset = is_away ? _mm256_or_si256(sign, s->half) : s->half;
-    return _mm256_cvtps_epi32(_mm256_fmadd_ps(
-        _mm256_cvtepi32_ps(acc), _mm256_castsi256_ps(s->m), _mm256_castsi256_ps(offset)));
+    return _mm256_cvtps_epi32(
+        _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc), _mm256_castsi256_ps(s->m), _mm256_castsi256_ps(offset)));
 }
 
 /* The rule of this kind. */
@@ -292,8 +293,8 @@ EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, con
 }
 
 /* `count` of sixteen results of a window. */
-EK_INLINE void ek_x8_store_group(int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo,
-    const int32_t hi, const int32_t count)
+EK_INLINE void ek_x8_store_group(
+    int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
 {
     const __m256i mixed = ek_x8_mixed(z[0], z[1], z[0], z[1], zero, lo, hi);
     const __m256i packed = _mm256_permute4x64_epi64(mixed, 0xD8);

@@ -42,12 +42,12 @@ EK_PART void ek_x8v_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const
     __m256i t;
     if (blocks == 1)
         __asm__("vpbroadcastd %2, %1\n\t%{vex%} vpdpbusd %3, %1, %0"
-                : "+x"(acc[0]), "=&x"(t)
-                : "m"(*from), "x"(w[0]));
+            : "+x"(acc[0]), "=&x"(t)
+            : "m"(*from), "x"(w[0]));
     else
         __asm__("vpbroadcastd %3, %2\n\t%{vex%} vpdpbusd %4, %2, %0\n\t%{vex%} vpdpbusd %5, %2, %1"
-                : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t)
-                : "m"(*from), "x"(w[0]), "x"(w[1]));
+            : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t)
+            : "m"(*from), "x"(w[0]), "x"(w[1]));
 }
 
 /* Adds the products of 32 channels, four taps of a column at a time; the order of sums is that of vpunpck. */
@@ -59,7 +59,8 @@ EK_INLINE void ek_x8v_window(__m256i *sum, const uint8_t *x, const int8_t *w, co
         EK_UNROLL
         for (int32_t j = 0; j < t->k_w; j++, w += 128) {
             const uint8_t *const from = x + ek_x8v_tap(t, i, j);
-            const __m256i r0 = ek_x8v_load(from), r1 = ek_x8v_load(from + (last < 1 ? last : 1) * t->row_step);
+            const __m256i r0 = ek_x8v_load(from),
+                          r1 = ek_x8v_load(from + (last < 1 ? last : 1) * t->row_step);
             const __m256i r2 = ek_x8v_load(from + (last < 2 ? last : 2) * t->row_step);
             const __m256i r3 = last < 3 ? r2 : ek_x8v_load(from + 3 * t->row_step);
             const __m256i a = _mm256_unpacklo_epi8(r0, r1), b = _mm256_unpackhi_epi8(r0, r1);
@@ -76,17 +77,17 @@ EK_INLINE void ek_x8v_window(__m256i *sum, const uint8_t *x, const int8_t *w, co
 }
 
 /* `count` of 32 results of a window. */
-EK_INLINE void ek_x8v_store_group(int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo,
-    const int32_t hi, const int32_t count)
+EK_INLINE void ek_x8v_store_group(
+    int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
 {
     const __m256i mixed = ek_x8_mixed(z[0], z[1], z[2], z[3], zero, lo, hi);
     if (count == 32)
         ek_x8_store_all(y, mixed);
     else
         EK_UNROLL
-        for (int32_t k = 0; k < 4; k++)
-            if (count > 8 * k)
-                ek_x8_store(y + 8 * k, mixed, k, count < 8 * k + 8 ? count - 8 * k : 8);
+    for (int32_t k = 0; k < 4; k++)
+        if (count > 8 * k)
+            ek_x8_store(y + 8 * k, mixed, k, count < 8 * k + 8 ? count - 8 * k : 8);
 }
 
 /* Vectors of the sums of a window. */

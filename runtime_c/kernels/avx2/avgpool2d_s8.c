@@ -13,8 +13,8 @@ EK_INLINE __m256i EK_FN_mean(const __m256i sum, const int32_t cells)
 }
 
 /* Sixteen channels of the window of `rows` by `columns` cells. */
-EK_INLINE void EK_FN_window(const int8_t *x, int8_t *y, const int32_t rows, const int32_t columns,
-    const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_window(
+    const int8_t *x, int8_t *y, const int32_t rows, const int32_t columns, const struct EK_STRUCT *p)
 {
     __m256i low = _mm256_setzero_si256(), high = low;
     for (int32_t i = 0; i < rows; i++) {
