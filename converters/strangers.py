@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,51 +30,57 @@ class Stranger:
 _PICKLE = Stranger(
     "a pickle, which can run any code as it is loaded: EdgeKit never reads one", _TO_PT2, "E0404"
 )
-_SAVED_MODEL = Stranger(
-    "a TensorFlow SavedModel",
-    "python -c \"import tensorflow as tf; open('net.tflite', 'wb').write("
-    "tf.lite.TFLiteConverter.from_saved_model('{path}').convert())\", then convert net.tflite",
-)
+_FROM_SOURCE = "convert the model that it was made of"
+_WEIGHTS = "load the weights into the model that they belong to, and export it"
+# (where, bytes that stand there): what it is.
+_BY_BYTES: Mapping[tuple[int, bytes], Stranger] = {
+    **{(0, start): _PICKLE for start in _PICKLES},
+    (0, b"ML\xefR"): Stranger(
+        "MLIR bytecode",
+        "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
+    ),
+    (0, b"\x89HDF\r\n\x1a\n"): Stranger(
+        "HDF5; of Keras' files EdgeKit reads the newer kind",
+        "keras.models.load_model('net.h5').save('net.keras')",
+    ),
+    (0, b"GGUF"): Stranger("GGUF, which holds weights without the graph", _WEIGHTS),
+    (8, b'{"'): Stranger("safetensors, which hold weights without the graph", _WEIGHTS),
+    (4, b"ORTM"): Stranger("a model in the format of ONNX Runtime", _FROM_SOURCE),
+    (4, b"ET12"): Stranger("an ExecuTorch program", _TO_PT2),
+    (0, b"7767517\n"): Stranger("a model of ncnn", _FROM_SOURCE),
+    (0, b'<?xml version="1.0"?>\n<net name='): Stranger("a model of OpenVINO", _FROM_SOURCE),
+}
+_SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
+_PLAIN_NAME = re.compile(r"[\w.-]+")
 
 
 def recognise(path: Path, head: bytes) -> EdgeKitError | None:
     """The error for a file of a known format that no reader is for."""
-    if path.is_dir():
-        if (path / "saved_model.pb").is_file() or (path / "saved_model.pbtxt").is_file():
-            return Stranger(_SAVED_MODEL.what, _SAVED_MODEL.hint.format(path=path.name)).error(path)
-        return None
-    found = _archive(path) if head.startswith(SIGNATURE) else _file(path, head)
+    if path.is_dir() or path.name in _SAVED_MODEL:
+        folder = path if path.is_dir() else path.resolve().parent
+        is_saved_model = any((folder / name).is_file() for name in _SAVED_MODEL)
+        return _saved_model(folder).error(path) if is_saved_model else None
+    found = _archive(path) if head.startswith(SIGNATURE) else _file(head)
     return found.error(path) if found else None
+
+
+def _saved_model(folder: Path) -> Stranger:
+    """With the command to type, which no name of a folder may change the meaning of."""
+    name = folder.name if _PLAIN_NAME.fullmatch(folder.name) else "FOLDER"
+    return Stranger(
+        "a TensorFlow SavedModel",
+        "python -c \"import tensorflow as tf; open('net.tflite', 'wb').write("
+        f"tf.lite.TFLiteConverter.from_saved_model('{name}').convert())\", then convert net.tflite",
+    )
 
 
 def _archive(path: Path) -> Stranger | None:
     names = {name.partition("/")[2] or name for name in member_names(path)}
     if any(name.startswith("code/") for name in names) and "constants.pkl" in names:
         return Stranger("a TorchScript archive, which holds pickles: EdgeKit reads none", _TO_PT2, "E0404")
-    if "data.pkl" in names:
-        return _PICKLE
-    return None
+    return _PICKLE if "data.pkl" in names else None
 
 
-def _file(path: Path, head: bytes) -> Stranger | None:
-    if head.startswith(_PICKLES):
-        return _PICKLE
-    if path.name == "saved_model.pb":
-        return Stranger(_SAVED_MODEL.what, _SAVED_MODEL.hint.format(path=path.resolve().parent.name))
-    if head.startswith(b"ML\xefR"):
-        return Stranger(
-            "MLIR bytecode",
-            "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
-        )
-    if head.startswith(b"GGUF"):
-        return Stranger("GGUF, which holds the weights of a network without its graph", "export the model")
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
-        return Stranger(
-            "HDF5; of Keras' files EdgeKit reads the newer kind",
-            "keras.models.load_model('net.h5').save('net.keras')",
-        )
-    if len(head) > 9 and int.from_bytes(head[:8], "little") < 1 << 27 and head[8:10] == b'{"':
-        return Stranger(
-            "safetensors, which hold weights without the graph", "load them into the model and export it"
-        )
-    return None
+def _file(head: bytes) -> Stranger | None:
+    found = (stranger for (at, text), stranger in _BY_BYTES.items() if head[at : at + len(text)] == text)
+    return next(found, None)

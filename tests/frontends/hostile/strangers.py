@@ -27,6 +27,11 @@ def saved_model(folder: Path) -> Path:
     return folder / "net"
 
 
+def named_evil(folder: Path) -> Path:
+    """Who copies the command would run the name."""
+    return saved_model(folder).rename(folder / "x'); print('")
+
+
 def folder_of_nothing(folder: Path) -> Path:
     return folder
 
@@ -52,6 +57,9 @@ CASES = {
     "SavedModel, its file": Case(
         "E0206", "TFLiteConverter", lambda folder: saved_model(folder) / "saved_model.pb"
     ),
+    "SavedModel with a name that is a program": Case("E0206", "from_saved_model('FOLDER')", named_evil),
+    "ONNX Runtime": Case("E0206", "that it was made of", file("net.ort", b"\0\0\0\0ORTM")),
+    "ExecuTorch": Case("E0206", "torch.export.save", file("net.pte", b"\0\0\0\0ET12")),
     "folder of nothing": Case("E0206", "is a folder", folder_of_nothing),
     "nothing": Case("E0206", "no known format", file("net.unknown", b"")),
     "StableHLO bytecode": Case(
