@@ -1,0 +1,17 @@
+"""PyTorch beside EdgeKit: models as graphs, and training with the arithmetic of the device.
+
+    import edgekit.torch as ek
+
+    graph = ek.convert(model, (x,))                          # torch.export inside
+    net = ek.prepare_qat(model, (x,), calibration)           # an nn.Module: train it as any other
+    loss = ek.distillation(net(x), model(x))                 # the float model as a teacher
+    graph = net.convert()                                    # the same integers in the simulator and in C
+
+Needs the extra `torch`.
+"""
+
+from edgekit.torch.distill import distillation
+from edgekit.torch.export import convert
+from edgekit.torch.qat import Qat, prepare_qat
+
+__all__ = ["Qat", "convert", "distillation", "prepare_qat"]

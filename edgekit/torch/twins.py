@@ -1,0 +1,167 @@
+"""Operators in torch: what gradients flow through. Values come from the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from edgekit.errors import EdgeKitError
+from edgekit.ops import Op
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.expand import Expand
+from edgekit.ops.gather import Gather
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.pad import Pad
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+
+Tensor = torch.Tensor
+
+_ELEMENTWISE: Mapping[str, Callable[..., Tensor]] = {
+    "Abs": torch.abs,
+    "Add": torch.add,
+    "Clip": lambda x, lo, hi: torch.minimum(torch.maximum(x, lo), hi),
+    "Cos": torch.cos,
+    "Div": torch.div,
+    "Elu": lambda x, a, rate: x.clamp(min=0) + a * torch.expm1(x.clamp(max=0) * rate),
+    "Erf": torch.erf,
+    "Exp": torch.exp,
+    "Gelu": functional.gelu,
+    "GeluTanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "HardSigmoid": lambda x, a, b: torch.clamp(x * a + b, 0, 1),
+    "HardSwish": functional.hardswish,
+    "Log": torch.log,
+    "Max": torch.maximum,
+    "Min": torch.minimum,
+    "Mish": functional.mish,
+    "Mul": torch.mul,
+    "Neg": torch.neg,
+    "PRelu": lambda x, slope: torch.where(x > 0, x, x * slope),
+    "Pow": torch.pow,
+    "Sigmoid": torch.sigmoid,
+    "Sin": torch.sin,
+    "Softplus": functional.softplus,
+    "Sqrt": torch.sqrt,
+    "Sub": torch.sub,
+    "Swish": lambda x, a: x * torch.sigmoid(a * x),
+    "Tanh": torch.tanh,
+    "Where": lambda c, a, b: torch.where(c.bool(), a, b),
+}
+
+
+def twin(op: Op, *args: Tensor) -> Tensor:
+    """What an operator makes of these tensors."""
+    match op:
+        case Conv2d():
+            return _conv(op, *args)
+        case ConvTranspose2d():
+            return _conv_transpose(op, *args)
+        case Dense():
+            return functional.linear(*args).clamp(op.lo, op.hi)
+        case Pool2d():
+            return _pool(op, *args)
+        case Reduce():
+            return _reduce(op, *args)
+        case Softmax():
+            return functional.softmax(args[0], dim=-1)
+        case Reshape() | Expand():
+            return args[0].reshape(op.shape) if isinstance(op, Reshape) else args[0].expand(op.shape)
+        case Transpose():
+            return args[0].permute(op.perm)
+        case Concat():
+            return torch.cat(args, dim=op.axis)
+        case Slice():
+            return _slice(op, *args)
+        case Pad():
+            x, value = args
+            around = [n for pair in zip(op.before, op.after, strict=True) for n in reversed(pair)][::-1]
+            return functional.pad(x, around, value=float(value))
+        case MatMul():
+            a, b = (x.permute(p) if p else x for x, p in zip(args, (op.perm_a, op.perm_b), strict=True))
+            return torch.matmul(a, b)
+        case LayerNorm():
+            x, scale, shift = args
+            return functional.layer_norm(x, x.shape[-1:], eps=op.epsilon) * scale + shift
+        case RmsNorm():
+            x, scale = args[:2]
+            return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + op.epsilon) * scale
+        case Gather() if args[1].ndim <= 1:
+            taken = torch.index_select(args[0], op.axis, args[1].reshape(-1).long())
+            return taken if args[1].ndim else taken.squeeze(op.axis)
+        case _ if (function := _ELEMENTWISE.get(type(op).__name__)) is not None:
+            return function(*args)
+    raise EdgeKitError(
+        "E0205",
+        f"{type(op).__name__} cannot be trained",
+        hint="train the layers before it, or report that you need it",
+    )
+
+
+def _conv(op: Conv2d, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    top, left, bottom, right = op.pads
+    image = functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom))
+    kernel = w.permute(0, 3, 1, 2)
+    y = functional.conv2d(image, kernel, b, op.strides, 0, op.dilations, op.groups)
+    return y.permute(0, 2, 3, 1).clamp(op.lo, op.hi)
+
+
+def _conv_transpose(op: ConvTranspose2d, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    outputs = w.shape[0]
+    # torch has the inputs of all groups first, and the outputs of one group behind them.
+    kernel = w.reshape(op.groups, outputs // op.groups, *w.shape[1:]).permute(0, 4, 1, 2, 3)
+    kernel = kernel.reshape(-1, *kernel.shape[2:])
+    image = x.permute(0, 3, 1, 2)
+    y = functional.conv_transpose2d(image, kernel, b, op.strides, 0, 0, op.groups, op.dilations)
+    height, width = op.size
+    (top, left), (have_h, have_w) = op.pads, y.shape[2:]
+    # Cells beyond the last window hold the bias alone.
+    missing = max(top + height - have_h, 0), max(left + width - have_w, 0)
+    y = functional.pad(y - b[:, None, None], (0, missing[1], 0, missing[0])) + b[:, None, None]
+    return y[:, :, top : top + height, left : left + width].permute(0, 2, 3, 1).clamp(op.lo, op.hi)
+
+
+def _pool(op: Pool2d, x: Tensor) -> Tensor:
+    top, left, bottom, right = op.pads
+    fill = -torch.inf if op.kind == "max" else 0.0
+    image = functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom), value=fill)
+    if op.kind == "max":
+        y = functional.max_pool2d(image, op.size, op.strides, 0, op.dilations)
+        return y.permute(0, 2, 3, 1)
+    channels = image.shape[1]
+    ones = torch.ones((channels, 1, *op.size), dtype=x.dtype)
+    y = functional.conv2d(image, ones, None, op.strides, 0, op.dilations, channels).permute(0, 2, 3, 1)
+    if op.kind == "mean":
+        counts = np.asarray(op.counts(x.shape[1], x.shape[2]), np.float32)
+        y = y / torch.from_numpy(counts)[:, :, None]
+    return y
+
+
+def _reduce(op: Reduce, x: Tensor) -> Tensor:
+    functions: Mapping[str, Any] = {
+        "mean": torch.mean,
+        "sum": torch.sum,
+        "max": torch.amax,
+        "min": torch.amin,
+    }
+    if op.kind not in functions:
+        raise EdgeKitError("E0205", f"a reduction to the {op.kind} cannot be trained")
+    result: Tensor = functions[op.kind](x, dim=op.axes, keepdim=op.keepdims) if op.axes else x
+    return result
+
+
+def _slice(op: Slice, x: Tensor) -> Tensor:
+    for axis, (start, step, size) in enumerate(zip(op.starts, op.steps, op.shape, strict=True)):
+        x = torch.index_select(x, axis, torch.arange(size) * step + start)
+    return x

@@ -1,0 +1,6 @@
+"""Tests of the training side need torch, which is an extra: without it they are not collected."""
+
+import os
+from importlib.util import find_spec
+
+collect_ignore = [] if find_spec("torch") or os.environ.get("EDGEKIT_REQUIRE_TOOLS") else ["test_qat.py"]
