@@ -63,9 +63,9 @@ struct ek_scales_wasm {
 };
 
 /* Has the nudge the sign of the sum? Not where all results below the zero point are the same. */
-EK_INLINE int32_t ek_is_signed_wasm(const struct ek_results_wasm *r)
+EK_INLINE int32_t ek_is_signed_wasm(const int32_t kind, const int32_t zero, const int32_t lo)
 {
-    return r->kind == 3 && r->lo < r->zero;
+    return kind == 3 && lo < zero;
 }
 
 /* The scales of outputs from `o` on. */
@@ -85,7 +85,7 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
         wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
     s.nudge = nudge;
     s.offset = wasm_f32x4_splat((float)((r->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 2));
-    if (r->kind == 3 && !ek_is_signed_wasm(r))
+    if (r->kind == 3 && !ek_is_signed_wasm(r->kind, r->zero, r->lo))
         s.offset = wasm_f32x4_add(s.offset, nudge);
     return s;
 }

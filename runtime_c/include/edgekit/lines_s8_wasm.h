@@ -79,15 +79,26 @@ EK_INLINE void ek_fill_wasm(
         }
 }
 
-/* 128 times the sum of the weights of four outputs of eight. */
-EK_INLINE v128_t ek_sum_of_weights_wasm(const int8_t *w, const int32_t steps, const int32_t o)
+/* What four channels start with, and how their sums become results. */
+struct ek_channels_wasm {
+    v128_t bias;
+    struct ek_scales_wasm scales;
+};
+
+/* Eight channels, from number `o` on, whose weights are `steps` steps. Biases are for unsigned cells: where engines have
+ * others, they are 128 less. */
+static EK_SHARED EK_SMALL_WASM void ek_eight_channels_wasm(struct ek_channels_wasm *c, const int8_t *w,
+    int32_t steps, const int32_t *b, const int32_t *m, const int8_t *e, int32_t o, int32_t is_shifted,
+    const struct ek_results_wasm *r)
 {
-    v128_t sum = wasm_i32x4_splat(0);
-    for (int32_t i = 0; i < steps; i++) {
-        const v128_t some = wasm_v128_load(w + 32 * i + 16 * o), half = wasm_i8x16_splat(64);
-        sum = ek_dot_wasm(ek_dot_wasm(sum, some, half, 4), some, half, 4);
+    for (int32_t k = 0; k < 2; k++, c++, w += 16, o += 4) {
+        c->bias = wasm_v128_load(b + o);
+        c->scales = ek_scales_wasm(m, e, o, r);
+        for (int32_t i = 0; is_shifted && i < steps; i++) {
+            const v128_t some = wasm_v128_load(w + 32 * i), half = wasm_i8x16_splat(64);
+            c->bias = ek_dot_wasm(ek_dot_wasm(c->bias, some, half, 4), some, half, 4);
+        }
     }
-    return sum;
 }
 
 /* n of eight results of a pixel. */
@@ -151,16 +162,15 @@ static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
 
 /* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist, and no pixel of y behind the
  * one with number `last`. */
-EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v128_t *bias,
-    const struct ek_scales_wasm *scales, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
+EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const struct ek_channels_wasm *channels, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
     const int32_t n, const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
     const size_t block = (size_t)(4 * cells);
     v128_t sum[6][2];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 6; q++) {
-        sum[q][0] = bias[0];
-        sum[q][1] = bias[1];
+        sum[q][0] = channels[0].bias;
+        sum[q][1] = channels[1].bias;
     }
     const int32_t rows = l->rows, chunks = l->chunks, row_step = l->row_step;
     for (int32_t i = 0; i < rows; i++) {
@@ -181,8 +191,8 @@ EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const v
     v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[6];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 6; q++) {
-        const v128_t low = ek_fixed_wasm(sum[q][0], scales, cells == 4, is_signed, &l->results);
-        const v128_t high = ek_fixed_wasm(sum[q][1], scales + 1, cells == 4, is_signed, &l->results);
+        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, cells == 4, is_signed, &l->results);
+        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, cells == 4, is_signed, &l->results);
         least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
         z[q] =
             wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
@@ -225,16 +235,9 @@ EK_INLINE void ek_lines_s8_wasm(
     const int8_t *w = l->w;
     for (int32_t first = 0; first < l->outputs; first += 8, w += block) {
         const int32_t n = l->outputs - first < 8 ? l->outputs - first : 8;
-        v128_t bias[2];
-        struct ek_scales_wasm scales[2];
-        for (int32_t o = 0; o < 2; o++) {
-            bias[o] = wasm_v128_load(l->b + first + 4 * o);
-            scales[o] = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
-        }
-        /* Biases are for unsigned cells: others are 128 less. */
-        if (cells == 4 && !l->is_unsigned)
-            for (int32_t o = 0; o < 2; o++)
-                bias[o] = wasm_i32x4_add(bias[o], ek_sum_of_weights_wasm(w, l->rows * l->chunks, o));
+        struct ek_channels_wasm channels[2];
+        ek_eight_channels_wasm(channels, w, l->rows * l->chunks, l->b, l->m, l->e, first,
+            cells == 4 && !l->is_unsigned, &l->results);
         for (int32_t k = 0, line = 0, column = 0; k < pixels; k += 6) {
             int32_t start = k;
             if (k + 6 > pixels) {
@@ -264,7 +267,7 @@ EK_INLINE void ek_lines_s8_wasm(
                         line++;
                     }
                 }
-            ek_tile_s8_wasm(x, w, bias, scales, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
+            ek_tile_s8_wasm(x, w, channels, l->m + first, l->results.kind < 2 ? l->e : l->e + first,
                 l->y + start * l->outputs + first, pixels - 1 - start, n, cells, is_signed, l);
         }
     }
@@ -279,10 +282,13 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
         const int8_t *w = l->w;
         for (int32_t first = 0; first < l->outputs; first += 8) {
             const int32_t n = l->outputs - first;
+            struct ek_channels_wasm channels[2];
+            ek_eight_channels_wasm(
+                channels, w, l->chunks, l->b, l->m, l->e, first, cells == 4 && !l->is_unsigned, &l->results);
             v128_t sum[4][2];
             for (int32_t k = 0; k < 4; k++)
                 for (int32_t o = 0; o < 2; o++)
-                    sum[k][o] = k == 0 ? wasm_v128_load(l->b + first + 4 * o) : wasm_i32x4_splat(0);
+                    sum[k][o] = k == 0 ? channels[o].bias : wasm_i32x4_splat(0);
             int32_t c = 0;
             for (; c + 4 <= l->chunks; c += 4, w += 4 * block)
 #pragma clang loop unroll(full)
@@ -301,13 +307,9 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
             int32_t sums[8];
             v128_t z[2], least = wasm_i32x4_splat(EK_UNIT_WASM);
             for (int32_t o = 0; o < 2; o++) {
-                v128_t total = wasm_i32x4_add(
+                const v128_t total = wasm_i32x4_add(
                     wasm_i32x4_add(sum[0][o], sum[1][o]), wasm_i32x4_add(sum[2][o], sum[3][o]));
-                if (cells == 4 && !l->is_unsigned)
-                    total =
-                        wasm_i32x4_add(total, ek_sum_of_weights_wasm(w - l->chunks * block, l->chunks, o));
-                const struct ek_scales_wasm s = ek_scales_wasm(l->m, l->e, first + 4 * o, &l->results);
-                z[o] = ek_fixed_wasm(total, &s, cells == 4, is_signed, &l->results);
+                z[o] = ek_fixed_wasm(total, &channels[o].scales, cells == 4, is_signed, &l->results);
                 least = wasm_u32x4_min(least, ek_fraction_wasm(z[o]));
                 wasm_v128_store(sums + 4 * o, total);
             }
@@ -337,12 +339,12 @@ static EK_SHARED void ek_two_signed_wasm(const struct ek_lines_s8_wasm *l)
 
 static EK_SHARED void ek_two_rows_wasm(const struct ek_lines_s8_wasm *l)
 {
-    ek_rows_s8_wasm(l, 2, ek_is_signed_wasm(&l->results));
+    ek_rows_s8_wasm(l, 2, ek_is_signed_wasm(l->results.kind, l->results.zero, l->results.lo));
 }
 
-EK_INLINE void ek_two_lines_wasm(const struct ek_lines_s8_wasm *l)
+EK_INLINE void ek_two_lines_wasm(const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
-    if (ek_is_signed_wasm(&l->results))
+    if (is_signed)
         ek_two_signed_wasm(l);
     else
         ek_two_plain_wasm(l);
@@ -373,12 +375,12 @@ static EK_SHARED void ek_four_signed_wasm(const struct ek_lines_s8_wasm *l)
 
 static EK_SHARED void ek_four_rows_wasm(const struct ek_lines_s8_wasm *l)
 {
-    ek_rows_s8_wasm(l, 4, ek_is_signed_wasm(&l->results));
+    ek_rows_s8_wasm(l, 4, ek_is_signed_wasm(l->results.kind, l->results.zero, l->results.lo));
 }
 
-EK_INLINE void ek_four_lines_wasm(const struct ek_lines_s8_wasm *l)
+EK_INLINE void ek_four_lines_wasm(const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
-    if (ek_is_signed_wasm(&l->results))
+    if (is_signed)
         ek_four_signed_wasm(l);
     else
         ek_four_plain_wasm(l);

@@ -33,12 +33,6 @@ struct ek_taps_s8_wasm {
     struct ek_results_wasm results;
 };
 
-/* What four channels start with, and how their sums become results. */
-struct ek_channels_wasm {
-    v128_t bias;
-    struct ek_scales_wasm scales;
-};
-
 /* Sixteen bytes of up to four rows, interleaved: `cells` rows of bytes, or of 16 bits. */
 EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int32_t cells)
 {
@@ -50,10 +44,12 @@ EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int
         wasm_v128_store(y + 32, wasm_i16x8_shuffle(c, d, 0, 8, 1, 9, 2, 10, 3, 11));
         wasm_v128_store(y + 48, wasm_i16x8_shuffle(c, d, 4, 12, 5, 13, 6, 14, 7, 15));
     } else {
-        const v128_t a = wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const v128_t a =
+            wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         const v128_t b =
             wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-        const v128_t c = wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const v128_t c =
+            wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         const v128_t d =
             wasm_i8x16_shuffle(t[2], t[3], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         wasm_v128_store(y, wasm_i16x8_shuffle(a, c, 0, 8, 1, 9, 2, 10, 3, 11));
@@ -63,6 +59,15 @@ EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int
     }
 }
 
+/* The first n of sixteen bytes. */
+static EK_SHARED EK_SMALL_WASM v128_t ek_some_wasm(const int8_t *x, int32_t n)
+{
+    int8_t some[16] = {0};
+    for (int32_t i = 0; i < n; i++)
+        some[i] = x[i];
+    return wasm_v128_load(some);
+}
+
 /* Up to `cells` rows from `row` on with their borders, interleaved. */
 EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row,
     const int32_t rows, const int32_t columns, const int32_t cells)
@@ -70,13 +75,14 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
     const int32_t room = columns - p->pad_left, width = room < p->in_w ? room : p->in_w;
     const int32_t size = (width > 0 ? width : 0) * p->channels, left = p->pad_left * p->channels;
     const v128_t flip = wasm_i8x16_splat((int8_t)(p->is_unsigned ? -128 : 0));
+    const v128_t zero = wasm_i8x16_splat((int8_t)p->in_zero);
+    const v128_t border = cells == 2 ? wasm_i16x8_splat((int16_t)p->in_zero) : wasm_v128_xor(zero, flip);
     int8_t outside[16];
-    wasm_v128_store(outside, wasm_i8x16_splat((int8_t)p->in_zero));
+    wasm_v128_store(outside, zero);
     /* Where each row is read; of the border's there are sixteen bytes, again and again. */
     const int8_t *from[4] = {outside, outside, outside, outside};
     int32_t moves[4] = {0, 0, 0, 0};
-    const v128_t border = wasm_v128_xor(wasm_v128_load(outside), flip);
-    const v128_t borders[4] = {border, border, border, border};
+#pragma clang loop unroll(full)
     for (int32_t i = 0; i < cells; i++) {
         const int32_t at = row + i * p->dilation_h;
         if (i < rows && at >= 0 && at < p->in_h) {
@@ -85,28 +91,25 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
         }
     }
     /* A vector too many is overwritten by what follows. */
-    for (int32_t i = 0; i < left; i += 16)
-        ek_interleave_sixteen_wasm(y + 4 * i, borders, cells);
-    y += 4 * left;
+    const int32_t total = columns * p->channels;
+#pragma clang loop unroll(disable)
+    for (int32_t i = 0; i < left; i += 4)
+        wasm_v128_store(y + 4 * i, border);
+#pragma clang loop unroll(disable)
     for (int32_t i = 0; i < size; i += 16) {
         const int32_t at = i + 16 <= size || size < 16 ? i : size - 16;
         v128_t t[4];
 #pragma clang loop unroll(full)
         for (int32_t k = 0; k < cells; k++) {
-            if (size < 16) {
-                int8_t some[16] = {0};
-                for (int32_t j = 0; j < size; j++)
-                    some[j] = from[k][j & (moves[k] | 15)];
-                t[k] = wasm_v128_load(some);
-            } else
-                t[k] = wasm_v128_load(from[k] + (at & moves[k]));
+            const int8_t *here = from[k] + (at & moves[k]);
+            t[k] = size < 16 && moves[k] ? ek_some_wasm(here, size) : wasm_v128_load(here);
             t[k] = wasm_v128_xor(t[k], flip);
         }
-        ek_interleave_sixteen_wasm(y + 4 * at, t, cells);
+        ek_interleave_sixteen_wasm(y + 4 * (left + at), t, cells);
     }
-    y += 4 * size;
-    for (int32_t i = 0; i < columns * p->channels - left - size; i += 16)
-        ek_interleave_sixteen_wasm(y + 4 * i, borders, cells);
+#pragma clang loop unroll(disable)
+    for (int32_t i = left + size; i < total; i += 4)
+        wasm_v128_store(y + 4 * i, border);
 }
 
 /* Eight channels of three pixels, the later ones of which are near[0] and near[1] pixels behind the first; groups of rows
@@ -128,7 +131,7 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *at_first, int8_t *y, const in
     const int32_t k_w = p->k_w;
     for (size_t g = 0; g < groups; g++) {
         size_t at = g * step;
-#pragma clang loop unroll_count(3)
+#pragma clang loop unroll(disable)
         for (int32_t j = 0; j < k_w; j++, at += column, w += 8 * cells) {
             const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
 #pragma clang loop unroll(full)
@@ -187,14 +190,8 @@ EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t ce
     struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;
     uint8_t *lines = p->scratch + ((size_t)p->channels + 7) / 8 * 2 * sizeof *channels;
     for (int32_t c = 0; c < p->channels; c += 8)
-        for (int32_t o = 0; o < 2; o++) {
-            struct ek_channels_wasm *four = channels + c / 4 + o;
-            four->bias = wasm_v128_load(p->b + c + 4 * o);
-            if (cells == 4 && !p->is_unsigned)
-                four->bias = wasm_i32x4_add(
-                    four->bias, ek_sum_of_weights_wasm(p->w + (size_t)(c / 8) * taps, (int32_t)taps / 32, o));
-            four->scales = ek_scales_wasm(p->m, p->e, c + 4 * o, &p->results);
-        }
+        ek_eight_channels_wasm(channels + c / 4, p->w + (size_t)(c / 8) * taps, (int32_t)groups * p->k_w,
+            p->b, p->m, p->e, c, cells == 4 && !p->is_unsigned, &p->results);
     for (int32_t h = 0; h < p->out_h; h++) {
         const int32_t row = h * p->stride_h - p->pad_top;
         for (size_t g = 0; g < groups; g++)
@@ -222,9 +219,9 @@ static EK_SHARED void ek_two_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
     ek_taps_s8_wasm(p, 2, 1);
 }
 
-EK_INLINE void ek_two_taps_wasm(const struct ek_taps_s8_wasm *p)
+EK_INLINE void ek_two_taps_wasm(const int32_t is_signed, const struct ek_taps_s8_wasm *p)
 {
-    if (ek_is_signed_wasm(&p->results))
+    if (is_signed)
         ek_two_signed_taps_wasm(p);
     else
         ek_two_plain_taps_wasm(p);
@@ -242,9 +239,9 @@ static EK_SHARED void ek_four_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
     ek_taps_s8_wasm(p, 4, 1);
 }
 
-EK_INLINE void ek_four_taps_wasm(const struct ek_taps_s8_wasm *p)
+EK_INLINE void ek_four_taps_wasm(const int32_t is_signed, const struct ek_taps_s8_wasm *p)
 {
-    if (ek_is_signed_wasm(&p->results))
+    if (is_signed)
         ek_four_signed_taps_wasm(p);
     else
         ek_four_plain_taps_wasm(p);

@@ -12,9 +12,9 @@
  * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 16 */
 #include "edgekit/conv2d_int.h"
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t is_signed)
 {
     const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
     const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w, row_step = columns * p->in_c;
@@ -30,6 +30,31 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
             (p->k_w * p->in_c + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * row_step,
             p->out_c, flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
         ek_bordered_wasm(image, scratch, &bordered);
-        ek_four_lines_wasm(&lines);
+        ek_four_lines_wasm(is_signed, &lines);
     }
+}
+
+/* Once for all layers, of each of two kinds: modules are fetched. */
+static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
+}
+
+static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 1);
+}
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    if (ek_is_signed_wasm(EK_RULE(kind)(), p->zero, p->lo))
+        EK_FN_signed(x, w, b, m, e, y, scratch, p);
+    else
+        EK_FN_plain(x, w, b, m, e, y, scratch, p);
 }

@@ -11,9 +11,9 @@
  * scratch (in_c + 7) // 8 * 160 + (k_h + 3) // 4 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64 */
 #include "edgekit/depthwise2d_int.h"
 
-EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t is_signed)
 {
     const int32_t size = p->in_h * p->in_w * p->in_c;
     for (int32_t n = 0; n < p->batch; n++) {
@@ -21,6 +21,31 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
             y + n * p->out_h * p->out_w * p->out_c, scratch, p->in_h, p->in_w, p->in_c, p->out_h, p->out_w,
             p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w,
             p->in_zero, ek_four_unsigned_wasm(), {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
-        ek_four_taps_wasm(&taps);
+        ek_four_taps_wasm(is_signed, &taps);
     }
+}
+
+/* Once for all layers, of each of two kinds: modules are fetched. */
+static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
+}
+
+static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 1);
+}
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    if (ek_is_signed_wasm(EK_RULE(kind)(), p->zero, p->lo))
+        EK_FN_signed(x, w, b, m, e, y, scratch, p);
+    else
+        EK_FN_plain(x, w, b, m, e, y, scratch, p);
 }
