@@ -64,6 +64,8 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "target": str,
         "optimize": str,
         "weights": str,
+        "package": list,
+        "helpers": list,
         "ports": str,
         "verify": bool,
         "force": bool,
