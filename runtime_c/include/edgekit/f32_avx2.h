@@ -11,6 +11,10 @@
 #define EK_VF_BLOCKS 2
 #define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 
+/* From here on compilers know nothing of a pointer: they keep it in a register, and reach what is around it by constant
+ * offsets. gcc would compute each address anew, and run out of registers. */
+#define EK_VF_HIDE(p) __asm__("" : "+r"(p))
+
 /* What weights are stored as. */
 #define EK_F32_KIND 0
 #define EK_BF16_KIND 1

@@ -39,26 +39,25 @@ EK_INLINE int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const 
 }
 
 /* Fetches the weights of a later tap, where all together are too many for the first cache. */
-EK_INLINE void ek_fetch_f32(
-    const void *w, const int32_t at, const int32_t blocks, const struct ek_window_f32 *s)
+EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct ek_window_f32 *s)
 {
     const int32_t bytes = ek_weight_bytes(s->kind), size = blocks * EK_VF_LANES * bytes;
     if (s->depth * s->tap_weights * bytes > 16384)
 #pragma GCC unroll 4
         for (int32_t k = 0; k < size; k += 64)
-            ek_vf_fetch((const uint8_t *)w + (at + 16 * s->tap_weights) * bytes + k);
+            ek_vf_fetch(w + 16 * s->tap_weights * bytes + k);
 }
 
 /* Adds the products of one element of each of `pixels` runs. */
-EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const int32_t at,
-    const int32_t x_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, const int32_t x_step,
+    const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
     ek_vf v[4];
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++)
-        v[o] = ek_vf_weights(w, at + o * s->block_weights, s->kind);
+        v[o] = ek_vf_weights(w, o * s->block_weights, s->kind);
     if (pixels > 1)
-        ek_fetch_f32(w, at, blocks, s);
+        ek_fetch_f32(w, blocks, s);
 #pragma GCC unroll 16
     for (int32_t q = 0; q < pixels; q++) {
         const ek_vf t = ek_vf_set(x[q * x_step]);
@@ -68,13 +67,15 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const void *w, const
     }
 }
 
-/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where they are few, each is split in two, as additions wait for
- * each other. */
-EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float *y, const int32_t x_step,
+/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where they are few, each is split in
+ * two, as additions wait for each other. */
+EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
     const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
     ek_vf sum[2][16][4];
-    const int32_t halves = pixels * blocks <= 4 ? 2 : 1;
+    const int32_t halves = pixels * blocks <= 4 ? 2 : 1, bytes = s->tap_weights * ek_weight_bytes(s->kind);
+    const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
+    EK_VF_HIDE(y);
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++) {
         const ek_vf bias =
@@ -86,19 +87,20 @@ EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float 
         }
     }
     for (int32_t i = 0; i < s->rows; i++) {
-        int32_t at = i * s->row_weights;
+        const uint8_t *weights = w + i * row_bytes;
         for (int32_t j = 0; j < s->columns; j++) {
             const float *from = x + i * s->row_step + j * s->column_step;
             int32_t c = halves - 1;
-            for (; c < s->depth; c += halves, from += halves * s->depth_step, at += halves * s->tap_weights) {
-                ek_tap_f32(sum[0], from, w, at, x_step, pixels, blocks, s);
+            EK_VF_HIDE(from);
+            EK_VF_HIDE(weights);
+            for (; c < s->depth; c += halves, from += halves * s->depth_step, weights += halves * bytes) {
+                ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
                 if (halves == 2)
-                    ek_tap_f32(
-                        sum[1], from + s->depth_step, w, at + s->tap_weights, x_step, pixels, blocks, s);
+                    ek_tap_f32(sum[1], from + s->depth_step, weights + bytes, x_step, pixels, blocks, s);
             }
             if (halves == 2 && c == s->depth) {
-                ek_tap_f32(sum[0], from, w, at, x_step, pixels, blocks, s);
-                at += s->tap_weights;
+                ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
+                weights += bytes;
             }
         }
     }
@@ -113,7 +115,7 @@ EK_INLINE void ek_tile_f32(const float *x, const void *w, const float *b, float 
 }
 
 /* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last one may overlap. */
-EK_INLINE void ek_row_of_tiles_f32(const float *x, const void *w, const float *b, float *y,
+EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
@@ -152,7 +154,7 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const void *w, const float *b
 }
 
 /* A line of `length` pixels, at most EK_VF_PART outputs. */
-EK_INLINE void ek_line_f32(const float *x, const void *w, const float *b, float *y, const int32_t x_step,
+EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
     const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
 {
     if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)

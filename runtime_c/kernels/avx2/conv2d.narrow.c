@@ -12,24 +12,27 @@ EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t fi
     const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t step = p->stride_w * p->in_c;
-    if (first & 1 && first < end) {
-        const ek_vf weights = ek_vf_weights(w, (first - 1) * (EK_VF_LANES / 2), EK_F32_KIND);
+    if (first >= end)
+        return;
+    if (first & 1) {
+        const ek_vf weights = ek_vf_weights(w, first / 2 * EK_VF_LANES, EK_F32_KIND);
 #pragma GCC unroll 12
         for (int32_t q = 0; q < pixels; q++)
             sum[q] = ek_vf_fma(weights, ek_vf_odd(x[q * step + first]), sum[q]);
         first++;
     }
-    for (; first + 1 < end; first += 2) {
-        const ek_vf weights = ek_vf_weights(w, first * (EK_VF_LANES / 2), EK_F32_KIND);
+    int32_t pair = first / 2;
+    for (; 2 * pair + 1 < end; pair++) {
+        const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
 #pragma GCC unroll 12
         for (int32_t q = 0; q < pixels; q++)
-            sum[q] = ek_vf_fma(weights, ek_vf_pair(x + q * step + first), sum[q]);
+            sum[q] = ek_vf_fma(weights, ek_vf_pair(x + q * step + 2 * pair), sum[q]);
     }
-    if (first < end) {
-        const ek_vf weights = ek_vf_weights(w, first * (EK_VF_LANES / 2), EK_F32_KIND);
+    if (2 * pair < end) {
+        const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
 #pragma GCC unroll 12
         for (int32_t q = 0; q < pixels; q++)
-            sum[q] = ek_vf_fma(weights, ek_vf_even(x[q * step + first]), sum[q]);
+            sum[q] = ek_vf_fma(weights, ek_vf_even(x[q * step + 2 * pair]), sum[q]);
     }
 }
 
