@@ -34,6 +34,7 @@ STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-con
 LEVEL = {"size": "-Os", "speed": "-O2"}
 FAMILIES: tuple[Family, ...] = (
     families.convolutions,
+    families.grouped_convolutions,
     families.channels_first_convolutions,
     families.depthwise_convolutions,
     families.dense_layers,
@@ -102,6 +103,9 @@ LAYERS: tuple[tuple[Linear, tuple[int, ...], tuple[int, ...]], ...] = (
     (Conv2d((3, 3), groups=4), (1, 9, 9, 4), (4, 3, 3, 1)),
     (Conv2d(pads=(1, 1, 1, 1)), (1, 3, 3, 15), (45, 3, 3, 15)),
     (Conv2d(pads=(0, 2, 0, 2)), (2, 1, 3, 1), (14, 1, 3, 1)),
+    (Conv2d(pads=(1, 1, 1, 1), groups=2), (1, 5, 7, 10), (8, 3, 3, 5)),
+    (Conv2d((1, 2), (0, 1, 0, 1), groups=3), (2, 3, 8, 12), (60, 1, 2, 4)),
+    (Conv2d(groups=2, lo=0.0), (1, 5, 5, 26), (40, 1, 1, 13)),
     (Dense(lo=-1.0), (6, 33), (21, 33)),
     (Dense(), (1, 8), (3, 8)),
 )

@@ -43,6 +43,18 @@ def convolutions(b: Bench) -> None:
     _convolution(b, groups, b.size(5) if groups > 1 else b.width(), b.size(17) if groups > 1 else b.width())
 
 
+def grouped_convolutions(b: Bench) -> None:
+    """Of whole vectors of outputs a group."""
+    groups, kernel = 1 + b.size(3), b.pick(((1, 1), (3, 3), (1, 4)))
+    x = b.input(b.size(2), kernel[0] + b.size(4), kernel[1] + b.size(6), groups * b.size(9))
+    depth = b.builder.type(x).shape[3] // groups
+    w, bias = b.weights(DType.S8, 4 * groups * b.size(6), *kernel, depth)
+    pads = (b.size(2) - 1, b.size(3) - 1, b.size(2) - 1, b.size(3) - 1)
+    b.result(
+        Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits()), x, w, bias, quant=b.quant(0, 6)
+    )
+
+
 def depthwise_convolutions(b: Bench) -> None:
     _convolution(b, b.width(), 1, b.pick((1, 1, 2, 3)))
 

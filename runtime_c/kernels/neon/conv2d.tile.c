@@ -1,90 +1,95 @@
 /* Convolution of floats: see conv2d.h. Four pixels of a row and sixteen outputs advance together. Windows that lie
  * inside of the image are read where they are; others are gathered first.
  * for T=f32 W=f32 B=f32
- * when groups == 1
- * pack w: O/16!4 HWI o16
+ * when (groups == 1 or out_c % (4 * groups) == 0)
+ * pack w: G O/16!4 HWI o16
  * pack b: O/4! o4
  * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * scratch else 16 * k_h * k_w * in_c
  * order pixels 4 4 */
 #include "edgekit/conv2d.h"
 
-/* One window, its cells side by side. */
+/* One window of a group, its cells side by side. */
 EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, const int32_t top,
     const int32_t left, const struct EK_STRUCT *p)
 {
-    const int whole = left >= 0 && left + (p->k_w - 1) * p->dilation_w < p->in_w;
+    const int32_t depth = p->in_c / p->groups;
+    const int whole = p->groups == 1 && left >= 0 && left + (p->k_w - 1) * p->dilation_w < p->in_w;
     x += left * p->step_w;
-    for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * p->in_c) {
+    for (int32_t i = 0; i < p->k_h; i++, to += p->k_w * depth) {
         const int32_t row = top + i * p->dilation_h;
         const float *from = x + row * p->step_h;
         if (row < 0 || row >= p->in_h)
-            ek_f32_zero_neon(to, p->k_w * p->in_c);
+            ek_f32_zero_neon(to, p->k_w * depth);
         else if (p->step_c == 1 && p->dilation_w == 1 && whole)
-            ek_f32_copy_neon(to, from, p->k_w * p->in_c);
+            ek_f32_copy_neon(to, from, p->k_w * depth);
         else
             for (int32_t j = 0; j < p->k_w; j++, from += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
-                    ek_f32_zero_neon(to + j * p->in_c, p->in_c);
+                    ek_f32_zero_neon(to + j * depth, depth);
                 else if (p->step_c == 1)
-                    ek_f32_copy_neon(to + j * p->in_c, from, p->in_c);
+                    ek_f32_copy_neon(to + j * depth, from, depth);
                 else
-                    for (int32_t c = 0; c < p->in_c; c++)
-                        to[j * p->in_c + c] = from[c * p->step_c];
+                    for (int32_t c = 0; c < depth; c++)
+                        to[j * depth + c] = from[c * p->step_c];
             }
     }
 }
 
-/* One to four pixels, one to four blocks of outputs from output `first` on. */
+/* One to four pixels, one to four blocks of outputs from output `first` on, of those before `end`. */
 EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
-    float *EK_RESTRICT y, const int32_t first, const int32_t pixels, const int32_t blocks,
+    float *EK_RESTRICT y, const int32_t first, const int32_t end, const int32_t pixels, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
     float32x4_t sum[16];
     for (int32_t k = 0; k < blocks; k++)
         for (int32_t i = 0; i < pixels; i++)
             sum[4 * i + k] = vld1q_f32(b + first + 4 * k);
-    ek_f32_fma_neon(x, step, row, rows, length, w + first * p->k_h * p->k_w * p->in_c, pixels, blocks, sum);
+    ek_f32_fma_neon(
+        x, step, row, rows, length, w + first * p->k_h * p->k_w * (p->in_c / p->groups), pixels, blocks, sum);
     for (int32_t i = 0; i < pixels; i++, y += p->out_c)
         for (int32_t k = 0; k < blocks; k++)
             ek_f32_store_neon(
-                y + first + 4 * k, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi), p->out_c - first - 4 * k);
+                y + first + 4 * k, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi), end - first - 4 * k);
 }
 
-/* All outputs of one to four pixels. */
+/* All outputs of a group, of one to four pixels. */
 EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
-    float *EK_RESTRICT y, const int32_t pixels, const struct EK_STRUCT *p)
+    float *EK_RESTRICT y, const int32_t group, const int32_t pixels, const struct EK_STRUCT *p)
 {
-    int32_t o = 0;
-    for (; o + 12 < p->out_c; o += 16)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 4, p);
-    const int32_t rest = p->out_c - o;
+    const int32_t outputs = p->out_c / p->groups, end = (group + 1) * outputs;
+    int32_t o = group * outputs;
+    for (; o + 12 < end; o += 16)
+        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 4, p);
+    const int32_t rest = end - o;
     if (rest > 8)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 3, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 3, p);
     else if (rest > 4)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 2, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 2, p);
     else if (rest > 0)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, pixels, 1, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 1, p);
 }
 
-/* One to four pixels from pixel v of row `first` on, maybe behind its end; windows are read where they are, or gathered. */
+/* One to four pixels from pixel `start` of row `first` on, which may be behind its end, of a group. Windows are read
+ * where they are, or gathered. */
 EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t first,
-    const int32_t start, const int32_t pixels, const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t group,
+    const int32_t first, const int32_t start, const int32_t pixels, const struct EK_STRUCT *p)
 {
-    const int32_t length = p->k_w * p->in_c, cells = p->k_h * length, image = p->in_h * p->in_w * p->in_c;
+    const int32_t length = p->k_w * (p->in_c / p->groups), cells = p->k_h * length,
+                  image = p->in_h * p->in_w * p->in_c;
     const int32_t down = p->out_w % 4 == 0 ? 0 : start / p->out_w, v = start - down * p->out_w;
     const int32_t line = first + down, n = line / p->out_h;
     const int32_t top = (line - n * p->out_h) * p->stride_h - p->pad_top,
                   left = v * p->stride_w - p->pad_left;
     const int inside = top >= 0 && top + (p->k_h - 1) * p->dilation_h < p->in_h && left >= 0
                        && v + pixels <= p->out_w && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
-    if (p->step_c == 1 && (p->k_w == 1 || p->dilation_w == 1) && inside)
+    if (p->step_c == 1 && (p->k_w == 1 || (p->dilation_w == 1 && p->groups == 1)) && inside)
         EK_FN_pixels(x + n * image + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
-            p->dilation_h * p->step_h, p->k_h, length, w, b, y, pixels, p);
+            p->dilation_h * p->step_h, p->k_h, length, w, b, y, group, pixels, p);
     else {
         for (int32_t i = 0; i < pixels; i++) {
             const int32_t more = p->out_w % 4 == 0 ? 0 : (v + i) / p->out_w, its_n = (line + more) / p->out_h;
@@ -92,7 +97,21 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT
                 (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
                 (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
         }
-        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, y, pixels, p);
+        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, y, group, pixels, p);
+    }
+}
+
+/* One to four pixels of all groups. */
+EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
+    float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t line, const int32_t v,
+    const int32_t pixels, const int flat, const struct EK_STRUCT *p)
+{
+    const int32_t depth = p->in_c / p->groups;
+    for (int32_t g = 0; g < p->groups; g++) {
+        if (flat)
+            EK_FN_pixels(x + v * p->in_c + g * depth, p->in_c, 0, 1, depth, w, b, y, g, pixels, p);
+        else
+            EK_FN_windows(x + g * depth * p->step_c, w, b, y, windows, g, line, v, pixels, p);
     }
 }
 
@@ -111,16 +130,9 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         int32_t v = 0;
         for (; v + 3 <= width && width >= 4; v += 4) {
             v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
-            if (flat)
-                EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, y + v * p->out_c, 4, p);
-            else
-                EK_FN_windows(x, w, b, y + v * p->out_c, windows, line, v, 4, p);
+            EK_FN_groups(x, w, b, y + v * p->out_c, windows, line, v, 4, flat, p);
         }
-        for (int32_t rest = width - v; rest > 0; rest--, v++) {
-            if (flat)
-                EK_FN_pixels(x + v * p->in_c, p->in_c, 0, 1, p->in_c, w, b, y + v * p->out_c, 1, p);
-            else
-                EK_FN_windows(x, w, b, y + v * p->out_c, windows, line, v, 1, p);
-        }
+        for (int32_t rest = width - v; rest > 0; rest--, v++)
+            EK_FN_groups(x, w, b, y + v * p->out_c, windows, line, v, 1, flat, p);
     }
 }

@@ -2,8 +2,8 @@
  * like dotprod/conv2d_int.dot.c dot=madd
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * when groups == 1
- * pack w: O/8!4 HWI/16! o8 hwi16
+ * when (groups == 1 or out_c % (4 * groups) == 0)
+ * pack w: G O/8!4 HWI/16! o8 hwi16
  * pack b: O/16! o16
  * pack m: O/16! o16
  * pack e: O/16! o16

@@ -1,8 +1,8 @@
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
  * like neon/conv2d.tile.c f32_fma=bf16_fma
  * for T=f32 W=bf16 B=f32
- * when groups == 1
- * pack w: O/16!4 HWI o16
+ * when (groups == 1 or out_c % (4 * groups) == 0)
+ * pack w: G O/16!4 HWI o16
  * pack b: O/4! o4
  * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * scratch else 16 * k_h * k_w * in_c
