@@ -244,7 +244,17 @@ class Importer:
                 first.append(value)
             elif name not in _IGNORED and value is not IRRELEVANT:
                 settings[name] = value
+        if operator(node.text("target")) == "as_strided" and (operand := next(read_names(node), "")):
+            settings["own_strides"], settings["own_offset"] = self._strides(operand)
         return first, settings
+
+    def _strides(self, name: str) -> tuple[list[int], int]:
+        """How a tensor lies in memory, by what the file says."""
+        meta = self._meta(name)
+        if meta is None:
+            raise EdgeKitError("E0401", f"the file does not say how {name} lies in memory")
+        strides = [size.integer("as_int") for size in meta.records("strides")]
+        return strides, meta.record("storage_offset").integer("as_int", 0)
 
     def _constant(self, data: Array) -> Tensor:
         return Tensor(self.builder, self.builder.const(data))

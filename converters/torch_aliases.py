@@ -23,7 +23,17 @@ VIEWS = {
     *_SAME_ORDER,
     *_OWN_INVERSE,
     *_PARTS,
-    *("alpha_dropout", "broadcast_to", "chunk", "contiguous", "diagonal", "dropout", "expand", "expand_as"),
+    *(
+        "alpha_dropout",
+        "as_strided",
+        "broadcast_to",
+        "chunk",
+        "contiguous",
+        "diagonal",
+        "dropout",
+        "expand",
+        "expand_as",
+    ),
     *("feature_dropout", "flatten", "lift_fresh", "movedim", "narrow", "permute", "reshape", "reshape_as"),
     *("split", "split_with_sizes", "to", "type_as", "unbind", "unfold"),
 }

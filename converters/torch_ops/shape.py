@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod as _prod
 
-from edgekit.converters.movement import cast
+import numpy as np
+
+from edgekit.converters.movement import cast, take
 from edgekit.converters.movement import expand as _expand
 from edgekit.converters.onnx_ops.shape import unsqueeze as _unsqueeze
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
-from edgekit.ir import DType
+from edgekit.ir import Array, DType
 
 
 def view(x: Tensor, *, size: Sequence[int] | None = None, dtype: DType | None = None) -> Tensor:
@@ -112,6 +114,28 @@ def broadcast_to(x: Tensor, *, size: Sequence[int]) -> Tensor:
     return expand(x, size=size)
 
 
+def as_strided(
+    x: Tensor,
+    *,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    own_strides: Sequence[int],
+    own_offset: int,
+) -> Tensor:
+    """Elements by where they lie in memory, as the file says that x lies there."""
+    x.builder.afford(size)
+    x.builder.afford(x.shape)
+    there = own_offset + _offsets(x.shape, own_strides)
+    wanted = (own_offset if storage_offset is None else storage_offset) + _offsets(size, stride)
+    order = np.argsort(there, kind="stable")
+    place = np.searchsorted(there, wanted, sorter=order).clip(max=max(order.size - 1, 0))
+    index = order[place] if order.size else place
+    if not np.array_equal(there[index], wanted):
+        raise EdgeKitError("E0205", f"memory outside of {x.type} is read", hint="reshape it instead")
+    return take(x.reshape(x.type.size), 0, index).reshape(*size)
+
+
 def contiguous(x: Tensor) -> Tensor:
     return x
 
@@ -166,6 +190,16 @@ def item(x: Tensor) -> float | int | bool:
 
 def local_scalar_dense(x: Tensor) -> float | int | bool:
     return item(x)
+
+
+def _offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """Where each element of a tensor lies, in order."""
+    if len(shape) != len(strides) or any(not 0 <= s < 1 << 32 for s in strides):
+        raise EdgeKitError("E0401", f"strides {list(strides)[:8]} do not fit {list(shape)[:8]}")
+    total = np.zeros((), np.int64)
+    for n, step in zip(shape, strides, strict=True):
+        total = total[..., None] + np.arange(n, dtype=np.int64) * step
+    return total.reshape(-1)
 
 
 def _whole(shape: Sequence[int], size: int) -> list[int]:

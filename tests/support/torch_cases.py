@@ -260,6 +260,8 @@ MOVES = Family(
         "mirrored": lambda x, i, j: F.pad(x, (2, 1), "reflect") + F.pad(x, (2, 1), "replicate"),
         "circular": lambda x, i, j: F.pad(x, (2, 1), "circular"),
         "triangles": lambda x, i, j: x.tril() - x.triu(1),
+        "strided": lambda x, i, j: x.as_strided((4, 6), (1, 4)) + x.as_strided((4, 6), (6, 1)) * 2,
+        "strided parts": lambda x, i, j: x.transpose(0, 1).as_strided((2, 3), (2, 5), 3),
         "unfold": lambda x, i, j: x.unfold(2, 2, 1),
         "diagonal": lambda x, i, j: x.diagonal(0, 1, 2),
         "embedding": lambda x, i, j: F.embedding(j % 3, x[0]),
