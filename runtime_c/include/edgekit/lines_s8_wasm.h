@@ -162,7 +162,8 @@ static EK_SHARED EK_SMALL_WASM void ek_bordered_wasm(
 
 /* Eight outputs of six pixels, whose windows start at x[0] to x[5]; n of the outputs exist, and no pixel of y behind the
  * one with number `last`. */
-EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w, const struct ek_channels_wasm *channels, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
+EK_INLINE void ek_tile_s8_wasm(const uint8_t *const *x, const int8_t *w,
+    const struct ek_channels_wasm *channels, const int32_t *m, const int8_t *e, int8_t *y, const int32_t last,
     const int32_t n, const int32_t cells, const int32_t is_signed, const struct ek_lines_s8_wasm *l)
 {
     const size_t block = (size_t)(4 * cells);

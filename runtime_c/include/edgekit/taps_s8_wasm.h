@@ -112,6 +112,20 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
         wasm_v128_store(y + 4 * i, border);
 }
 
+/* What a column of a window adds to eight channels of three pixels. */
+EK_INLINE void ek_column_wasm(
+    v128_t (*sum)[2], const uint8_t *const *x, const size_t at, const int8_t *w, const int32_t cells)
+{
+    const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
+#pragma clang loop unroll(full)
+    for (int32_t q = 0; q < 3; q++) {
+        sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), cells);
+        EK_IN_ORDER(sum[q][0])
+        sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), cells);
+        EK_IN_ORDER(sum[q][1])
+    }
+}
+
 /* Eight channels of three pixels, the later ones of which are near[0] and near[1] pixels behind the first; groups of rows
  * lie `step` bytes apart, cells of a column `column`, and pixels `pixel`. */
 EK_INLINE void ek_three_pixels_wasm(const uint8_t *at_first, int8_t *y, const int8_t *w,
@@ -130,18 +144,15 @@ EK_INLINE void ek_three_pixels_wasm(const uint8_t *at_first, int8_t *y, const in
     }
     const int32_t k_w = p->k_w;
     for (size_t g = 0; g < groups; g++) {
-        size_t at = g * step;
-#pragma clang loop unroll(disable)
-        for (int32_t j = 0; j < k_w; j++, at += column, w += 8 * cells) {
-            const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
-#pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 3; q++) {
-                sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), cells);
-                EK_IN_ORDER(sum[q][0])
-                sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), cells);
-                EK_IN_ORDER(sum[q][1])
-            }
-        }
+        const size_t at = g * step;
+        if (k_w == 3) {
+            ek_column_wasm(sum, x, at, w, cells);
+            ek_column_wasm(sum, x, at + column, w + 8 * cells, cells);
+            ek_column_wasm(sum, x, at + 2 * column, w + 16 * cells, cells);
+        } else
+            for (int32_t j = 0; j < k_w; j++)
+                ek_column_wasm(sum, x, at + (size_t)j * column, w + 8 * cells * j, cells);
+        w += 8 * cells * k_w;
     }
     const int32_t n = p->channels - first < 8 ? p->channels - first : 8;
     v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[3];

@@ -17,24 +17,24 @@ EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, c
 {
     const int32_t size = p->in_h * p->in_w * p->in_c;
     for (int32_t n = 0; n < p->batch; n++) {
-        const struct ek_taps_s8_wasm taps = {x + n * size, w, b, m, e,
-            y + n * p->out_h * p->out_w * p->out_c, scratch, p->in_h, p->in_w, p->in_c, p->out_h, p->out_w,
-            p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w,
-            p->in_zero, ek_four_unsigned_wasm(), {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+        const struct ek_taps_s8_wasm taps = {x + n * size, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
+            scratch, p->in_h, p->in_w, p->in_c, p->out_h, p->out_w, p->k_h, p->k_w, p->stride_h, p->stride_w,
+            p->pad_top, p->pad_left, p->dilation_h, p->dilation_w, p->in_zero, ek_four_unsigned_wasm(),
+            {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
         ek_four_taps_wasm(is_signed, &taps);
     }
 }
 
 /* Once for all layers, of each of two kinds: modules are fetched. */
-static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
 }
 
-static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     EK_FN_any(x, w, b, m, e, y, scratch, p, 1);

@@ -6,7 +6,7 @@
 
 /* Sixteen channels of one window, the cells of which start at row `top`, column `left` of x; sums of a row fit into 16
  * bits. */
-EK_INLINE void EK_FN_sixteen(
+static EK_SHARED __attribute__((minsize)) void EK_FN_sixteen(
     const int8_t *x, int8_t *y, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
 {
     int32_t sums[16], cells = 0;
@@ -36,7 +36,8 @@ EK_INLINE void EK_FN_sixteen(
 }
 
 /* One channel of one window. */
-EK_INLINE int8_t EK_FN_one(const int8_t *x, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
+static EK_SHARED __attribute__((minsize)) int8_t EK_FN_one(
+    const int8_t *x, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
 {
     int32_t sum = 0, cells = 0;
     for (int32_t i = 0; i < p->k_h; i++)
