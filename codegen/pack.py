@@ -152,7 +152,8 @@ def _order(text: str) -> list[int]:
     if "x" not in text:
         return [int(digit, 36) for digit in text]
     sizes = [int(size) for size in text.split("x")]
-    return np.arange(np.prod(sizes)).reshape(sizes).swapaxes(0, 1).reshape(-1).tolist()  # type: ignore[no-any-return]
+    order: list[int] = np.arange(np.prod(sizes)).reshape(sizes).swapaxes(0, 1).reshape(-1).tolist()
+    return order
 
 
 def _merged(names: list[str], wanted: list[str]) -> list[str]:

@@ -1,5 +1,5 @@
-/* Eight sums at a time by AVX2: x is copied in 16 bits, weights are widened when they are read. The requantization rules E
- * and T of fixed.h, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
+/* Eight sums at a time by AVX2: x is copied in 16 bits, weights are widened when they are read. The requantization rules
+ * of fixed.h, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
 #ifndef EDGEKIT_VECTOR_X8_H
 #define EDGEKIT_VECTOR_X8_H
 
@@ -101,14 +101,16 @@ EK_INLINE struct ek_x8_scales ek_x8_scales(
         s.half = ek_x8_load(e + 4 * at);
         return s;
     }
+    const __m256i exponent =
+        kind < 2 ? _mm256_set1_epi32(e[0])
+                 : _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(e + at)));
+    const __m256i up = _mm256_max_epi32(exponent, zero);
     s.m_odd = _mm256_srli_epi64(s.m, 32);
+    s.shift = exponent;
     if (kind == 0) {
         s.last_shift = _mm256_set1_epi32(e[0] - 32);
         s.half = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_set1_epi64x(e[0] - 1));
-    } else {
-        const __m256i exponent =
-            _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(e + at)));
-        const __m256i up = _mm256_max_epi32(exponent, zero);
+    } else if (kind == 3) {
         s.shift = _mm256_add_epi32(up, one);
         s.last_shift = _mm256_sub_epi32(up, exponent);
         s.half = _mm256_sllv_epi32(one, _mm256_sub_epi32(s.last_shift, one));
@@ -155,6 +157,42 @@ EK_INLINE __m256i ek_x8_by_tfl(const __m256i acc, const struct ek_x8_scales *s)
     return _mm256_srav_epi32(_mm256_add_epi32(_mm256_add_epi32(y, s->half), sign), s->last_shift);
 }
 
+/* a >> shift in lanes of 64 bits, which AVX2 has for numbers without signs only. */
+EK_INLINE __m256i ek_x8_shifted_long(const __m256i a, const __m256i shift)
+{
+    const __m256i least = _mm256_set1_epi64x(INT64_MIN);
+    return _mm256_sub_epi64(
+        _mm256_srlv_epi64(_mm256_xor_si256(a, least), shift), _mm256_srlv_epi64(least, shift));
+}
+
+/* One rounding of a product, as rule E does it or, where `is_away`, halves away from zero; lanes of 64 bits. */
+EK_INLINE __m256i ek_x8_rounded(const int32_t is_away, const __m256i product, const __m256i e)
+{
+    const __m256i shift = is_away ? _mm256_sub_epi64(_mm256_set1_epi64x(31), e) : e,
+                  zero = _mm256_setzero_si256();
+    const __m256i half =
+        _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_sub_epi64(shift, _mm256_set1_epi64x(1)));
+    const __m256i sign = is_away ? _mm256_cmpgt_epi64(zero, product) : zero;
+    const __m256i y = ek_x8_shifted_long(_mm256_add_epi64(_mm256_add_epi64(product, sign), half), shift);
+    const __m256i most = _mm256_set1_epi64x((int64_t)1 << 30),
+                  least = _mm256_set1_epi64x(-((int64_t)1 << 30));
+    const __m256i low = _mm256_blendv_epi8(y, most, _mm256_cmpgt_epi64(y, most));
+    return _mm256_blendv_epi8(low, least, _mm256_cmpgt_epi64(least, low));
+}
+
+/* Rule E for large ratios, and that of a single rounding. */
+EK_INLINE __m256i ek_x8_by_once(const int32_t is_away, const __m256i acc, const struct ek_x8_scales *s)
+{
+    const __m256i up = _mm256_set1_epi64x(64); /* exponents are -31 and more: then they have no sign */
+    const __m256i shift = _mm256_add_epi32(s->shift, _mm256_set1_epi32(64));
+    const __m256i low = _mm256_srli_epi64(_mm256_slli_epi64(shift, 32), 32),
+                  high = _mm256_srli_epi64(shift, 32);
+    const __m256i even = ek_x8_rounded(is_away, _mm256_mul_epi32(acc, s->m), _mm256_sub_epi64(low, up));
+    const __m256i odd = ek_x8_rounded(
+        is_away, _mm256_mul_epi32(_mm256_srli_epi64(acc, 32), s->m_odd), _mm256_sub_epi64(high, up));
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
+}
+
 /* A line. */
 EK_INLINE __m256i ek_x8_by_line(const int32_t is_away, const __m256i acc, const struct ek_x8_scales *s)
 {
@@ -169,7 +207,8 @@ EK_INLINE __m256i ek_x8_requantized(const int32_t kind, const __m256i acc, const
 {
     return kind >= 4   ? ek_x8_by_line(kind == 5, acc, s)
            : kind == 0 ? ek_x8_by_e(acc, s)
-                       : ek_x8_by_tfl(acc, s);
+           : kind == 3 ? ek_x8_by_tfl(acc, s)
+                       : ek_x8_by_once(kind == 2, acc, s);
 }
 
 /* No less than lo and no more than hi. */

@@ -1,7 +1,7 @@
 /* Convolution of int8: see conv2d_int.h and lines_s8_x86.h. The image is copied with its borders, so that all windows
  * are whole.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl line line_away
+ * rule e e_wide tfl once line line_away
  * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/8! H WI/2! o8 wi2
  * pack b: O/8! o8

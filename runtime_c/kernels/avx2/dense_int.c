@@ -1,6 +1,6 @@
 /* Fully connected layer of int8: see dense_int.h. Rows are the pixels of a line: see lines_s8_x86.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl line line_away
+ * rule e e_wide tfl once line line_away
  * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/8! I/2! o8 i2
  * pack b: O/8! o8

@@ -2,7 +2,7 @@
  * a time; with strides, columns of each remainder lie together. So neighbours in a row of results have neighbours
  * in x, and groups of channels go over the ends of pixels where they are multiples of these.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl line line_away
+ * rule e e_wide tfl once line line_away
  * when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16
  * pack b: O/16~ o16(2x2x4)

@@ -1,7 +1,7 @@
 /* Depthwise convolution of int8, 32 channels at a time: see depthwise2d_int.h.
  * like avx2/depthwise2d_int.c x8=x8v
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl line line_away
+ * rule e e_wide tfl once line line_away
  * when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/32~ H/4! W I o32(2x4x4) h4
  * pack b: O/32~ o32(2x4x4)
