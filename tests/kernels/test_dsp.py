@@ -63,6 +63,16 @@ def windows(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
+def channels(b: Bench) -> None:
+    """Depthwise convolutions with windows of any size, whose last cells end within a word."""
+    width, kernel = b.pick((1, 3, 4, 7, 8, 17)), b.pick(((5, 5), (3, 3), (2, 2), (1, 5), (4, 1)))
+    x = b.input(b.size(2), kernel[0] + b.size(5), kernel[1] + b.size(5), width)
+    w, bias = b.weights(b.pick((DType.S8, DType.S4)), width, *kernel, 1)
+    top, left, bottom, right = (b.size(3) - 1 for _ in range(4))
+    op = Conv2d((b.size(2), b.size(3)), (top, left, bottom, right), (1, 1), width, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
 def residuals(b: Bench) -> None:
     """A block of a residual network: what two convolutions make of an image, and the result of the first."""
     channels = b.size(20)
@@ -84,6 +94,7 @@ def long_sums(b: Bench) -> None:
 FAMILIES: tuple[Family, ...] = (
     three_by_three,
     windows,
+    channels,
     residuals,
     families.convolutions,
     families.channels_first_convolutions,
@@ -210,10 +221,11 @@ def check(program: Program, driver: Driver, samples: Sequence[Mapping[str, Array
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m33", "speed")])
 def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
-    bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 120)
+    bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 80)
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program)
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_tfl_s8_tfl"]
+    names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
@@ -222,7 +234,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     bench = Bench(Seeded(7 + len(compiler)))
-    families = (windows, residuals, *FAMILIES[3:7], other_formats, other_formats, other_formats)
+    families = (windows, channels, residuals, *FAMILIES[4:8], other_formats, other_formats, other_formats)
     for i in range(110):
         bench.case(families[i % len(families)])
     graph = bench.graph()
