@@ -67,6 +67,36 @@ def test_weights_of_four_bits_are_tiled_without_signs() -> None:
     ]
 
 
+def test_weights_at_the_points_of_winograds_algorithm() -> None:
+    """Products at the points, read as a polynomial, are the sums of a convolution."""
+    numbers = np.random.default_rng(0)
+    weights, image = numbers.normal(size=(1, 3, 3, 1)), numbers.normal(size=(6, 6))
+    packed = pack("winograd H W O/8! I o8", weights).reshape(6, 6, 8)
+    assert not packed[..., 1:].any()
+    p, q = 0.5**0.5, 2**0.5
+    enter = np.array(
+        [
+            [1, 0, -2.5, 0, 1, 0],
+            [0, -p * 2, -2, p, 1, 0],
+            [0, p * 2, -2, -p, 1, 0],
+            [0, -q / 2, -0.5, q, 1, 0],
+            [0, q / 2, -0.5, -q, 1, 0],
+            [0, 1, 0, -2.5, 0, 1],
+        ]
+    )
+    leave = np.array([[1, 1, 1, 1, 1, 0], [0, p, -p, q, -q, 0], [0, 0.5, 0.5, 2, 2, 0], [0, 0, 0, 0, 0, 1]])
+    leave[3, 1:5] = p / 2, -p / 2, q * 2, -q * 2
+    found = leave @ (packed[..., 0] * (enter @ image @ enter.T)) @ leave.T
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))
+    assert np.allclose(found, np.einsum("hwij,ij->hw", windows, weights[0, :, :, 0]), atol=1e-5)
+
+
+def test_groups_may_have_a_narrower_last_part_each() -> None:
+    weights = np.arange(2 * 3 * 2, dtype=np.float32).reshape(6, 2)
+    packed = pack("G O/2!1 I o2", weights, 2)
+    assert packed.tolist() == [0, 2, 1, 3, 4, 5, 6, 8, 7, 9, 10, 11]
+
+
 def depthwise_chain(layers: int) -> Graph:
     """Depthwise convolutions that keep the size of an image."""
     builder, quant = Builder(), Quant((0.5,), (3,))

@@ -52,7 +52,8 @@ EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct
 EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, const int32_t x_step,
     const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
-    ek_vf v[4];
+    const ek_vf none = ek_vf_set(0);
+    ek_vf v[4] = {none, none, none, none};
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++)
         v[o] = ek_vf_weights(w, o * s->block_weights, s->kind);
