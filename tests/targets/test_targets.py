@@ -8,6 +8,10 @@ from support.tools import ROOT, require, require_module
 
 from edgekit import api
 from edgekit import target as targets
+from edgekit.codegen import toolchain, wasm
+from edgekit.codegen.build import compile_objects, generate, measure
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.publish import write
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 
@@ -26,7 +30,9 @@ def digits() -> Graph:
 def test_a_target_gives_the_integers_of_the_simulator(name: str, tmp_path: Path) -> None:
     target = targets.load(name)
     require_module("ziglang")
-    if target.runner not in ("", "native"):
+    if target.runner == "wasmtime":
+        require_module("wasmtime")
+    elif target.runner not in ("", "native"):
         require(target.runner.split()[0])
     report = api.build(digits(), tmp_path / "out", target=target)
     if target.runner and not report.unverified:
@@ -88,6 +94,36 @@ def test_instructions_are_counted_the_same_in_every_run(name: str) -> None:
     assert first.microseconds is None
     assert first.instructions_per_mac is not None
     assert 0.05 < first.instructions_per_mac < 30
+
+
+def test_webassembly_is_timed_and_its_operations_are_counted() -> None:
+    require_module("ziglang")
+    require_module("wasmtime")
+    first, second = (api.bench(digits(), target="wasm32-simd") for _ in range(2))
+    assert first.instructions == second.instructions
+    assert first.instructions_per_mac is not None
+    assert 0.5 < first.instructions_per_mac < 30
+    assert first.microseconds is not None
+
+
+def test_sizes_of_webassembly_are_those_of_its_module(tmp_path: Path) -> None:
+    require_module("ziglang")
+    target = targets.load("wasm32")
+    program, compiler = compile_graph(digits(), target), toolchain.find(target)
+    files = generate(program, "size")
+    write(files, tmp_path)
+    objects = compile_objects(program, files, tmp_path, compiler, "size")
+    module = wasm.link_library(program.name, objects, tmp_path, compiler).read_bytes()
+    code, constants = wasm.sizes(module)
+    assert code + constants == len(module)
+    assert program.weight_bytes < constants < program.weight_bytes + 4096
+    assert measure(program, objects, tmp_path, compiler) is not None
+
+
+def test_a_runner_of_another_kind_of_program_is_refused() -> None:
+    require_module("ziglang")
+    with pytest.raises(EdgeKitError, match="node does not run programs of target host"):
+        api.verify(digits(), target=targets.with_runner(targets.load("host"), "node"))
 
 
 def test_time_is_taken_where_the_code_runs_natively() -> None:
