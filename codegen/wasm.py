@@ -30,7 +30,9 @@ def sizes(module: bytes) -> tuple[int, int]:
 def pages(module: bytes) -> int:
     """How large the memory of a module is at first, in units of PAGE."""
     (start,) = (body for section, _, body in sections(module) if section == _MEMORY)
-    return _unsigned(module, start + 2)[0]  # behind how many memories there are, and whether it has a limit
+    return read_unsigned(module, start + 2)[
+        0
+    ]  # behind how many memories there are, and whether it has a limit
 
 
 def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
@@ -38,12 +40,12 @@ def sections(module: bytes) -> Iterator[tuple[int, int, int]]:
     assert module[:4] == MAGIC, "a file of another format"
     at = 8
     while at < len(module):
-        section, (size, body) = module[at], _unsigned(module, at + 1)
+        section, (size, body) = module[at], read_unsigned(module, at + 1)
         yield section, body + size - at, body
         at = body + size
 
 
-def _unsigned(data: bytes, at: int) -> tuple[int, int]:
+def read_unsigned(data: bytes, at: int) -> tuple[int, int]:
     """A number in LEB128, and where it ends."""
     value = shift = 0
     while True:
@@ -52,3 +54,16 @@ def _unsigned(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
+
+
+def unsigned(value: int) -> bytes:
+    """A number in LEB128."""
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + unsigned(rest) if rest else bytes([low])
+
+
+def signed(value: int) -> bytes:
+    """The same for numbers that may be negative."""
+    low, rest = value & 127, value >> 7
+    is_last = rest in (0, -1) and (rest < 0) == bool(low & 64)
+    return bytes([low]) if is_last else bytes([low | 128]) + signed(rest)

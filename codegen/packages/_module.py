@@ -9,6 +9,7 @@ from pathlib import Path
 
 import edgekit
 from edgekit.codegen import build, publish, runner, toolchain, verify, wasm
+from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize, Weights, environment
 
@@ -92,4 +93,4 @@ def _linked(
     pages = wasm.pages((folder / "sized.wasm").read_bytes())
     limits = [f"-Wl,--initial-memory={pages * wasm.PAGE}", f"-Wl,--max-memory={pages * wasm.PAGE}"]
     compiler.run([*command, *limits, "-o", "module.wasm"], folder)
-    return (folder / "module.wasm").read_bytes()
+    return without_zeros((folder / "module.wasm").read_bytes())
