@@ -29,10 +29,11 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import sources
 from edgekit.codegen.toolchain import find
-from edgekit.ir import Array, Graph
+from edgekit.ir import Array, DType, Graph
+from edgekit.quantize.narrow import narrow
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
-_OURS = "EdgeKit "
+_OURS, _BF16 = "EdgeKit ", ", weights in bf16"
 _SECONDS = 0.002  # of one turn: short runs are repeated
 
 _NOTE = """\
@@ -112,6 +113,9 @@ def measure(network: Network, graph: Graph, rounds: int, targets: Sequence[str])
         runs: dict[str, Run] = {}
         for name in targets:
             _, runs[_OURS + name] = library(graph, name, Path(folder) / name)
+            if not network.is_int8:
+                small = narrow(graph, DType.BF16).graph
+                _, runs[_OURS + name + _BF16] = library(small, name, Path(folder) / (name + "-bf16"))
         others = peers(network, Path(folder))
         runs |= others
         return compare(runs, rounds), list(others)
@@ -129,6 +133,7 @@ def main() -> None:
     parser.add_argument("--dry", action="store_true", help="print only")
     arguments = parser.parse_args()
     rows: list[list[str]] = []
+    halves: list[list[str]] = []
     gains: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for network in networks(arguments.models, Path(folder)):
@@ -147,6 +152,11 @@ def main() -> None:
             row.append(", ".join(f"{name} {timing.best(name):.1f}" for name in others))
             rows.append(row)
             print(*row, sep="  ", flush=True)
+            if not network.is_int8:
+                half = [title]
+                for ours in (_OURS + name for name in arguments.targets):
+                    half += [f"{timing.best(ours + _BF16):.1f}", f"{timing.ratio(ours, ours + _BF16):.2f}"]
+                halves.append(half)
     for numbers in ("float32", "int8"):
         row = [f"geometric mean, {numbers}"]
         for name in arguments.targets:
@@ -157,6 +167,9 @@ def main() -> None:
     facts = {"peers": ", ".join(versions()), "machine": machine()}
     note = _NOTE.strip().format(rounds=arguments.rounds, turn=_SECONDS * 1e3, **facts)
     text = table(head, rows) + "\n\n" + note
+    if halves:
+        head = ["weights in bf16, us", *(text for name in arguments.targets for text in (name, "f32 / bf16"))]
+        text += "\n\n" + table(head, halves)
     print(text)
     if not arguments.dry:
         write_section("x86", "x86-64 against LiteRT, ONNX Runtime, ncnn and MNN", text)
