@@ -121,7 +121,7 @@ def _times_in_engine(target: Target, folder: Path) -> list[float]:
     done = runner.run(target, folder / "bench", [str(_ROUNDS)])
     if done.code:
         raise EdgeKitError("E0602", f"the benchmark ended with {done.code}\n{done.words}")
-    return np.frombuffer(done.out, "<f8").tolist()
+    return [float(time) for time in np.frombuffer(done.out, "<f8")]
 
 
 def _operations(target: Target, folder: Path) -> int | None:
