@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from edgekit.codegen.affine import as_affine
 from edgekit.codegen.kernels import variant_of
 from edgekit.codegen.sharing import Layer
 from edgekit.ir import DType, Graph
@@ -53,8 +54,13 @@ def _with_sum(layer: Layer, total: Call, target: Target) -> Call | None:
     addend, y = total.args[1 - at], total.args[2]
     if addend.value.data is not None:
         return None
-    made = _joined(call, total, at, addend, y)
-    return made if variant_of(made, target).isa == variant_of(call, target).isa else None
+    isa = variant_of(call, target).isa
+    products = as_affine(total) if total.kernel == "add_s8" and isa != "ref" else None
+    for way in (products, total):
+        made = _joined(call, way, at, addend, y) if way else None
+        if made and variant_of(made, target).isa == isa:
+            return made
+    return None
 
 
 def _joined(call: Call, total: Call, at: int, addend: Arg, y: Arg) -> Call:

@@ -224,7 +224,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 80)
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program)
-    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_tfl_s8_tfl"]
+    names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
     names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called

@@ -3,8 +3,7 @@
  * rule tfl=tfl_bytes e=e_bytes
  * when small
  * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * when add[3] == 1 and add[7] == 1 and add[8] > 0 and add[9] < 0
- * when max(add[2], add[6]) == 0 and min(add[2], add[6]) < 0
+ * when add[3] > 1 and add[4] == -128 and add[5] == 127
  * pack w: O/8! HWI/4! o8 hwi4 : s8
  * pack b: O/8! o8 : s32
  * pack e: O : s8 x-1 +-1

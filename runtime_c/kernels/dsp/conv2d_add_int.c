@@ -1,11 +1,10 @@
-/* Convolution of int8 and a sum by TFLite's rule, with DSP instructions: see conv2d_add_int.h. Each window is gathered
+/* Convolution of int8 and a sum by factors, with DSP instructions: see conv2d_add_int.h. Each window is gathered
  * once for all outputs, and each pixel is made beside y, as what is added may lie there: see window_dsp.h and
  * dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e
  * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * when add[3] == 1 and add[7] == 1 and add[8] > 0 and add[9] < 0
- * when max(add[2], add[6]) == 0 and min(add[2], add[6]) < 0
+ * when add[3] > 1 and add[4] == -128 and add[5] == 127
  * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
  * pack b: O/8! o8 : s32 x2
  * pack e: O : s8 x-1 +-1
@@ -24,11 +23,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     layer.depth = (p->k_h * p->k_w * p->in_c + unit - 1) / unit * unit;
     layer.outputs = p->out_c;
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
-    const int is_first = p->add[2] == 0;
-    const int32_t *const large = p->add + (is_first ? 0 : 4), *const small = p->add + (is_first ? 4 : 0);
-    const struct ek_halves halves = {
-        large[0], small[0], small[1], small[2], p->add[8], p->add[9], p->add[10]};
-    int8_t *const first = y;
+    const struct ek_products sum = {p->add[0], p->add[1], p->add[2], p->add[3]};
     int8_t *const made = window + (p->k_h * p->k_w * p->in_c + 6) / 4 * 4;
     const struct ek_window shape = {p->in_h, p->in_w, p->in_c, p->step_h, p->step_w, p->step_c, p->k_h,
         p->k_w, p->dilation_h, p->dilation_w, p->in_zero};
@@ -38,9 +33,8 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                 ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
                 EK_RULE(dots)(window, made, &layer);
                 ek_clamp_bytes(made, p->out_c, p->lo, p->hi);
-                ek_add_halves(is_first ? made : r, is_first ? r : made, y, p->out_c, &halves);
+                ek_add_products(made, r, y, p->out_c, &sum);
             }
-    ek_clamp_bytes(first, (int32_t)(y - first), p->add[11], p->add[12]);
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
