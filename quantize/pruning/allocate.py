@@ -64,14 +64,17 @@ def to_cost(
     def gone() -> Array:
         return np.array([s[i] for s, i in zip(steps, at, strict=True)]) / sizes
 
+    def with_step(k: int, step: int) -> Array:
+        shares = gone()
+        shares[k] = steps[k][step] / sizes[k]
+        return shares
+
     while not enough(now / whole):
         best, price = -1, np.inf
         for k, candidate in enumerate(candidates):
             # A step may be a jump over several: damage need not grow evenly.
             for ahead in range(at[k] + 1, min(at[k] + 5, len(steps[k]))):
-                shares = gone()
-                shares[k] = steps[k][ahead] / sizes[k]
-                saved = now - cost(shares)
+                saved = now - cost(with_step(k, ahead))
                 more = candidate.damage(steps[k][ahead]) - candidate.damage(steps[k][at[k]])
                 if saved > 0 and more / saved < price:
                     best, price, jump = k, more / saved, ahead
@@ -80,7 +83,17 @@ def to_cost(
             raise EdgeKitError("E0605", "this cannot be reached by pruning", hint=hint)
         at[best] = jump
         now = cost(gone())
-    return [s[i] for s, i in zip(steps, at, strict=True)]
+    # The last step may have saved more than was needed: others can be taken back.
+    while True:
+        found = [k for k in range(len(at)) if at[k] and enough(cost(with_step(k, at[k] - 1)) / whole)]
+        if not found:
+            return [s[i] for s, i in zip(steps, at, strict=True)]
+        at[max(found, key=lambda k: _gain(candidates[k], steps[k], at[k]))] -= 1
+
+
+def _gain(candidate: Candidate, steps: Sequence[int], at: int) -> float:
+    """What is won by taking back a step."""
+    return candidate.damage(steps[at]) - candidate.damage(steps[at - 1])
 
 
 def masks(candidates: Sequence[Candidate], counts: Sequence[int]) -> Mapping[str, Array]:

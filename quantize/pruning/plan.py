@@ -23,7 +23,8 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
 
 Tell = Callable[[str], None]
-_MOST_SAMPLES = 128
+_MOST_SAMPLES = 512
+_MEMORY = 2**29  # bytes for values of all samples at once, about
 _HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
 _TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
 _WORK = 2e11  # multiplications for all of these trials, about
@@ -101,7 +102,7 @@ class Plan:
             raise EdgeKitError("E0205", f"nothing in {graph.name} can be pruned", hint=hint)
         criterion = criterion or (criteria.RECONSTRUCTION if samples else "l2")
         criteria.check(criterion, bool(samples))
-        numbers = range(min(len(samples), _MOST_SAMPLES))
+        numbers = range(min(len(samples), _affordable(graph)))
         apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
         held = [samples[i] for i in apart]
         fitting = [samples[i] for i in numbers if i not in apart] or held
@@ -178,6 +179,12 @@ class Plan:
         """The share of samples that are held out which a graph has right."""
         right = [answer(graph, sample) == label for sample, label in zip(self.held, self.labels, strict=True)]
         return sum(right) / len(right)
+
+
+def _affordable(graph: Graph) -> int:
+    """How many samples two graphs can be computed on in step."""
+    largest = max((graph.type(name).bytes for node in graph.nodes for name in node.outputs), default=1)
+    return max(8, min(_MOST_SAMPLES, _MEMORY // (8 * max(largest, 1))))
 
 
 def macs(graph: Graph) -> int:
