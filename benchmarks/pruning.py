@@ -19,8 +19,7 @@ from torch.nn import functional
 
 import edgekit.torch as ek
 from benchmarks.results import table, write_section
-from edgekit import api, simulate, target
-from edgekit.codegen import estimate
+from edgekit import api, simulate
 from edgekit.ir import Array, Graph
 from edgekit.ops.softmax import Softmax
 from edgekit.torch.batches import batched
@@ -129,7 +128,7 @@ class Row:
 
     @staticmethod
     def of(title: str, graph: Graph, right: float) -> Row:
-        sizes = estimate.sizes(graph, target.load(TARGET), ports="arena")
+        sizes = api.estimate(graph, target=TARGET, ports="arena")
         counted = api.bench(graph, target=TARGET).instructions
         assert counted is not None
         return Row(title, sizes.macs, sizes.flash_bytes, sizes.working_bytes, counted, right)

@@ -17,9 +17,10 @@ from edgekit import target as target_files
 from edgekit.checkup import Checkup, doctor
 from edgekit.codegen import bench as benchmark
 from edgekit.codegen import build as library
-from edgekit.codegen import estimate
+from edgekit.codegen import estimate as estimation
 from edgekit.codegen.bench import Bench
 from edgekit.codegen.build import Report
+from edgekit.codegen.estimate import Estimate
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import Verification
@@ -45,6 +46,7 @@ __all__ = [
     "Checkup",
     "Difference",
     "EdgeKitError",
+    "Estimate",
     "Gate",
     "Graph",
     "Inspection",
@@ -60,6 +62,7 @@ __all__ = [
     "convert",
     "diff",
     "doctor",
+    "estimate",
     "inspect",
     "list_targets",
     "load",
@@ -253,7 +256,7 @@ def prune_model(
         if measured_as == "int8":
             quick = Settings(calibrate="minmax")
             smaller, _ = post_training.quantize(smaller, (given or _random(smaller))[:2], quick, _quiet)
-        return estimate.sizes(smaller, on, optimize=optimize).flash_bytes
+        return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
 
     multiple = max(wanted.multiple, 1 if wanted.ratio is not None else on.channels)
     return pruning.prune(graph, given, replace(wanted, multiple=multiple), tell, flash, labels)
@@ -330,6 +333,13 @@ def bench(
 ) -> Bench:
     """What one run of the compiled code costs: time where it runs natively, else executed instructions."""
     return benchmark.bench(convert(model), _target(target), optimize=optimize, tell=tell)
+
+
+def estimate(
+    model: Model, *, target: str | Target = "host", optimize: Optimize = "speed", ports: Ports = "caller"
+) -> Estimate:
+    """What the library of a model takes of flash and memory, to the byte; nothing is written."""
+    return estimation.estimate(convert(model), _target(target), optimize=optimize, ports=ports)
 
 
 def diff(

@@ -66,7 +66,7 @@ def prune(
     json: Json = False,
 ) -> None:
     """Make a smaller model: take out what matters least."""
-    from edgekit import api, report_pruning
+    from edgekit import api, report_smaller
 
     path = output or f"{name or Path(model).stem}_pruned.ek"
     allowed = settings.share(max_drop)
@@ -96,7 +96,7 @@ def prune(
             tell=tell,
         )
     api.save(made, path)
-    emit("prune", report_pruning.PrunedModel(path, found), report_pruning.pruning(path, found), json)
+    emit("prune", report_smaller.PrunedModel(path, found), report_smaller.pruning(path, found), json)
     if not calib:
         console.say("warning: without --calib nothing is known of the quality, or makes up for what is gone")
     drop = (found.accuracy_before or 0) - (found.accuracy or 0)

@@ -110,3 +110,20 @@ def test_labels_belong_to_samples(folder: Path) -> None:
     graph = api.load(folder / "digits.ek")
     with pytest.raises(EdgeKitError, match="labels for"):
         api.prune_model(graph, "calib.npz", api.Pruning(ratio=0.5), labels=np.zeros(3, np.int64))
+
+
+def test_an_estimate_is_what_a_build_says(cli: CommandLine) -> None:
+    require("gcc")
+    found = json.loads(cli.ok("estimate", "digits.onnx", "--ports", "arena", "--json").out)
+    report = api.build("digits.onnx", "out", ports="arena", verify=False)
+    assert found["flash_bytes"] == report.flash_bytes
+    assert found["arena_bytes"] == report.arena_bytes
+    assert found["stack_bytes"] == report.stack_bytes
+    assert "MACs" in cli.ok("estimate", "digits.onnx").out
+
+
+def test_an_estimate_says_what_share_of_a_board_is_taken(cli: CommandLine) -> None:
+    require_module("ziglang")
+    answer = cli.ok("estimate", "digits.onnx", "--target", "stm32f407")
+    assert "of flash" in answer.out
+    assert "% of 1,048,576 B" in answer.out

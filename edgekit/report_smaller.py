@@ -1,11 +1,11 @@
-"""What pruning made of a model, in words."""
+"""What a model takes, and what pruning made of it, in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgekit.api import Pruned
-from edgekit.report import shortened, table
+from edgekit.api import Estimate, Pruned
+from edgekit.report import shortened, size, table
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,26 @@ def pruning(file: str, found: Pruned) -> list[str]:
 
 def _change(before: int, after: int) -> str:
     return f"{after:,}, {after / max(before, 1):.1%} of {before:,}"
+
+
+def estimate(found: Estimate) -> list[str]:
+    """Each bank of memory on a line, with what the target has of it."""
+    code = (
+        ""
+        if found.code_bytes is None
+        else f" = code {found.code_bytes:,} + constants {found.constant_bytes:,}"
+    )
+    need = {"flash": found.flash_bytes, "ram": found.ram_bytes}
+    rows = [
+        ("target", found.target),
+        ("flash", f"{size(found.flash_bytes)}{code}"),
+        ("arena", size(found.arena_bytes)),
+        ("stack", f"at most {size(found.stack_bytes)}"),
+        ("MACs", f"{found.macs:,}"),
+    ]
+    rows += [
+        (f"of {bank}", f"{need[bank] / have:.1%} of {have:,} B")
+        for bank, have in found.memory.items()
+        if bank in need
+    ]
+    return table(rows)
