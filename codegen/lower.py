@@ -30,8 +30,8 @@ _MAX_STRIDED_CHANNELS = 16
 def lower(
     graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
 ) -> tuple[Layer, ...]:
-    """The layers in the order of execution that needs the least memory. The weights of those whose results are
-    named in `small` take less memory, if there is a kernel for that."""
+    """The layers in the order of execution that needs the least memory. The weights of those whose results
+    are named in `small` take less memory, if there is a kernel for that."""
     layers = []
     for layer in fuse_sums(graph, [_layer(graph, node) for node in graph.nodes], target):
         steps: list[Step] = []

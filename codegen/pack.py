@@ -9,8 +9,8 @@ that the first elements fill up the last block; O/16!4 in front, that the last b
 a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and
 letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a
 colon comes the type that they are stored in, a factor, and what is added:
-`O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at the
-6 by 6 points of Winograd's algorithm.
+`O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
+the 6 by 6 points of Winograd's algorithm.
 """
 
 from __future__ import annotations
