@@ -24,8 +24,8 @@ Instructions of one inference, counted in qemu-aarch64; in brackets for each mul
 the network as it is compiled. `--optimize speed`, compiled by {by}. The results on int8 are those of the
 simulator and of LiteRT's reference kernels, bit for bit.
 
-Beside each target, {litert} with XNNPACK and one thread, on the processor that has the instructions of the
-target and no others. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its activations
+Beside each target, {litert} with XNNPACK and one thread, on a processor that has the
+instructions of the target. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its activations
 while it runs, EdgeKit computes in f32.
 """
 
