@@ -156,7 +156,7 @@ def compared(example: Example, epochs: int, tell: Callable[..., None]) -> tuple[
     whole = Row.of(f"{example.name}, whole", *measured(float_graph, example, calibration))
     rows = [whole]
     for share in (0.5, 0.3):
-        small, _ = api.prune_model(
+        small, _ = api.prune(
             float_graph, calibration, api.Pruning(macs=share), target=TARGET, tell=lambda step: None
         )
         rows.append(Row.of(f"{example.name}, pruned", *measured(small, example, calibration)))
@@ -166,7 +166,7 @@ def compared(example: Example, epochs: int, tell: Callable[..., None]) -> tuple[
         trained = net.convert()
         rows.append(Row.of(f"{example.name}, trained", *measured(trained, example, calibration)))
         tell(rows[-1])
-    harsh, _ = api.prune_model(float_graph, calibration, api.Pruning(macs=HARSH), tell=lambda step: None)
+    harsh, _ = api.prune(float_graph, calibration, api.Pruning(macs=HARSH), tell=lambda step: None)
     right = {}
     for bits in ("int8", "int4"):
         made, _ = api.quantize_model(harsh, calibration, weights=bits)

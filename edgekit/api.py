@@ -66,7 +66,7 @@ __all__ = [
     "inspect",
     "list_targets",
     "load",
-    "prune_model",
+    "prune",
     "quantize_model",
     "read_labels",
     "run",
@@ -231,7 +231,7 @@ def quantize_model(
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
-def prune_model(
+def prune(
     model: Model,
     samples: Inputs | None,
     wanted: Pruning,

@@ -85,7 +85,7 @@ def prune(
         tell("reading the model")
         graph = api.convert(model, shapes=settings.shapes(shape), name=name)
         api.check_graph_path(path)
-        made, found = api.prune_model(
+        made, found = api.prune(
             graph,
             calib or None,
             wanted,

@@ -109,7 +109,7 @@ def test_quantized_models_are_pruned_before(cli: CommandLine) -> None:
 def test_labels_belong_to_samples(folder: Path) -> None:
     graph = api.load(folder / "digits.ek")
     with pytest.raises(EdgeKitError, match="labels for"):
-        api.prune_model(graph, "calib.npz", api.Pruning(ratio=0.5), labels=np.zeros(3, np.int64))
+        api.prune(graph, "calib.npz", api.Pruning(ratio=0.5), labels=np.zeros(3, np.int64))
 
 
 def test_an_estimate_is_what_a_build_says(cli: CommandLine) -> None:
