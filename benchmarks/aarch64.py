@@ -25,8 +25,8 @@ the network as it is compiled. `--optimize speed`, compiled by {by}. The results
 simulator and of LiteRT's reference kernels, bit for bit.
 
 Beside each target, {litert} with XNNPACK and one thread, on a processor that has the
-instructions of the target. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its activations
-while it runs, EdgeKit computes in f32.
+instructions of the target. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its
+activations while it runs, EdgeKit computes in f32.
 """
 
 
