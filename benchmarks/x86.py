@@ -157,11 +157,10 @@ def main() -> None:
                 for ours in (_OURS + name for name in arguments.targets):
                     half += [f"{timing.best(ours + _BF16):.1f}", f"{timing.ratio(ours, ours + _BF16):.2f}"]
                 halves.append(half)
-    for numbers in ("float32", "int8"):
+    for numbers in dict.fromkeys(numbers for numbers, _ in gains):
         row = [f"geometric mean, {numbers}"]
         for name in arguments.targets:
-            found = gains.get((numbers, name), [1.0])
-            row += ["", f"{math.exp(statistics.fmean(map(math.log, found))):.2f}"]
+            row += ["", f"{math.exp(statistics.fmean(map(math.log, gains[numbers, name]))):.2f}"]
         rows.append([*row, ""])
     head = ["us", *(text for name in arguments.targets for text in (name, "times faster")), "peers"]
     facts = {"peers": ", ".join(versions()), "machine": machine()}
