@@ -25,8 +25,7 @@ def distance(order: str, call: Call) -> int | None:
         rows N      the same of a matrix: a row is a pixel
         pixels N M  of M pixels side by side, N channels each are computed at a time
         rows N M
-        lines N M   of all pixels of M rows of an image, M = 1 where it is not given, N channels each are computed
-                    at a time
+        lines N M   of all pixels of M rows of an image, or one row, N channels each are computed at a time
         channels    all of a channel is read before any of it is written: the result may lie where x lies, no
                     less and no more (Call.inplace)
         windows M   as pixels, where all that M pixels of an image need is read before any of them is written
