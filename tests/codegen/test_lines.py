@@ -54,7 +54,7 @@ def by_rule(call: Call, sums: Array) -> Array:
     else:
         y = (sums * m + (np.int64(1) << (e - 1))) >> e
     zero, low, high = (call.params[name] for name in ("zero", "lo", "hi"))
-    result: Array = (zero + y).clip(low, high)  # type: ignore[operator, arg-type]  # scalars
+    result: Array = (zero + y).clip(low, high)
     return result
 
 
@@ -66,7 +66,7 @@ def by_line(call: Call, sums: Array, moved: Array) -> Array:
     offset = np.copysign(offset.astype(np.float64), single) if call.rule == "line_away" else offset
     y = np.rint((single * scale.astype(np.float64) + offset).astype(np.float32)).astype(np.int64)
     zero, low, high = (call.params[name] for name in ("zero", "lo", "hi"))
-    result: Array = (zero + y).clip(low, high)  # type: ignore[operator, arg-type]  # scalars
+    result: Array = (zero + y).clip(low, high)
     return result
 
 
