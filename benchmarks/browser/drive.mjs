@@ -37,7 +37,7 @@ for (let i = 0; i < navigations; i++) {
 }
 const pages = [];
 for (const url of urls) pages.push([url, (await open(url)).page]);
-for (const [, page] of pages) await page.evaluate(() => globalThis.turn(500)); // until compilers are done
+for (const [, page] of pages) await page.evaluate(() => globalThis.turn(1500)); // until compilers are done
 for (let i = 0; i < rounds; i++) {
   for (const [url, page] of pages)
     answers[url].turns.push(await page.evaluate((ms) => globalThis.turn(ms), milliseconds));
