@@ -6,13 +6,14 @@ Beside stand the figures of TFLite Micro with CMSIS-NN, counted in the same way 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.results import table, write_section
 from edgekit import target as targets
 from edgekit.codegen.bench import bench
 from edgekit.codegen.build import build
+from edgekit.codegen.fit import fit
 from edgekit.converters.from_tflite import convert
 from edgekit.passes.simplify import simplify
 
@@ -49,6 +50,11 @@ NETWORKS = (
 )
 
 _CORE = "{}, board {} of qemu-system-arm; compiled by `{}` for speed:\n\n{}"
+_WEIGHTS = """\
+The fastest kernels of Cortex-M4 read weights of 8 bits in 16. Where the flash of a target has no room for
+that, layers keep 8 bits, those first that lose least by it. At the two ends, and in the middle between them:
+
+{}"""
 _HOW = """\
 One inference on an emulated board, counted by a plugin of the emulator. The compiled code gave the integers
 of the simulator, those of LiteRT's reference kernels. Channels that cannot change a result are removed
@@ -81,6 +87,20 @@ def row(network: Network, core: Core) -> list[str]:
     ]
 
 
+def weights_row(network: Network) -> list[str]:
+    """One network on Cortex-M4 with as much flash for weights as it likes, with the least, and in between."""
+    graph, target = simplify(convert(MODELS / f"{network.file}.tflite")), targets.load(M4)
+    most = fit(graph, target).weight_bytes
+    least = fit(graph, replace(target, memory={"flash": 0})).weight_bytes
+    cells = [network.title]
+    for size in (most, (most + least) // 2, least):
+        short = replace(target, memory={"flash": size})
+        counted = bench(graph, short).instructions
+        assert counted is not None, "an emulator counts instructions"
+        cells += [f"{fit(graph, short).weight_bytes:,}", f"{counted / 1e6:.2f} M"]
+    return cells
+
+
 def main() -> None:
     """Measure, print, write docs/performance.md."""
     header = [
@@ -98,6 +118,8 @@ def main() -> None:
     for core in CORES:
         rows = table(header, [row(network, core) for network in NETWORKS])
         texts.append(_CORE.format(core.title, core.board, targets.load(core.target).compilers[0], rows))
+    header = ["int8 network", *("weights, bytes", "instructions") * 3]
+    texts.append(_WEIGHTS.format(table(header, [weights_row(network) for network in NETWORKS])))
     text = "\n\n".join([*texts, _HOW])
     write_section("cortex_m", "Instructions on Cortex-M", text)
     print(text)
