@@ -22,8 +22,8 @@ class Feature:
 # A function without arguments that returns a vector: i8x16.splat(0).
 _SIMD = bytes.fromhex("010501 600001 7b 03020100 0a08 0106 00 4100 fd0f 0b")
 # `supported` is 1 where i32x4.relaxed_dot_i8x16_i7x16_add_s is exact for bytes with the top bit set, whether
-# it takes them with a sign or without: four times 127 * -1, or 255, is a multiple of 508. Elsewhere sums of two
-# products saturate.
+# it takes them with a sign or without: four times 127 * -1, or 255, is a multiple of 508. Elsewhere sums of
+# two products saturate.
 _EXPORTED = bytes.fromhex("010501 600001 7f 03020100 070d 0109") + b"supported" + bytes(2)
 _SPLATS = bytes.fromhex("41ff00 fd0f 417f fd0f 4100 fd11")  # 127, -1 and the sum to add to, 0
 _REMAINDER = bytes.fromhex("fd9302 fd1b00 41fc03 6f 45 0b")  # dot, first lane, remainder by 508, is it zero?
