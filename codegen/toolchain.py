@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -62,7 +63,15 @@ class Compiler:
 def _family(argv: tuple[str, ...]) -> str:
     """gcc or clang, from what the compiler says of itself; empty where it does not run."""
     try:
-        done = subprocess.run([*argv, "--version"], capture_output=True, text=True, timeout=60, check=False)
+        # Elsewhere: some leave files where they are asked.
+        done = subprocess.run(
+            [*argv, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=tempfile.gettempdir(),
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     if done.returncode:

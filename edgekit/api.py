@@ -293,6 +293,7 @@ def run(
     *,
     target: str | Target | None = None,
     optimize: Optimize = "speed",
+    ports: Ports = "caller",
     tell: Tell = _quiet,
 ) -> dict[str, Array]:
     """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
@@ -308,7 +309,7 @@ def run(
             tell(f"simulated sample {i + 1} of {len(samples)}")
             results.append(outputs)
     else:
-        results = library.run(graph, wanted, samples, optimize=optimize, tell=tell)
+        results = library.run(graph, wanted, samples, optimize=optimize, ports=ports, tell=tell)
     return arrays.together(graph, given, results)
 
 
@@ -318,6 +319,7 @@ def verify(
     target: str | Target = "host",
     inputs: Inputs | None = None,
     optimize: Optimize = "speed",
+    ports: Ports = "caller",
     tell: Tell = _quiet,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
@@ -325,7 +327,7 @@ def verify(
     wanted = _target(target)
     graph = convert(model)
     samples = None if inputs is None else arrays.samples(graph, _inputs(graph, inputs))
-    return library.verify(graph, wanted, optimize=optimize, samples=samples, tell=tell)
+    return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, tell=tell)
 
 
 def bench(

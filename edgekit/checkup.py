@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -95,6 +96,11 @@ def _status(target: Target) -> TargetStatus:
 def _first_line(compiler: toolchain.Compiler) -> str:
     """What a compiler says of itself."""
     said = subprocess.run(
-        [*compiler.argv, "--version"], capture_output=True, text=True, timeout=60, check=False
+        [*compiler.argv, "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tempfile.gettempdir(),
     )
     return said.stdout.partition("\n")[0]

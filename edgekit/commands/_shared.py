@@ -60,6 +60,7 @@ RunBy = Annotated[
     typer.Option("--runner", help="What runs its programs here: node, chromium, an emulator with options."),
 ]
 Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
+Where = Annotated[Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 

@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Shapes,
     TargetName,
     Verbose,
+    Where,
     Whose,
     emit,
     written,
@@ -40,9 +41,7 @@ def build(
     weights: Annotated[
         Weights, typer.Option("--weights", help="As C text or as a binary file; auto: by size.")
     ] = Weights.AUTO,
-    ports: Annotated[
-        Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")
-    ] = Ports.CALLER,
+    ports: Where = Ports.CALLER,
     verify: Annotated[
         bool | None,
         typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),

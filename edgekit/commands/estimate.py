@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, Ports, Shapes, TargetName, emit
+from edgekit.commands._shared import Goal, Json, Model, Optimize, Ports, Shapes, TargetName, Where, emit
 
 
 def estimate(
     model: Model,
     target: TargetName = "host",
     optimize: Goal = Optimize.SPEED,
-    ports: Annotated[
-        Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")
-    ] = Ports.CALLER,
+    ports: Where = Ports.CALLER,
     shape: Shapes = None,
     json: Json = False,
 ) -> None:

@@ -13,8 +13,10 @@ from edgekit.commands._shared import (
     Json,
     Model,
     Optimize,
+    Ports,
     RunBy,
     Shapes,
+    Where,
     Whose,
     arrays_file,
     emit,
@@ -32,6 +34,7 @@ def run(
     ] = "",
     runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
+    ports: Where = Ports.CALLER,
     shape: Shapes = None,
     profile: Whose = None,
     json: Json = False,
@@ -44,7 +47,12 @@ def run(
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(
-            graph, input, target=run_by(target, runner) or None, optimize=optimize.value, tell=tell
+            graph,
+            input,
+            target=run_by(target, runner) or None,
+            optimize=optimize.value,
+            ports=ports.value,
+            tell=tell,
         )
     if output:
         arrays.save(Path(output), found)

@@ -10,9 +10,11 @@ from edgekit.commands._shared import (
     Json,
     Model,
     Optimize,
+    Ports,
     RunBy,
     Shapes,
     TargetName,
+    Where,
     Whose,
     arrays_file,
     emit,
@@ -26,6 +28,7 @@ def verify(
     input: Annotated[str, arrays_file("--input", "Default: seeded random inputs.")] = "",
     runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
+    ports: Where = Ports.CALLER,
     shape: Shapes = None,
     profile: Whose = None,
     json: Json = False,
@@ -36,6 +39,11 @@ def verify(
     with console.progress() as tell:
         graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
         found = api.verify(
-            graph, target=run_by(target, runner), inputs=input or None, optimize=optimize.value, tell=tell
+            graph,
+            target=run_by(target, runner),
+            inputs=input or None,
+            optimize=optimize.value,
+            ports=ports.value,
+            tell=tell,
         )
     emit("verify", found, report.verification(found), json)

@@ -1,4 +1,4 @@
-"""Operators in torch: what gradients flow through. Values come from the simulator."""
+"""Operators in torch, for gradients to flow through: values come from the simulator."""
 
 from __future__ import annotations
 
