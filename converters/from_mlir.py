@@ -1,0 +1,240 @@
+"""JAX's StableHLO text (jax.export) -> Graph, by the handlers of stablehlo_ops: functions named as operators.
+
+Functions that main calls are laid out where they are called. Broadcasts wait: elementwise operators of ours
+repeat their operands themselves, and a bias that stays a vector is that of a layer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from edgekit.builder import Builder, absurd
+from edgekit.converters import files, stablehlo_ops
+from edgekit.converters.blame import blame
+from edgekit.converters.frontend import call, check_supported, handlers, reading
+from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.mlir_literals import Spec
+from edgekit.converters.mlir_text import Function, Operation, Parser
+from edgekit.converters.movement import expand
+from edgekit.converters.naming import named_graph
+from edgekit.converters.stablehlo_node import Node
+from edgekit.converters.stablehlo_ops import elementwise
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph, Source
+
+FORMAT = "JAX StableHLO"
+SUFFIXES = (".mlir",)
+_START = re.compile(rb"^(module\b[^\n]*\{|func\.func\b)", re.MULTILINE)
+_MAX_STEPS = 1 << 16  # functions may call each other twice, and those again
+_MAX_TEXT = 1 << 29
+_NO_HANDLER = "docs/frontends.md lists what is read of StableHLO; jax2onnx may write the rest as ONNX"
+_CALLS = ("call", "composite")
+_CHECK = "shape_assertion"  # sizes are fixed here
+_BROADCASTS = ("broadcast_in_dim", "dynamic_broadcast_in_dim")
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A text with a module or a function of MLIR."""
+    return b"\0" not in head and bool(_START.search(head))
+
+
+def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+    """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
+    with reading(model.name):
+        raw = files.read(model, _MAX_TEXT)
+        try:
+            functions = Parser(raw.decode()).functions()
+        except UnicodeDecodeError:
+            raise EdgeKitError("E0401", "the file is no text") from None
+        importer = Importer(functions, shapes or {}, len(raw) // 2)
+        return importer.run(name or model.stem, files.source(model, "mlir", raw, producer="JAX"))
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A tensor that stands for a larger one: its dimensions of size 1 are repeated up to this shape."""
+
+    tensor: Tensor
+    shape: tuple[int, ...]
+
+    def whole(self) -> Tensor:
+        if absurd(self.shape):
+            raise EdgeKitError("E0402", f"shape {list(self.shape)[:8]} is absurd")
+        return expand(self.tensor, self.shape)
+
+
+class Importer:
+    """One conversion: the functions of the file, and the graph so far."""
+
+    def __init__(
+        self, functions: Mapping[str, Function], shapes: Mapping[str, Sequence[int]], given: int
+    ) -> None:
+        self.functions = functions
+        self.shapes = shapes
+        self.builder = Builder(given=given)
+        self.steps = 0
+        self.known = handlers(stablehlo_ops)
+
+    def run(self, name: str, source: Source) -> Graph:
+        if "main" not in self.functions:
+            raise EdgeKitError("E0401", "the file has no function main")
+        main = self.functions["main"]
+        used = (op for function in self.functions.values() for op in function.body)
+        known = {*self.known, *_CALLS, *_BROADCASTS, "constant", "iota", "dynamic_iota", "return"}
+        check_supported(_kinds(used), dict.fromkeys(known), _NO_HANDLER)
+        inputs = self._inputs(main)
+        arguments = [Wide(x, x.shape) for x in inputs]
+        results = self._call(main, arguments)
+        outputs = [(_label(main, i), y.whole()) for i, y in enumerate(results)]
+        if not outputs:
+            raise EdgeKitError("E0401", "main returns nothing")
+        return named_graph(self.builder, name, [x.name for x in inputs], outputs, {}, source)
+
+    def _inputs(self, main: Function) -> list[Tensor]:
+        """The arguments of main, by the names that the source code gave them where it did."""
+        names: list[str] = []
+        found = []
+        for key, type, given in main.arguments:
+            name = _plain(given) or _plain(self._inner_name(main, key)) or key
+            name = name if name not in names else key
+            names.append(name)
+            bound = self.shapes.get(name)
+            found.append(input_type(name, type.dtype, type.dims or (), bound))
+        check_bound(self.shapes, names)
+        return [Tensor(self.builder, self.builder.input(n, t)) for n, t in zip(names, found, strict=True)]
+
+    def _inner_name(self, main: Function, key: str) -> str:
+        """The name of an argument in the function that main hands it on to."""
+        for op in main.body:
+            inner = self.functions.get(str(op.attributes.get("callee", "")))
+            if op.kind == "call" and inner is not None and key in op.operands[: len(inner.arguments)]:
+                return inner.arguments[op.operands.index(key)][2]
+        return ""
+
+    def _call(self, function: Function, operands: Sequence[Wide]) -> list[Wide]:
+        if len(operands) != len(function.arguments):
+            message = f"{function.name} takes {len(function.arguments)} operands, gets {len(operands)}"
+            raise EdgeKitError("E0401", message)
+        scope: dict[str, Wide] = {}
+        for (key, type, _), x in zip(function.arguments, operands, strict=True):
+            _check(key, type, x)
+            scope[key] = x
+        for op in function.body:
+            label = f"{op.kind} %{op.results[0]}" if op.results else op.kind
+            with blame(f"{function.name}: {label}"):
+                if op.kind == "return":
+                    return [_found(scope, key) for key in op.operands]
+                self.builder.origin = label
+                self._step(op, scope)
+        raise EdgeKitError("E0401", f"{function.name} returns nothing")
+
+    def _step(self, op: Operation, scope: dict[str, Wide]) -> None:
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators")
+        if op.attributes.get("callee") == _CHECK:
+            return
+        made = self._results(op, [_found(scope, key) for key in op.operands])
+        if len(made) != len(op.results):
+            raise EdgeKitError("E0401", f"{len(made)} results for {len(op.results)} names")
+        for i, (key, x) in enumerate(zip(op.results, made, strict=True)):
+            if i < len(op.types):
+                _check(key, op.types[i], x)
+            if key in scope:
+                raise EdgeKitError("E0401", f"%{key} is there twice")
+            scope[key] = x
+
+    def _results(self, op: Operation, operands: Sequence[Wide]) -> list[Wide]:
+        node = Node(op)
+        if op.kind in _CALLS:
+            callee = str(op.attributes.get("decomposition", op.attributes.get("callee", "")))
+            if callee not in self.functions:
+                raise EdgeKitError("E0401", f"the file has no function {callee[:60]}")
+            return self._call(self.functions[callee], operands)
+        if op.kind == "constant":
+            array = node.array("value")
+            self.builder.afford(array.shape)
+            return [self._constant(np.asarray(array))]
+        if op.kind in ("iota", "dynamic_iota"):
+            shape = operands[0].whole().ints("the shape of iota") if operands else node.shape
+            axis = node.integer("dim", "iota_dimension")
+            if not 0 <= axis < len(shape):
+                raise EdgeKitError("E0401", f"iota along {axis} of {list(shape)[:8]}")
+            self.builder.afford((shape[axis],))
+            cells = np.arange(shape[axis]).astype(node.dtype.numpy)
+            apart = [n if i == axis else 1 for i, n in enumerate(shape)]
+            return [Wide(self._constant(cells.reshape(apart)).tensor, tuple(shape))]
+        if op.kind in _BROADCASTS:
+            return [self._broadcast(node, operands)]
+        handler = self.known[op.kind]
+        if handler.__module__ != elementwise.__name__:
+            y = call(handler, op.kind, self.builder.origin, [node, *(x.whole() for x in operands)], {})
+            return [Wide(y, y.shape)]
+        shape = np.broadcast_shapes(*(x.shape for x in operands))
+        return [
+            Wide(
+                call(handler, op.kind, self.builder.origin, [node, *(x.tensor for x in operands)], {}), shape
+            )
+        ]
+
+    def _constant(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Wide:
+        tensor = Tensor(self.builder, self.builder.const(array))
+        return Wide(tensor, tensor.shape)
+
+    def _broadcast(self, node: Node, operands: Sequence[Wide]) -> Wide:
+        """The operand in its dimensions of the result, and 1 for all others."""
+        x, *given = operands
+        shape = given[0].whole().ints("the shape of a broadcast") if given else node.shape
+        dims = node.ints("dims", "broadcast_dimensions", count=len(x.shape))
+        fits = len(set(dims)) == len(dims) and all(
+            0 <= d < len(shape) and n in (1, shape[d]) for d, n in zip(dims, x.shape, strict=True)
+        )
+        if not fits or absurd(shape):
+            raise EdgeKitError("E0401", f"{list(x.shape)[:8]} does not broadcast to {list(shape)[:8]}")
+        order = sorted(range(len(dims)), key=lambda i: dims[i])
+        small = x.tensor.transpose(*order)
+        sizes = [1] * len(shape)
+        for i, size in zip(order, small.shape, strict=True):
+            sizes[dims[i]] = size
+        return Wide(small.reshape(*sizes), tuple(shape))
+
+
+def _kinds(operations: Iterator[Operation]) -> Iterator[tuple[str, str]]:
+    for op in operations:
+        kind = op.kind
+        if kind == "custom_call":
+            if op.attributes.get("callee") == _CHECK:
+                continue
+            kind = f"custom_call @{op.attributes.get('callee', op.attributes.get('call_target_name', '?'))}"
+        yield kind, f"%{op.results[0]}" if op.results else op.kind
+
+
+def _found(scope: Mapping[str, Wide], key: str) -> Wide:
+    if key not in scope:
+        raise EdgeKitError("E0401", f"%{key} is computed by nothing")
+    return scope[key]
+
+
+def _check(key: str, type: Spec, x: Wide) -> None:
+    """Compare a value with the type that the file states."""
+    dims = type.dims or ()
+    fits = len(dims) == len(x.shape) and all(d in (None, n) for d, n in zip(dims, x.shape, strict=True))
+    if not fits or type.dtype is not x.tensor.dtype:
+        made = f"{x.tensor.dtype.value}{list(x.shape)[:8]}"
+        raise EdgeKitError("E0401", f"%{key} is {made}, the file says {type.text[:80]}")
+
+
+def _plain(name: str) -> str:
+    """A name without marks: those of arguments are expressions, params['w']."""
+    return re.sub(r"\W+", "_", name).strip("_") if name.isprintable() and len(name) < 100 else ""
+
+
+def _label(main: Function, i: int) -> str:
+    found = _plain(main.labels[i]) if i < len(main.labels) else ""
+    return found or ("result" if len(main.labels) == 1 else f"result_{i}")

@@ -1,0 +1,1 @@
+"""Handlers of StableHLO operators, by their names."""

@@ -1,0 +1,104 @@
+"""Reductions over dimensions and windows: what the region computes decides which."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgekit.converters.compose import reduce as _reduce
+from edgekit.converters.movement import cast, pad
+from edgekit.converters.stablehlo_node import Node
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import identity
+
+_KINDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "and": "min", "or": "max"}
+
+
+def reduce(node: Node, *operands: Tensor) -> Tensor:
+    kind = _kind(node, operands)
+    x, start = operands
+    axes = node.ints("dimensions")
+    if x.dtype is DType.BOOL:
+        return cast(_reduce(cast(x, DType.U8), kind, axes, keepdims=False), DType.BOOL)
+    return _from(start, _reduce(x, kind, axes, keepdims=False), kind)
+
+
+def reduce_window(node: Node, *operands: Tensor) -> Tensor:
+    kind = _kind(node, operands)
+    x, start = operands
+    n = x.rank
+    size = node.ints("window_dimensions", count=n)
+    strides = node.ints("window_strides", default=[1] * n, count=n)
+    apart = node.ints("base_dilations", default=[1] * n, count=n)
+    dilations = node.ints("window_dilations", default=[1] * n, count=n)
+    pads = node.pairs("padding", count=n)
+    if any(a != 1 for a in apart) or kind not in ("max", "min", "sum") or x.dtype is DType.BOOL:
+        raise EdgeKitError("E0205", f"reduce_window: {kind} of {x.type} with base_dilations {list(apart)}")
+    if min((*size, *strides, *dilations), default=1) < 1:
+        raise EdgeKitError("E0401", "reduce_window: a window of no cell")
+    moving = [i for i in range(n) if (size[i], strides[i], pads[i]) != (1, 1, (0, 0))]
+    if len(moving) > 2:
+        raise EdgeKitError("E0205", f"reduce_window over {len(moving)} dimensions is not supported")
+    # [N, H, W, C] of the two dimensions that the window moves over, side by side where they are.
+    moving += [i for i in range(n) if i not in moving][: 2 - len(moving)]
+    image = x if n == 4 and sorted(moving) == [1, 2] else None
+    h, w = sorted(moving) if len(moving) == 2 else (0, 0)
+    idle = [i for i in range(n) if i not in moving]
+    order = [*idle[:1], h, w, *idle[1:]] if len(moving) == 2 else []
+    if n < 2 or len(order) != n:
+        raise EdgeKitError("E0205", f"reduce_window of {x.type} is not supported")
+    moved = x.transpose(*order)
+    if image is None:
+        first = moved.shape[0] if idle else 1
+        rest = moved.shape[3 if idle else 2 :]
+        if not idle:
+            moved = x.transpose(h, w)
+        moved = moved.reshape(first, x.shape[h], x.shape[w], int(np.prod(rest, dtype=np.int64)))
+    cut = [[0, *(min(pads[i][side], 0) for i in (h, w)), 0] for side in (0, 1)]
+    moved = pad(moved, cut[0], cut[1], "constant")
+    op = Pool2d(
+        "sum" if kind == "sum" else "max",
+        (size[h], size[w]),
+        (strides[h], strides[w]),
+        (max(pads[h][0], 0), max(pads[w][0], 0), max(pads[h][1], 0), max(pads[w][1], 0)),
+        (dilations[h], dilations[w]),
+    )
+    y = -(-moved).apply(op) if kind == "min" else moved.apply(op)
+    if image is None:
+        shape = [y.shape[1] if i == h else y.shape[2] if i == w else x.shape[i] for i in order]
+        y = y.reshape(*shape)
+    return _from(start, y.transpose(*(order.index(i) for i in range(n))), kind)
+
+
+def _kind(node: Node, operands: tuple[Tensor, ...]) -> str:
+    """What the region computes: one operator of both of its arguments."""
+    if len(operands) != 2:
+        message = f"{node.operation.kind} of {len(operands) // 2} tensors at once is not supported"
+        raise EdgeKitError("E0205", message, hint="argmax and argmin: jax2onnx has them")
+    found = node.attributes.get("applies")
+    match node.operation.regions:
+        case (region,) if found is None and len(region.operations) == 2 and len(region.arguments) == 2:
+            step, end = region.operations
+            same = sorted(step.operands) == sorted(region.arguments)
+            found = step.kind if same and end.kind == "return" and end.operands == step.results else None
+    if found not in _KINDS:
+        what = "such a region" if found is None else str(found)
+        raise EdgeKitError("E0205", f"{node.operation.kind} by {what} is not supported")
+    return _KINDS[found]
+
+
+def _from(start: Tensor, y: Tensor, kind: str) -> Tensor:
+    """What the reduction begins with changes nothing where it is the identity of the operator."""
+    if start.data is not None and np.all(start.data == identity(kind, y.dtype)):
+        return y
+    match kind:
+        case "sum":
+            return y + start
+        case "prod":
+            return y * start
+        case "max":
+            return y.max(start)
+        case _:
+            return y.min(start)
