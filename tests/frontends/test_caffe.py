@@ -1,0 +1,183 @@
+"""Caffe's layers compute what their definitions say: each against a few lines of numpy."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.caffe_files import text, write
+from support.exports import SAMPLES
+
+from edgekit import simulate
+from edgekit.converters.from_prototxt import convert
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+Weights = Mapping[str, Sequence[Array]]
+
+
+def rand(*shape: int) -> Array:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def run(folder: Path, inputs: Mapping[str, Array], layers: Sequence[str], weights: Weights) -> list[Array]:
+    net = text({name: x.shape for name, x in inputs.items()}, *layers)
+    graph = simplify(convert(write(folder, net, weights)))
+    verify(graph)
+    return list(simulate.run(graph, dict(inputs)).values())
+
+
+def one(folder: Path, x: Array, kind: str, settings: str, *blobs: Array) -> Array:
+    """The result of a net of one layer."""
+    layer = f'name: "l" type: "{kind}" bottom: "x" top: "y" {settings}'
+    (y,) = run(folder, {"x": x}, [layer], {"l": blobs})
+    return y
+
+
+def pooled(x: Array, k: int, s: int, p: int, is_max: bool) -> Array:
+    """As Caffe's documentation of the pooling layer has it: sizes are rounded up, windows are clipped."""
+    size = x.shape[2]
+    out = -(-(size + 2 * p - k) // s) + 1
+    if p and (out - 1) * s >= size + p:
+        out -= 1
+    y = np.zeros((*x.shape[:2], out, out), np.float32)
+    for i in range(out):
+        for j in range(out):
+            top, left = i * s - p, j * s - p
+            bottom, right = min(top + k, size + p), min(left + k, size + p)
+            cells = x[:, :, max(top, 0) : min(bottom, size), max(left, 0) : min(right, size)]
+            area = (bottom - top) * (right - left)
+            y[:, :, i, j] = cells.max((2, 3)) if is_max else cells.sum((2, 3)) / area
+    return y
+
+
+@pytest.mark.parametrize("pool", ["MAX", "AVE"])
+@pytest.mark.parametrize(
+    ("size", "k", "s", "p"), [(6, 3, 2, 0), (7, 3, 2, 1), (5, 2, 2, 1), (8, 3, 3, 1), (7, 2, 2, 0)]
+)
+def test_last_window_of_pooling_is_clipped(
+    pool: str, size: int, k: int, s: int, p: int, tmp_path: Path
+) -> None:
+    x = rand(1, 2, size, size)
+    settings = f"pooling_param {{ pool: {pool} kernel_size: {k} stride: {s} pad: {p} }}"
+    expected = pooled(x, k, s, p, pool == "MAX")
+    found = one(tmp_path, x, "Pooling", settings)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_global_pooling_is_a_mean_of_all_cells(tmp_path: Path) -> None:
+    x = rand(1, 3, 4, 5)
+    y = one(tmp_path, x, "Pooling", "pooling_param { pool: AVE global_pooling: true }")
+    np.testing.assert_allclose(y, x.mean((2, 3), keepdims=True), rtol=1e-5, atol=1e-6)
+
+
+def test_batch_norm_divides_by_its_factor_and_scales_in_place(tmp_path: Path) -> None:
+    x, mean, variance = rand(1, 3, 4, 4), rand(3), np.abs(rand(3)) + 1
+    gamma, beta, factor = rand(3), rand(3) + 1, 2.5
+    layers = [
+        'name: "n" type: "BatchNorm" bottom: "x" top: "y" batch_norm_param { eps: 1e-3 }',
+        'name: "s" type: "Scale" bottom: "y" top: "y" scale_param { bias_term: true }',
+    ]
+    blobs = {"n": [mean * factor, variance * factor, np.array([factor])], "s": [gamma, beta]}
+    (y,) = run(tmp_path, {"x": x}, layers, blobs)
+    across = [a.reshape(3, 1, 1) for a in (mean, variance, gamma, beta)]
+    expected = (x - across[0]) / np.sqrt(across[1] + 1e-3) * across[2] + across[3]
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ("coeff: 2 coeff: -0.5", lambda a, b: 2 * a - 0.5 * b),
+        ("operation: PROD", lambda a, b: a * b),
+        ("operation: MAX", np.maximum),
+    ],
+)
+def test_eltwise(settings: str, expected, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    a, b = rand(1, 2, 3), rand(1, 2, 3)[:, ::-1].copy()
+    layer = f'name: "l" type: "Eltwise" bottom: "a" bottom: "b" top: "y" eltwise_param {{ {settings} }}'
+    (y,) = run(tmp_path, {"a": a, "b": b}, [layer], {})
+    np.testing.assert_allclose(y, expected(a, b), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [1, 2, -1])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_inner_product_flattens_from_its_axis_on(axis: int, transpose: bool, tmp_path: Path) -> None:
+    x = rand(1, 3, 4)
+    rows = x.reshape(*x.shape[:axis], -1)
+    w, b = rand(5, rows.shape[-1]), rand(5)
+    flag = str(transpose).lower()
+    settings = f"inner_product_param {{ num_output: 5 axis: {axis} transpose: {flag} }}"
+    y = one(tmp_path, x, "InnerProduct", settings, w.T if transpose else w, b)
+    np.testing.assert_allclose(y, rows @ w.T + b, rtol=1e-4, atol=1e-5)
+
+
+def test_deconvolution_in_groups(tmp_path: Path) -> None:
+    x, w = rand(1, 4, 3, 3), rand(4, 3, 3, 2)
+    settings = (
+        "convolution_param { num_output: 6 group: 2 kernel_h: 3 kernel_w: 2 stride: 2 bias_term: false }"
+    )
+    expected = np.zeros((1, 6, 7, 6), np.float32)
+    for c in range(4):
+        for i in range(3):
+            for j in range(3):
+                first = c // 2 * 3
+                expected[0, first : first + 3, 2 * i : 2 * i + 3, 2 * j : 2 * j + 2] += x[0, c, i, j] * w[c]
+    y = one(tmp_path, x, "Deconvolution", settings, w)
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "expected"),
+    [
+        ("ReLU", "relu_param { negative_slope: 0.1 }", lambda x: np.where(x > 0, x, 0.1 * x)),
+        ("ELU", "", lambda x: np.where(x > 0, x, np.expm1(x))),
+        ("AbsVal", "", np.abs),
+        ("TanH", "", np.tanh),
+        ("Sigmoid", "", lambda x: 1 / (1 + np.exp(-x))),
+        ("Power", "power_param { power: 3 scale: 2 shift: 1 }", lambda x: (1 + 2 * x) ** 3),
+        ("Exp", "exp_param { base: 2 scale: 0.5 shift: 1 }", lambda x: 2 ** (1 + 0.5 * x)),
+        ("Permute", "permute_param { order: 0 order: 2 }", lambda x: x.transpose(0, 2, 1, 3)),
+        ("Reshape", "reshape_param { shape { dim: 0 dim: -1 dim: 2 } }", lambda x: x.reshape(1, -1, 2)),
+        ("Reshape", "reshape_param { shape { dim: -1 } axis: 2 }", lambda x: x.reshape(1, 2, -1)),
+        ("Flatten", "flatten_param { axis: 2 }", lambda x: x.reshape(1, 2, -1)),
+        ("Dropout", "dropout_param { dropout_ratio: 0.5 }", lambda x: x),
+    ],
+)
+def test_cells_and_moves(kind: str, settings: str, expected, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    x = rand(1, 2, 3, 4)
+    y = one(tmp_path, x, kind, settings)
+    np.testing.assert_allclose(y, expected(x), rtol=1e-4, atol=1e-5)
+
+
+def test_parts_of_a_slice_are_put_together(tmp_path: Path) -> None:
+    x = rand(1, 6, 2)
+    layers = [
+        'name: "s" type: "Slice" bottom: "x" top: "a" top: "b" slice_param { slice_point: 2 }',
+        'name: "r" type: "ReLU" bottom: "a" top: "a"',
+        'name: "t" type: "Dropout" bottom: "b" top: "z" include { phase: TRAIN }',
+        'name: "c" type: "Concat" bottom: "b" bottom: "a" top: "y"',
+    ]
+    (y,) = run(tmp_path, {"x": x}, layers, {})
+    np.testing.assert_array_equal(y, np.concatenate([x[:, 2:], np.maximum(x[:, :2], 0)], 1))
+
+
+def test_either_file_of_a_pair_is_converted() -> None:
+    folder = SAMPLES / "caffe"
+    graphs = [convert(folder / name) for name in ("net.prototxt", "net.caffemodel")]
+    assert graphs[0].nodes == graphs[1].nodes
+
+
+def test_shape_replaces_that_of_the_text() -> None:
+    graph = convert(SAMPLES / "caffe" / "net.prototxt", shapes={"data": (2, 3, 16, 16)})
+    assert graph.values[graph.outputs[0]].type.shape == (2, 10)
+
+
+def test_all_unsupported_layers_are_named_at_once(tmp_path: Path) -> None:
+    layers = [f'name: "{kind}" type: "{kind}" bottom: "x" top: "x"' for kind in ("Accuracy", "Python")]
+    with pytest.raises(EdgeKitError) as caught:
+        convert(write(tmp_path, text({"x": (1, 2)}, *layers), {}))
+    assert [error.where for error in (caught.value, *caught.value.also)] == ["node Accuracy", "node Python"]
