@@ -22,6 +22,7 @@ from edgekit.converters.mlir_literals import Spec
 from edgekit.converters.mlir_text import Function, Operation, Parser
 from edgekit.converters.movement import expand
 from edgekit.converters.naming import named_graph
+from edgekit.converters.stablehlo_idioms import kept
 from edgekit.converters.stablehlo_node import Node
 from edgekit.converters.stablehlo_ops import elementwise
 from edgekit.converters.tensor import Tensor
@@ -197,6 +198,8 @@ class Importer:
         )
         if not fits or absurd(shape):
             raise EdgeKitError("E0401", f"{list(x.shape)[:8]} does not broadcast to {list(shape)[:8]}")
+        if (whole := kept(x.tensor, dims, len(shape))) is not None:
+            return Wide(whole, tuple(shape))
         order = sorted(range(len(dims)), key=lambda i: dims[i])
         small = x.tensor.transpose(*order)
         sizes = [1] * len(shape)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace as _replace
-
 import numpy as np
 
-from edgekit.converters.movement import cast, where
+from edgekit.converters.movement import cast, expand, where
 from edgekit.converters.onnx_ops import elementwise as _onnx
+from edgekit.converters.stablehlo_idioms import quotient
 from edgekit.converters.stablehlo_node import Node
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops import activations, arithmetic, logic, rounding, trigonometry
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
 
 
 def add(node: Node, a: Tensor, b: Tensor) -> Tensor:
@@ -30,27 +27,7 @@ def multiply(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 
 def divide(node: Node, a: Tensor, b: Tensor) -> Tensor:
-    mean = _mean(a, b)
-    return a / b if mean is None else mean
-
-
-def _mean(a: Tensor, b: Tensor) -> Tensor | None:
-    """A sum over so many cells as it is divided by."""
-    made = [n for n in reversed(a.builder.nodes[-8:]) if a.name in n.outputs]
-    if not made or b.data is None or not a.dtype.is_float:
-        return None
-    op, x = made[0].op, Tensor(a.builder, made[0].inputs[0])
-    if isinstance(op, Reduce) and op.kind == "sum":
-        count = np.prod([x.shape[i] for i in op.axes], dtype=np.int64)
-        return x.apply(_replace(op, kind="mean")) if count and np.all(b.data == count) else None
-    if isinstance(op, Pool2d) and op.kind == "sum":
-        for counted in ((0, 0, 0, 0), op.pads):
-            pool = _replace(op, kind="mean", counted=counted)
-            counts = pool.counts(*x.shape[1:3])[:, :, None]
-            known = np.broadcast_shapes(b.shape, a.shape) == a.shape
-            if known and counts.all() and np.all(b.data == counts):
-                return x.apply(pool)
-    return None
+    return quotient(a, b) or a / b
 
 
 def remainder(node: Node, a: Tensor, b: Tensor) -> Tensor:
@@ -62,6 +39,8 @@ def power(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 
 def maximum(node: Node, a: Tensor, b: Tensor) -> Tensor:
+    if a.dtype.is_float and a.data is not None and np.all(a.data == -np.inf):
+        return expand(b, a.shape)  # softmax of jax.nn
     return or_(node, a, b) if a.dtype is DType.BOOL else a.max(b)
 
 
@@ -111,6 +90,18 @@ def exponential(node: Node, x: Tensor) -> Tensor:
 
 def log(node: Node, x: Tensor) -> Tensor:
     return x.apply(activations.Log())
+
+
+def exponential_minus_one(node: Node, x: Tensor) -> Tensor:
+    return x.apply(activations.Exp()) - 1
+
+
+def log_plus_one(node: Node, x: Tensor) -> Tensor:
+    return (x + 1).apply(activations.Log())
+
+
+def is_finite(node: Node, x: Tensor) -> Tensor:
+    return x.apply(arithmetic.Abs()).apply(logic.Less(), np.inf)
 
 
 def logistic(node: Node, x: Tensor) -> Tensor:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod as _prod
+
 import numpy as np
 
 from edgekit.converters.movement import box, expand, take
 from edgekit.converters.movement import pad as _pad
+from edgekit.converters.onnx_ops import indexing
 from edgekit.converters.stablehlo_node import Node
-from edgekit.converters.tensor import Tensor, concat
+from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.errors import EdgeKitError
 
 
@@ -90,3 +93,35 @@ def real_dynamic_slice(node: Node, x: Tensor, start: Tensor, limit: Tensor, stri
     if min(steps, default=1) < 1 or len(starts) != x.rank:
         raise EdgeKitError("E0401", f"slice of {x.type} from {starts} in steps of {steps}")
     return box(x, starts, [-(-(e - s) // t) for s, e, t in zip(starts, ends, steps, strict=True)], steps)
+
+
+def dynamic_slice(node: Node, x: Tensor, *starts: Tensor) -> Tensor:
+    sizes = node.ints("sizes", "slice_sizes", count=x.rank)
+    begins = [int(scalar(start, "the start of dynamic_slice")) for start in starts]
+    if len(begins) != x.rank or any(not 0 <= m <= n for m, n in zip(sizes, x.shape, strict=True)):
+        raise EdgeKitError("E0401", f"dynamic_slice of {sizes} cells of {x.type} from {begins}")
+    limits = [n - m for n, m in zip(x.shape, sizes, strict=True)]
+    return box(x, [min(max(b, 0), most) for b, most in zip(begins, limits, strict=True)], sizes)
+
+
+def gather(node: Node, x: Tensor, index: Tensor) -> Tensor:
+    """Whole slices along one dimension: what x[index] and jnp.take are."""
+    numbers = node.within("dimension_numbers")
+    sizes, offsets = node.ints("slice_sizes", count=x.rank), numbers.ints("offset_dims", default=())
+    where, gone = numbers.ints("start_index_map"), numbers.ints("collapsed_slice_dims", default=())
+    batches = numbers.ints("operand_batching_dims", default=())
+    last = numbers.integer("index_vector_dim", default=0)
+    if len(where) != 1 or where != gone or batches or last not in (index.rank, index.rank - 1):
+        raise EdgeKitError("E0205", "gather of more than whole slices along one dimension is not supported")
+    axis, shape = x.axis(where[0]), index.shape if last == index.rank else index.shape[:-1]
+    if sizes != tuple(1 if i == axis else n for i, n in enumerate(x.shape)) or index.type.size != _prod(
+        shape
+    ):
+        raise EdgeKitError("E0205", f"gather of {list(sizes)} cells of {x.type} is not supported")
+    y = indexing.Gather(x, index.max(0).min(x.shape[axis] - 1).reshape(*shape), axis=axis)
+    # Now the dimensions of the index stand where that of x was; the file says where those of x should be.
+    own = [i if i < axis else i + len(shape) - 1 for i in range(x.rank) if i != axis]
+    if len(offsets) != len(own) or any(not 0 <= i < y.rank for i in offsets):
+        raise EdgeKitError("E0401", f"gather: offset_dims {list(offsets)} of {y.type}")
+    others = iter(i for i in range(y.rank) if i not in own)
+    return y.transpose(*(own[offsets.index(i)] if i in offsets else next(others) for i in range(y.rank)))
