@@ -23,12 +23,12 @@ from edgekit.ir import Array, DType, Graph, Source
 
 FORMAT = "Caffe"
 SUFFIXES = (".prototxt", ".caffemodel")
-_LAYER = re.compile(rb"^\s*layers?\s*:?\s*\{", re.MULTILINE)
+_LAYER = re.compile(rb"^[ \t]*layers?\s*:?\s*\{", re.MULTILINE)
 _UPGRADE = "upgrade_net_proto_text and upgrade_net_proto_binary, of Caffe, write the newer form"
 _DEPLOY = "convert deploy.prototxt, without layers of training; docs/frontends.md lists those that are read"
 # How values are first set, and with which library they are computed: a trained graph says nothing of them.
 _IGNORED = {"weight_filler", "bias_filler", "filler", "engine", "cudnn_flags", "force_nd_im2col"}
-_MAX_TEXT = 1 << 26
+_MAX_TEXT = 1 << 24
 
 
 def sniff(path: Path, head: bytes) -> bool:

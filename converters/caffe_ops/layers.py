@@ -114,8 +114,8 @@ def Pooling(
     round_mode: str = "CEIL",
 ) -> Tensor:
     """The last window may reach over the end; a mean counts the padding, but nothing behind it."""
-    if pool not in ("MAX", "AVE"):
-        raise EdgeKitError("E0203", f"Pooling: pool {pool} is not supported")
+    if pool not in ("MAX", "AVE") or round_mode not in ("CEIL", "FLOOR"):
+        raise EdgeKitError("E0203", f"Pooling: {pool} with {round_mode} is not supported")
     kernel = x.shape[2:] if global_pooling else _each(x, kernel_size, kernel_h, kernel_w, 0)
     steps, pads = _each(x, stride, stride_h, stride_w, 1), _each(x, pad, pad_h, pad_w, 0)
     for size, k, s, p in zip(x.shape[2:], kernel, steps, pads, strict=True):
@@ -190,7 +190,9 @@ def _each(x: Tensor, both: Ints, height: int, width: int, default: int) -> tuple
     given = both if isinstance(both, tuple) else (both,)
     if height or width:
         return height, width
-    return given if len(given) == n else (given or (default,))[:1] * n
+    if len(given) not in (0, 1, n):
+        raise EdgeKitError("E0401", f"{len(given)} settings for {n} dimensions")
+    return given if len(given) == n else (given or (default,)) * n
 
 
 def _check_weights(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.caffe_files import text, write
+from support.caffe_files import part, text, write
 from support.exports import SAMPLES
 
 from edgekit import simulate
@@ -151,6 +151,50 @@ def test_cells_and_moves(kind: str, settings: str, expected, tmp_path: Path) -> 
     x = rand(1, 2, 3, 4)
     y = one(tmp_path, x, kind, settings)
     np.testing.assert_allclose(y, expected(x), rtol=1e-4, atol=1e-5)
+
+
+def test_layers_with_blobs_and_over_channels(tmp_path: Path) -> None:
+    x, slope = rand(1, 5, 2, 3), rand(5)
+    y = one(tmp_path, x, "PReLU", "", slope)
+    np.testing.assert_allclose(y, np.where(x > 0, x, x * slope.reshape(5, 1, 1)), rtol=1e-5, atol=1e-6)
+    y = one(tmp_path, x, "Bias", "bias_param { axis: 2 num_axes: 2 }", rand(2, 3))
+    np.testing.assert_allclose(y, x + rand(2, 3), rtol=1e-5, atol=1e-6)
+    y = one(tmp_path, x, "Softmax", "")
+    np.testing.assert_allclose(y, np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-5, atol=1e-6)
+    y = one(tmp_path, x, "LRN", "lrn_param { local_size: 3 alpha: 0.6 beta: 0.5 k: 2 }")
+    square = np.pad(x * x, [(0, 0), (1, 1), (0, 0), (0, 0)])
+    total = square[:, :-2] + square[:, 1:-1] + square[:, 2:]
+    np.testing.assert_allclose(y, x / np.sqrt(2 + 0.6 / 3 * total), rtol=1e-5, atol=1e-6)
+
+
+def test_convolution_in_groups_with_holes(tmp_path: Path) -> None:
+    x, w, b = rand(1, 4, 6, 6), rand(2, 2, 2, 1), rand(2)
+    settings = (
+        "num_output: 2 group: 2 kernel_h: 2 kernel_w: 1 pad_h: 1 pad_w: 0 stride: 1 dilation: 2 dilation: 1"
+    )
+    y = one(tmp_path, x, "Convolution", f"convolution_param {{ {settings} }}", w, b)
+    wide = np.pad(x, [(0, 0), (0, 0), (1, 1), (0, 0)])
+    terms = [
+        w[o, c, i, 0] * wide[0, 2 * o + c, 2 * i : 2 * i + 6]
+        for o in range(2)
+        for c in range(2)
+        for i in range(2)
+    ]
+    expected = np.reshape(terms, (2, 4, 6, 6)).sum(1) + b.reshape(2, 1, 1)
+    np.testing.assert_allclose(y[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_of_older_files(tmp_path: Path) -> None:
+    """The list of layers before 2014, blobs of four dimensions in four fields."""
+    x, w = rand(1, 3), rand(2, 3)
+    settings = "inner_product_param { num_output: 2 bias_term: false }"
+    layer = f'name: "l" type: "InnerProduct" bottom: "x" top: "y" {settings}'
+    path = write(tmp_path, text({"x": (1, 3)}, layer), {})
+    blob = bytes([8, 1, 16, 1, 24, 2, 32, 3]) + part(5, w.tobytes())
+    (tmp_path / "net.caffemodel").write_bytes(part(2, part(4, b"l") + part(6, blob)))
+    graph = convert(path)
+    (y,) = simulate.run(graph, {"x": x}).values()
+    np.testing.assert_allclose(y, x @ w.T, rtol=1e-5, atol=1e-6)
 
 
 def test_parts_of_a_slice_are_put_together(tmp_path: Path) -> None:
