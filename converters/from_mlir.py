@@ -31,7 +31,7 @@ from edgekit.ir import Graph, Source
 
 FORMAT = "JAX StableHLO"
 SUFFIXES = (".mlir",)
-_START = re.compile(rb"^(module\b[^\n]*\{|func\.func\b)", re.MULTILINE)
+_START = re.compile(rb"^(module\s*((@|attributes)[^\n]*)?\{|func\.func\b)", re.MULTILINE)
 _MAX_STEPS = 1 << 16  # functions may call each other twice, and those again
 _MAX_TEXT = 1 << 29
 _NO_HANDLER = "docs/frontends.md lists what is read of StableHLO; jax2onnx may write the rest as ONNX"

@@ -57,7 +57,10 @@ class Parser(Tokens):
             if self.kind == "alias":
                 name = self.take()
                 self.expect("=")
-                self.aliases[name] = self.location() if self.next == "loc" else str(self.value())[:0]
+                if self.next == "loc":
+                    self.aliases[name] = self.location()
+                else:
+                    self.value()
             elif self.accept("func.func", "func"):
                 function = self.function()
                 if function.name in found:
