@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,7 @@ def walk(folder: Path) -> Iterator[Path]:
             yield from walk(child)
 
 
+@cache
 def modules() -> Mapping[str, Path]:
     """Every module of the package by its name."""
     found = {}
@@ -126,9 +128,10 @@ def named(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from (module, *(f"{module}.{name.name}" for name in names))
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """The modules of EdgeKit that a file imports, on top or inside a function."""
-    return set(named(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) & set(modules())
+    return frozenset(named(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) & set(modules())
 
 
 def reaches(module: str) -> set[str]:
