@@ -50,6 +50,19 @@ def channels(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
+def groups(b: Bench) -> None:
+    """Convolutions in few groups, mostly of whole vectors of outputs, whose windows end within a block."""
+    count, depth, kernel = b.pick((2, 4)), b.size(9), b.pick(((1, 1), (1, 1), (3, 3), (2, 3)))
+    dilations = b.pick(((1, 1), (1, 1), (b.size(2), b.size(2))))
+    height, width = ((k - 1) * d + b.size(7) for k, d in zip(kernel, dilations, strict=True))
+    x = b.input(b.size(2), height, width, count * depth)
+    w, bias = b.weights(DType.S8, count * b.pick((4, 8, 12, b.size(20))), *kernel, depth)
+    top, left, bottom, right = (b.size(2) - 1 for _ in range(4))
+    pads = b.pick(((0, 0, 0, 0), (top, left, bottom, right)))
+    op = Conv2d((b.size(3), b.size(3)), pads, dilations, count, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
 def long_rows(b: Bench) -> None:
     x = b.input(b.size(3), b.size(70))
     w, bias = b.weights(DType.S8, b.size(9), b.builder.type(x).shape[1])
@@ -64,6 +77,7 @@ def long_sums(b: Bench) -> None:
 FAMILIES: tuple[Family, ...] = (
     windows,
     channels,
+    groups,
     long_rows,
     families.convolutions,
     families.channels_first_convolutions,
@@ -128,7 +142,7 @@ def kernels(program: Program) -> Counter[str]:
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
     bench = Bench(Seeded(2026 + len(optimize + compiler)))
-    for i in range(180 if optimize == "size" else 90):
+    for i in range(200 if optimize == "size" else 100):
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program)

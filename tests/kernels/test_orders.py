@@ -46,14 +46,14 @@ FLOATS = (DType.F32, DType.BF16, DType.F16)
 
 
 def convolution(b: Bench) -> tuple[Conv2d, tuple[int, ...], tuple[int, ...]]:
-    """An operator, the shapes of its image and weights; all channels are one group, or each is."""
+    """An operator, the shapes of its image and weights; all channels are one group, each is, or some are."""
     kernel = b.pick(((1, 1), (1, 1), (3, 3), (3, 3), (b.size(4), b.size(3))))
     dilations = b.pick(((1, 1), (1, 1), (1, 1), (b.size(2), b.size(2))))
     pads = tuple(b.size(k) - 1 for k in (*kernel, *kernel))
     strides = b.pick(((1, 1), (1, 1), (2, 2), (b.size(3), b.size(2))))
     sizes = [(k - 1) * d + b.pick((1, 5, b.size(9))) for k, d in zip(kernel, dilations, strict=True)]
     depth = b.pick((1, 3, 4, 8, 12, 16, 20, 24))
-    groups = b.pick((1, depth))
+    groups = b.pick((1, depth, *(n for n in (2, 4) if depth % n == 0 and b.is_rare(2))))
     outputs = depth * b.pick((1, 1, 1, 2)) if groups > 1 else b.pick((3, 4, 8, 11, 16, 20, 27, 40))
     op = Conv2d(strides, pads, dilations, groups)  # type: ignore[arg-type]  # four pads
     return op, (b.pick((1, 1, 2)), *sizes, depth), (outputs, *kernel, depth // groups)

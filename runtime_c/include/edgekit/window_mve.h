@@ -38,7 +38,7 @@ static inline void ek_mve_copy_rows(int8_t *to, const int8_t *from, int32_t n, i
                    "add %[to], %[n]\n"
                    "subs %[rows], #1\n"
                    "bne 1b\n"
-        : [to] "+r"(to), [from] "+r"(from), [rows] "+r"(rows), [at] "=&r"(at), [end] "=&r"(end)
+        : [to] "+&r"(to), [from] "+&r"(from), [rows] "+&r"(rows), [at] "=&r"(at), [end] "=&r"(end)
         : [n] "r"(n), [down] "r"(down)
         : "q0", "lr", "cc", "memory");
 }

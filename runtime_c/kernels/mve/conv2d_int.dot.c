@@ -30,7 +30,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
             two.w = w + g * padded * blocks * 16;
             two.b = b + g * padded;
             two.m = m + g * padded;
-            two.e = e + g * padded;
+            two.e = EK_RULE(exponents_at)(e, g * padded);
             two.y1 = y + g * outputs - p->out_c;
             while (left_over > 0) {
                 int8_t *to = window;
