@@ -1,6 +1,7 @@
 """npm packages in the bundlers of applications, without plugins."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -65,7 +66,9 @@ def test_vite_serves(chromium: Browser, application: Path) -> None:
 @contextmanager
 def vite(application: Path) -> Iterator[str]:
     command = [str(node_tools() / "node_modules/.bin/vite"), "--port", "0", "--host", "127.0.0.1"]
-    with subprocess.Popen(command, cwd=application, stdout=subprocess.PIPE, text=True) as process:
+    plain = {name: value for name, value in os.environ.items() if name not in ("CI", "FORCE_COLOR")}
+    plain["NO_COLOR"] = "1"  # the address is read from what it prints
+    with subprocess.Popen(command, cwd=application, stdout=subprocess.PIPE, text=True, env=plain) as process:
         try:
             assert process.stdout
             lines = (line for line in process.stdout if "http://" in line)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.examples import EXAMPLES
 from support.node_tools import Browser, output
 from support.npm_packages import package
 from support.sites import site
-from support.tools import ROOT, require, require_module
+from support.tools import require, require_module
 
 from edgekit import quantize_model
 from examples.keywords import record
 from examples.keywords.speech import RATE, features
 
-EXAMPLES = ROOT / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -49,7 +49,7 @@ def test_python_example(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     (text,) = blocks("python")
     exec(compile(text, "docs/cli.md", "exec"), {})
     macs, flash = capsys.readouterr().out.splitlines()
-    assert macs == "173760 7168"
+    assert macs == "173760 4512"
     assert all(float(number) > 0 for number in flash.split())
 
 

@@ -34,13 +34,13 @@ def test_what_fits_to_the_byte_is_built(tmp_path: Path) -> None:
 
 def test_both_banks_name_what_is_large(tmp_path: Path) -> None:
     """Known before anything is compiled."""
-    nowhere = replace(HOST, compilers=("no-such-compiler",), memory={"flash": 20_000, "ram": 7_000})
+    nowhere = replace(HOST, compilers=("no-such-compiler",), memory={"flash": 20_000, "ram": 4_000})
     with pytest.raises(EdgeKitError) as error:
         build(DIGITS, tmp_path / "out", target=nowhere)
     flash, ram = error.value, error.value.also[0]
     assert "constants 25,256" in flash.message
     assert flash.hint.startswith("the largest layers: node_")
-    assert "arena 7,168" in ram.message
+    assert "arena 4,512" in ram.message
     assert ram.hint == "most is in use in layer node_conv2d_1: relu_1 4,096 B, relu 3,072 B"
 
 

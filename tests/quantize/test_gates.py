@@ -152,7 +152,7 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
     for options, words in (
         (["--max-drop", "1%"], "needs labels"),
         (["--max-drop", "much"], "no number"),
-        (["--max-drop", "120%"], "no drop"),
+        (["--max-drop", "120%"], "no share"),
         (["--min-sqnr", "nan"], "no number"),
         (["--formats", "int9"], "no such format of layers"),
         (["--activations", "bf16"], "no such activations with int8"),

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Bytes of working memory, and the alignment that it needs. Of these 7168 are needed by any plan. */
-#define DIGITS_ARENA_SIZE 7168
+/* Bytes of working memory, and the alignment that it needs. Of these 4512 are needed by any plan. */
+#define DIGITS_ARENA_SIZE 4512
 #define DIGITS_ARENA_ALIGN 8
 /* Bytes of constants (in flash), and multiply-accumulates of one run. */
 #define DIGITS_WEIGHT_BYTES 25256
