@@ -1,4 +1,4 @@
-"""Makes `examples` a package that tests can import; the folder it is in stays out of the path, as stages are."""
+"""Makes `examples` a package that tests can import; the folder around it stays out of the path."""
 
 import sys
 import types
