@@ -183,16 +183,16 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
 
 
 def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:
-    """The first call with the widest range of the arena in use."""
-    widest, at = 0, 0
+    """The first call with the widest range of the arena in use; of several that with most in it."""
+    widest, at = (0, 0), 0
     filling: dict[str, int] = {}
     steps = {step for b in buffers for step in (b.first, *(step for step, _ in b.uses))}
     for step in sorted(steps):
         live = {b.name: b.used(step, step) for b in buffers if b.first <= step <= b.last}
         start = min(arena.offsets[name] for name in live)
         extent = max(arena.offsets[name] + size for name, size in live.items()) - start
-        if extent > widest:
-            widest, filling, at = extent, live, step
+        if (extent, sum(live.values())) > widest:
+            widest, filling, at = (extent, sum(live.values())), live, step
     if not filling:
         return None
     layer = calls[at - 1].node.origin if 0 < at <= len(calls) else "before the first layer"

@@ -11,12 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import api, html_report, report
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown
 _INK = " .:*#"
 _CALIBRATION = 64  # images
 _FIRMWARE = "cortex-m4"
+_BROWSER = "wasm32-simd"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Demo:
     int8_correct: int
     firmware: api.Report
     instructions: int | None  # of one run on the microcontroller; None: no emulator here
+    browser: api.Report | None  # None: nothing here compiles for WebAssembly
 
 
 def demo(folder: Path | None, out: Callable[[str], None]) -> Demo:
@@ -88,6 +91,13 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     if instructions:
         per_mac = instructions / max(firmware.macs, 1)
         out(f"\nOne run takes {instructions:,} instructions, {per_mac:.2f} a multiplication.")
+    out("\nAnd for browsers, an npm package:\n")
+    browser = None
+    try:
+        browser = api.build(small, folder / "browser", target=_BROWSER, package=("npm",))
+        _tell(out, report.build(_shown(browser, kept), verbose=False))
+    except EdgeKitError as error:
+        out(f"left out: {error.message}; {error.hint}")
     page = folder / "report.html"
     html_report.save(page, api.diff(graph, small, x[:8]), ["digits, float32", "digits, int8"])
     if kept:
@@ -107,6 +117,7 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
         int8_correct=int8_correct,
         firmware=firmware,
         instructions=instructions,
+        browser=browser,
     )
 
 
