@@ -36,9 +36,7 @@ def batched(graph: Graph, count: int) -> Graph:
 
 def _op(op: Op, count: int) -> Op:
     """An operator that states the number of samples states the new one."""
-    if isinstance(op, Reshape | Expand) and op.shape[:1] == (1,):
-        return replace(op, shape=(count, *op.shape[1:]))
-    if isinstance(op, Slice) and op.shape[:1] == (1,):
+    if isinstance(op, Reshape | Expand | Slice) and op.shape[:1] == (1,):
         return replace(op, shape=(count, *op.shape[1:]))
     return op
 

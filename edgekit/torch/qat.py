@@ -8,6 +8,7 @@ the same layers on the same numbers, for the sake of gradients alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import nn
 
 from edgekit import simulate
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Node, Quant
+from edgekit.ir import Array, DType, Graph, Node, Quant, Value
 from edgekit.ops._linear import Linear
 from edgekit.quantize.formats import Formats
 from edgekit.quantize.int8 import Quantized, Weights, quantize
@@ -157,10 +158,8 @@ class Qat(nn.Module):
         for name, i in self._numbers.items():
             data = self.weights[i].detach().numpy().copy()
             data.flags.writeable = False
-            values[name] = type(values[name])(values[name].type, data)
-        return type(graph)(
-            graph.name, graph.inputs, graph.outputs, graph.nodes, values, graph.source, graph.states
-        )
+            values[name] = Value(values[name].type, data)
+        return replace(graph, values=values)
 
     def _quantized(self, graph: Graph) -> Quantized:
         quants: Mapping[str, Quant] = {}
