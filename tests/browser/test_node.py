@@ -1,12 +1,13 @@
 """npm packages in Node: the numbers of the simulator, and errors that say what was expected."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.nets import Net
-from support.node_tools import BROWSER_TESTS, node
+from support.node_tools import BROWSER_TESTS, node, output
 from support.npm_packages import in_node, package, simulated, small_digits
 from support.stateful import random_graph
 from support.stateful import samples as stream
@@ -33,6 +34,19 @@ def agrees(graph: Graph, made: Path, count: int = 3, entry: str = "") -> None:
 @pytest.mark.parametrize("entry", ["", ".inline"])
 def test_integers_are_those_of_the_simulator(digits: Path, entry: str) -> None:
     agrees(small_digits(), digits, entry=entry)
+
+
+def test_deno_computes_the_same(digits: Path) -> None:
+    """It may read the package's folder, and nothing else."""
+    deno = shutil.which("deno")
+    if deno is None:
+        pytest.skip("deno is not installed: npm has it")
+    graph = small_digits()
+    samples = [simulate.random_inputs(graph, seed) for seed in range(3)]
+    given = json.dumps([[x.reshape(-1).tolist() for x in sample.values()] for sample in samples])
+    script, scope = BROWSER_TESTS / "run.mjs", f"--allow-read={digits}"
+    command = [deno, "run", "--no-lock", "--no-config", scope, str(script), str(digits / "digits.js")]
+    assert json.loads(output(command, None, given)) == simulated(graph, samples)
 
 
 def test_every_engine_gets_the_same_integers(universal: Path) -> None:

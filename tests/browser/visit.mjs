@@ -13,6 +13,8 @@ const { newPage, close } = await { chromium, firefox }[engine]();
 async function chromium() {
   const args = [
     "--no-sandbox", // it needs rights that containers lack, and all pages are our own
+    "--enable-unsafe-webgpu", // a software adapter, which headless browsers do not offer otherwise
+    "--use-webgpu-adapter=swiftshader",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",

@@ -1,0 +1,66 @@
+"""Rows that a work-group computes together: statistics first, then every element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from edgekit.codegen.gpu.ast import Buffer, Expr, Kind, Shared, function, number
+from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.elements import store_word
+from edgekit.ir import DType
+
+MOST = 4  # rows of bytes that end at a whole word together
+
+
+def block(n: int, dtype: DType) -> int:
+    """How many rows of n elements make whole words."""
+    return 1 if dtype is DType.F32 or n % 4 == 0 else 2 if n % 2 == 0 else 4
+
+
+def combined(k: Builder, memory: Shared, own: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
+    """What all items of the work-group have, joined: the same for each of them."""
+    k.store(memory, k.within, own)
+    k.barrier()
+    total = k.var("all", memory[0])
+    with k.loop("other", 1, GROUP) as other:
+        k.set(total, join(total, memory[other]))
+    k.barrier()
+    return total
+
+
+def over(
+    k: Builder, n: Expr, first: Expr, kind: Kind, start: float, step: Callable[[Expr, Expr], Expr]
+) -> Expr:
+    """What this item makes of its part of a row: step(what it has, the element's index)."""
+    own = k.var("own", number(start, kind))
+    with k.loop("i", k.within, n, GROUP) as i:
+        k.set(own, step(own, k.let("index", first + i)))
+    return own
+
+
+def row(k: Builder, j: Expr | int) -> Expr:
+    """The number of row j of the block; of the last block, the last row again where there is none."""
+    rows, per = k.constants("rows block")
+    return k.let("row", function("min", k.group_number * per + j, rows - 1))
+
+
+def store(k: Builder, y: Buffer, dtype: DType, result: Callable[[Expr, Expr], Expr]) -> None:
+    """y = result(row of the block, element) for the block of this work-group."""
+    rows, n, per = k.constants("rows n block")
+    width = 1 if dtype is DType.F32 else 4
+    total = rows * n
+    words = k.let("words", per * n // width)
+
+    def element(i: Expr) -> Expr:
+        return result(k.let("of_row", i // n - k.group_number * per), i)
+
+    with k.loop("w", k.within, words, GROUP) as w:
+        word = k.let("place", k.group_number * words + w)
+        with k.when(word * width < total):
+            store_word(k, y, dtype, word, total, element)
+
+
+def values(rows: int, n: int, dtype: DType) -> tuple[dict[str, float], int]:
+    """Constants, and work-groups."""
+    per = block(n, dtype)
+    return {"rows": rows, "n": n, "block": per}, -(-rows // per)

@@ -1,0 +1,35 @@
+"""Average pooling of int8 by TFLite's rule: in one scale, halves away from zero."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from edgekit.codegen.gpu.ast import I32, Expr, Kernel, number, select
+from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.elements import Elements
+from edgekit.codegen.gpu.kernels import _pool, _window
+from edgekit.codegen.gpu.use import Use
+from edgekit.ir import DType
+from edgekit.ops import Call
+
+CALLS = ("avgpool2d_s8",)
+
+
+def use(call: Call) -> Use:
+    values = _pool.values(call)
+    return Use(_kernel(), (0, 1), values, _pool.groups(call, values))
+
+
+@cache
+def _kernel() -> Kernel:
+    k = Builder("avgpool2d")
+
+    def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
+        total, count = k.var("sum", number(0, I32)), k.var("cells", number(0, I32))
+        with _pool.cells(k, x, at, channel) as cell:
+            k.set(total, total + cell)
+            k.set(count, count + 1)
+        half = count // 2
+        return select(total > 0, total + half, total - half) // count
+
+    return _pool.kernel(k, DType.S8, result)

@@ -1,0 +1,205 @@
+"""Convolution of int8: four outputs of a pixel are a word, and so are four channels of the input."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from edgekit.codegen.gpu.ast import I32, I32X4, U32, U32X4, Expr, Kernel, dot4, number, select, splat, vector
+from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
+from edgekit.codegen.gpu.fixed import clamped, requantized
+from edgekit.codegen.gpu.kernels import _window
+from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
+from edgekit.codegen.gpu.use import (
+    CONSTANTS,
+    Data,
+    UnsupportedError,
+    Use,
+    constant_of,
+    groups_for,
+    integer,
+    integers,
+)
+from edgekit.ir import Array, DType
+from edgekit.ops import Call
+
+CALLS = ("conv2d_int",)
+_PIXELS = 4  # that an item computes, one behind the other: each weight is read once for all of them
+
+
+def use(call: Call) -> Use:
+    check(call)
+    rule = rule_of(call)
+    depth, outputs = (integer(call, name) // integer(call, "groups") for name in ("in_c", "out_c"))
+    w = constant_of(call, 1).astype(np.int8)
+    steps = [integer(call, name) for name in ("step_h", "step_w", "step_c")]
+    values = _window.values(call) | integers(call, "groups in_zero zero lo hi")
+    pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
+    values |= {"pixels": pixels}
+    if outputs % 4:
+        values |= integers(call, "step_h step_w step_c")
+        data, values = with_rules(call, values, w, 4)
+        groups = groups_for(-(-pixels * integer(call, "out_c") // 4))
+        return Use(_any(rule), (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+    in_words = depth % 4 == 0 and steps[2] == 1
+    quads = w.reshape(w.shape[0] // 4, 4, *w.shape[1:])  # O/4 o4 H W I
+    if in_words:
+        tile = _PIXELS if pixels >= _PIXELS else 1
+        values |= {"in_zeros": (values["in_zero"] % 256) * 0x01010101}
+        values.pop("in_zero")
+        quads = quads.reshape(*quads.shape[:-1], depth // 4, 4).transpose(0, 2, 3, 4, 1, 5)
+        kernel = _words(rule, tile)
+    else:
+        tile = 1
+        values |= integers(call, "step_h step_w step_c")
+        quads = quads.transpose(0, 2, 3, 4, 1)
+        kernel = _quads(rule)
+    data, values = with_rules(call, values, quads, 16)
+    groups = groups_for(-(-pixels // tile) * integer(call, "out_c") // 4)
+    return Use(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+
+
+def check(call: Call) -> None:
+    """Refuse what is not computed in 32 bits."""
+    types = {letter: t for letter, t in call.types.items() if letter in "XYS"}
+    if types != {"X": DType.S8, "Y": DType.S8, "S": DType.S32}:
+        raise UnsupportedError(f"{call.kernel} of {', '.join(t.value for t in call.types.values())}")
+
+
+def with_rules(call: Call, values: dict[str, float], w: Array, unit: int) -> tuple[bytes, dict[str, float]]:
+    """Weights, biases, multipliers and exponents as data, and where they are, in units of so many bytes."""
+    bias, multiplier, exponent = (constant_of(call, i).astype(np.int32) for i in (2, 3, 4))
+    data = Data()
+    data.add(w)
+    places = {
+        name: data.add(array) // unit
+        for name, array in (
+            ("bias", bias),
+            ("multiplier", multiplier),
+            ("exponent", np.broadcast_to(exponent, bias.shape)),
+        )
+    }
+    return data.bytes, values | places
+
+
+def finished(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
+    """Sums as integers of the result."""
+    zero, lo, hi = k.constants(BOUNDS)
+    y = requantized(k, rule, k.let("acc", acc), k.let("m", m), k.let("e", e))
+    if acc.kind.lanes == 4:
+        zero, lo, hi = splat(zero), splat(lo), splat(hi)
+    return clamped(k.let("scaled", y) + zero, lo, hi)
+
+
+@cache
+def _words(rule: str, tile: int) -> Kernel:
+    """Channels come four in a word; an item computes four outputs of `tile` pixels."""
+    k = Builder(f"conv2d_{rule}_x{tile}")
+    x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
+    in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
+        "in_h in_w in_c out_c k_h k_w groups pixels"
+    )
+    zeros = k.constant("in_zeros", U32)
+    bias, multiplier, exponent = k.constants("bias multiplier exponent")
+    quads = k.let("quads", out_c >> 2)
+    quad = k.let("quad", k.item % quads)
+    first = k.let("first", (k.item // quads) * tile)
+    with k.when(first < pixels):
+        depth = k.let("depth", (in_c // groups) >> 2)
+        channel = k.let("channel", (quad // (quads // groups)) * depth)
+        # The last pixel once more, where there are fewer than a tile: it is not stored.
+        numbers = [k.let("pixel", select(first + p < pixels, first + p, pixels - 1)) for p in range(tile)]
+        at = [_window.pixel(k, number) for number in numbers]
+        start = k.let("start", w[bias + quad].bits(I32X4))
+        acc = [[k.var("sum", start.lane(o)) for o in range(4)] for _ in range(tile)]
+        with _window.taps(k) as (tap, down, right):
+            cells = []
+            for pixel in at:
+                is_inside, row, column = _window.inside(k, pixel, down, right)
+                cell = ((pixel.image * in_h + row) * in_w + column) * (in_c >> 2) + channel
+                cells.append((is_inside, k.let("cell", select(is_inside, cell, 0))))
+            weights = k.let("weights", (quad * (k_h * k_w) + tap) * depth)
+            with k.loop("c", 0, depth) as c:
+                four = k.let("four", w[weights + c])
+                for (is_inside, cell), sums in zip(cells, acc, strict=True):
+                    word = k.let("word", select(is_inside, x[cell + c], zeros))
+                    for o, total in enumerate(sums):
+                        k.set(total, dot4(word, four.lane(o), total))
+        m, e = w[multiplier + quad].bits(I32X4), w[exponent + quad].bits(I32X4)
+        m, e = k.let("m", m), k.let("e", e)
+        for p, sums in enumerate(acc):
+            result = k.let("result", finished(k, rule, vector(*sums), m, e))
+            with k.when(first + p < pixels):
+                k.store(y, numbers[p] * quads + quad, packed(result))
+    return k.done()
+
+
+@cache
+def _quads(rule: str) -> Kernel:
+    """Channels come one by one, with any strides; an item computes four outputs of a pixel."""
+    k = Builder(f"conv2d_{rule}_quads")
+    x, w, y = elements(k, "x", DType.S8), k.buffer("w", U32), k.buffer("y", U32, writes=True)
+    in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
+        "in_h in_w in_c out_c k_h k_w groups pixels"
+    )
+    step_h, step_w, step_c, in_zero = k.constants("step_h step_w step_c in_zero")
+    bias, multiplier, exponent = k.constants("bias multiplier exponent")
+    quads = k.let("quads", out_c >> 2)
+    quad = k.let("quad", k.item % quads)
+    p = k.let("pixel", k.item // quads)
+
+    def four(at: Expr) -> Expr:
+        first = k.let("first", (at + quad) << 2)
+        return vector(*(w[first + o].bits(I32) for o in range(4)))
+
+    with k.when(p < pixels):
+        depth = k.let("depth", in_c // groups)
+        channel = k.let("channel", (quad // (quads // groups)) * depth)
+        at = _window.pixel(k, p)
+        acc = k.var("sum", four(bias))
+        with _window.taps(k) as (tap, down, right):
+            is_inside, row, column = _window.inside(k, at, down, right)
+            cell = at.image * (in_h * in_w * in_c) + row * step_h + column * step_w + channel * step_c
+            cell = k.let("cell", select(is_inside, cell, 0))
+            weights = k.let("weights", (quad * (k_h * k_w) + tap) * depth)
+            with k.loop("c", 0, depth) as c:
+                value = k.let("value", select(is_inside, x[cell + c * step_c], in_zero))
+                word = k.let("word", w[weights + c])
+                k.set(acc, acc + splat(value) * vector(*(signed_byte(word, o) for o in range(4))))
+        result = k.let("result", finished(k, rule, acc, four(multiplier), four(exponent)))
+        k.store(y, p * quads + quad, packed(result))
+    return k.done()
+
+
+@cache
+def _any(rule: str) -> Kernel:
+    """Any numbers of channels: element by element."""
+    k = Builder(f"conv2d_{rule}_any")
+    x, w, y = elements(k, "x", DType.S8), elements(k, "w", DType.S8), k.buffer("y", U32, writes=True)
+    in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
+        "in_h in_w in_c out_c k_h k_w groups pixels"
+    )
+    step_h, step_w, step_c, in_zero = k.constants("step_h step_w step_c in_zero")
+    bias, multiplier, exponent = k.constants("bias multiplier exponent")
+
+    def result(i: Expr) -> Expr:
+        o = k.let("o", i % out_c)
+        depth = k.let("depth", in_c // groups)
+        channel = (o // (out_c // groups)) * depth
+        at = _window.pixel(k, i // out_c)
+        acc = k.var("sum", w.buffer[bias + o].bits(I32))
+        with _window.taps(k) as (tap, down, right):
+            is_inside, row, column = _window.inside(k, at, down, right)
+            cell = at.image * (in_h * in_w * in_c) + row * step_h + column * step_w + channel * step_c
+            cell = k.let("cell", select(is_inside, cell, number(0, I32)))
+            weights = k.let("weights", (o * (k_h * k_w) + tap) * depth)
+            with k.loop("c", 0, depth) as c:
+                value = select(is_inside, x[cell + c * step_c], in_zero)
+                k.set(acc, acc + value * w[weights + c])
+        m, e = (w.buffer[at_ + o].bits(I32) for at_ in (multiplier, exponent))
+        return finished(k, rule, acc, m, e)
+
+    for_each(k, y, DType.S8, pixels * out_c, result)
+    return k.done()

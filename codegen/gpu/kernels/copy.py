@@ -1,0 +1,89 @@
+"""Strided copies: transposes, slices, padding; what they do not reach of a whole stays as it is."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, Kernel, number, select
+from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.elements import elements, is_bytes, stored
+from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
+from edgekit.ir import DType
+from edgekit.ops import Call
+from edgekit.ops._strided import RANK
+
+CALLS = ("copy",)
+
+
+def use(call: Call) -> Use:
+    dtype = call.args[-1].type.dtype
+    dtype = {DType.BOOL: DType.U8, DType.S8: DType.U8}.get(dtype, dtype)
+    if dtype in (DType.S32, DType.U32, DType.F32):
+        dtype = DType.U32  # bits are bits: a float that is no number keeps them
+    stored(dtype)  # refuses others
+    shape, of_y = listed(call, "n"), listed(call, "y")
+    values = numbered(call, "n x") | integers(call, "x0 y0")
+    total = 1
+    for n in shape:
+        total *= n
+    if not is_bytes(dtype):
+        values |= numbered(call, "y") | {"items": total}
+        return Use(_words(), (0, 1), values, groups_for(total))
+    # The element of y that belongs to a byte is found by division, from the longest stride down.
+    order = sorted(range(RANK), key=lambda d: -of_y[d] if shape[d] > 1 else 0)
+    sizes, steps_x, steps_y = ([list(v)[d] for d in order] for v in (shape, listed(call, "x"), of_y))
+    reach = 1
+    for n, step in reversed(list(zip(sizes, steps_y, strict=True))):
+        if n > 1 and step < reach:
+            raise UnsupportedError("copies that write an element twice")
+        reach += (n - 1) * step
+    for d in range(RANK):
+        values |= {f"n_{d}": sizes[d], f"x_{d}": steps_x[d], f"y_{d}": max(steps_y[d], 1)}
+    first = integer(call, "y0")
+    values |= {"first": first // 4, "items": (first + reach - 1) // 4 - first // 4 + 1}
+    return Use(_bytes(), (0, 1), values, groups_for(int(values["items"])))
+
+
+@cache
+def _words() -> Kernel:
+    k = Builder("copy_words")
+    x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
+    items, x0, y0 = k.constants("items x0 y0")
+    with k.when(k.item < items):
+        rest, of_x, of_y = k.item, x0, y0
+        for d in reversed(range(RANK)):
+            n = k.constant(f"n_{d}")
+            at = k.let("at", rest % n)
+            rest = k.let("rest", rest // n)
+            of_x, of_y = of_x + at * k.constant(f"x_{d}"), of_y + at * k.constant(f"y_{d}")
+        k.store(y, of_y, x[of_x])
+    return k.done()
+
+
+@cache
+def _bytes() -> Kernel:
+    """An item owns a word of y: bytes of it that no element belongs to stay."""
+    k = Builder("copy_bytes")
+    x, y = elements(k, "x", DType.U8), k.buffer("y", U32, writes=True)
+    items, first, x0, y0 = k.constants("items first x0 y0")
+    with k.when(k.item < items):
+        at = k.let("at", first + k.item)
+        word = k.var("word", y[at])
+        with k.loop("lane", 0, 4) as lane:
+            rest: Expr = k.let("rest", at * 4 + lane - y0)
+            is_mine, source = rest >= 0, x0
+            for d in range(RANK):
+                n, step = k.constant(f"n_{d}"), k.constant(f"y_{d}")
+                # Of a dimension of one element, the stride says nothing.
+                index = k.let("index", select(n > 1, rest // step, number(0, I32)))
+                rest = k.let("rest", rest - index * step)
+                is_mine = is_mine & (index < n)
+                source = source + index * k.constant(f"x_{d}")
+            is_mine = k.let("is_mine", is_mine & rest.eq(0))
+            assert is_mine.kind == BOOL, "a condition"
+            with k.when(is_mine):
+                shift = lane << 3
+                kept = word & ~(number(255, U32) << shift)
+                k.set(word, kept | (x[source].to(U32) << shift))
+        k.store(y, at, word)
+    return k.done()

@@ -1,0 +1,71 @@
+"""Products of computed matrices, float32 and int8; dot products of rows are the case of one stride."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+
+from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, number
+from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
+from edgekit.codegen.gpu.kernels import _rule, conv2d
+from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
+from edgekit.ir import DType
+from edgekit.ops import Call
+from edgekit.ops._strided import RANK, contiguous
+
+CALLS = ("matmul", "matmul_nt", "matmul_s8", "matmul_nt_s8")
+_PLACES = "a0 b0 rows inner columns a_row b_column"
+
+
+def use(call: Call) -> Use:
+    is_int = call.kernel.endswith("_s8")
+    if not is_int:
+        conv2d.check(call)
+    values = numbered(call, "n a_n b_n") | integers(call, _PLACES)
+    in_rows = "_nt" in call.kernel
+    values |= {"a_inner": 1, "b_inner": 1} if in_rows else integers(call, "a_inner b_inner")
+    n, size = listed(call, "n"), integer(call, "rows") * integer(call, "columns")
+    dense = [step * size for step in contiguous(n)]
+    if integer(call, "y0") or any(
+        step != own for count, step, own in zip(n, dense, listed(call, "y_n"), strict=True) if count > 1
+    ):
+        raise UnsupportedError(f"{call.kernel} into a part of a tensor")
+    dtype = DType.S8 if is_int else DType.F32
+    values |= {"results": prod(n) * size}
+    if is_int:
+        values |= integers(call, f"a_zero b_zero {_rule.SINGLE}")
+    kernel = _kernel(dtype, _rule.rule_of(call) if is_int else "")
+    return Use(kernel, (0, 1, 2), values, groups_for(-(-prod(n) * size // per_item(dtype))))
+
+
+@cache
+def _kernel(dtype: DType, rule: str) -> Kernel:
+    k = Builder(f"matmul_{rule or dtype.value}")
+    a, b = elements(k, "a", dtype), elements(k, "b", dtype)
+    y = k.buffer("y", stored(dtype), writes=True)
+    rows, inner, columns, a_row, a_inner, b_inner, b_column = k.constants(
+        "rows inner columns a_row a_inner b_inner b_column"
+    )
+
+    def result(i: Expr) -> Expr:
+        row = k.let("row", i // columns)
+        of_a = k.constant("a0") + (row % rows) * a_row
+        of_b = k.constant("b0") + (i % columns) * b_column
+        rest = k.let("rest", row // rows)
+        for d in reversed(range(RANK)):
+            n = k.constant(f"n_{d}")
+            at = k.let("at", rest % n)
+            rest = k.let("rest", rest // n)
+            of_a, of_b = of_a + at * k.constant(f"a_n_{d}"), of_b + at * k.constant(f"b_n_{d}")
+        of_a, of_b = k.let("of_a", of_a), k.let("of_b", of_b)
+        acc = k.var("sum", number(0, I32 if rule else F32))
+        with k.loop("c", 0, inner) as c:
+            left, right = a[of_a + c * a_inner], b[of_b + c * b_inner]
+            if rule:
+                left, right = left - k.constant("a_zero"), right - k.constant("b_zero")
+            k.set(acc, acc + left * right)
+        return _rule.single(k, rule, acc) if rule else acc
+
+    for_each(k, y, dtype, k.constant("results"), result)
+    return k.done()

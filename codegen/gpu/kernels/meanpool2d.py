@@ -1,0 +1,34 @@
+"""Mean of windows of float32."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from edgekit.codegen.gpu.ast import F32, Expr, Kernel, number
+from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.elements import Elements
+from edgekit.codegen.gpu.kernels import _pool, _window, conv2d
+from edgekit.codegen.gpu.use import Use
+from edgekit.ir import DType
+from edgekit.ops import Call
+
+CALLS = ("meanpool2d",)
+
+
+def use(call: Call) -> Use:
+    conv2d.check(call)
+    values = _pool.values(call, _pool.COUNTED)
+    return Use(_kernel(), (0, 1), values, _pool.groups(call, values))
+
+
+@cache
+def _kernel() -> Kernel:
+    k = Builder("meanpool2d_f32")
+
+    def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
+        total = k.var("sum", number(0, F32))
+        with _pool.cells(k, x, at, channel) as cell:
+            k.set(total, total + cell)
+        return total / _pool.counted(k, at).to(F32)
+
+    return _pool.kernel(k, DType.F32, result)

@@ -1,0 +1,227 @@
+"""Graph -> plan: which kernels run on which memory, in order; all that the hosts of a plan need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from edgekit.codegen.arena import Plan as Arena
+from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
+from edgekit.codegen.lifetimes import Scheduled
+from edgekit.codegen.literal import stored
+from edgekit.codegen.lower import drop_dead, in_best_order, layer_of
+from edgekit.codegen.memory import Memory, Place, assign
+from edgekit.codegen.sharing import Layer
+from edgekit.errors import EdgeKitError, raise_all
+from edgekit.ir import Array, Graph
+from edgekit.ops import Arg, Call, Join, Step, View
+from edgekit.ops._copy import copy
+
+ALIGN = 256  # bytes: what every device can bind a part of a buffer at
+_ELEMENT = 16  # the widest that kernels load
+Where = Literal["input", "output", "arena", "weights"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """The memory of a kernel's buffer: an input or output of the model by its number, or so many bytes of the
+    arena or of the weights. Tensors that are written start at multiples of ALIGN, those that are read at
+    multiples of 16."""
+
+    where: Where
+    number: int
+    offset: int
+    size: int  # bytes, of whole words
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One kernel in the order of execution. The next one starts when it is done."""
+
+    kernel: Kernel
+    values: Mapping[str, float]  # of the kernel's constants
+    spans: tuple[Span, ...]  # of the kernel's buffers
+    groups: int
+    origin: str  # the layer of the source model
+    operator: str
+    macs: int
+
+
+@dataclass(frozen=True)
+class GpuPlan:
+    """A model on a graphics processor."""
+
+    graph: Graph
+    dispatches: tuple[Dispatch, ...]
+    arena: Arena
+    weights: bytes  # of all dispatches; spans of it start at multiples of ALIGN
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Each kernel once."""
+        return tuple({d.kernel.name: d.kernel for d in self.dispatches}.values())
+
+    @property
+    def arena_bytes(self) -> int:
+        return self.arena.size + -self.arena.size % ALIGN
+
+    @property
+    def macs(self) -> int:
+        return sum(d.macs for d in self.dispatches)
+
+
+def plan(graph: Graph) -> GpuPlan:
+    """The plan of a graph; EdgeKitError E0203 names every operator that has no kernel."""
+    if graph.states:
+        names = ", ".join(state.input for state in graph.states)
+        raise EdgeKitError("E0203", f"states ({names}) do not run on graphics processors yet")
+    layers = [_plain(layer_of(graph, node)) for node in graph.nodes]
+    wholes = _wholes(layers)
+    layers = [_without_twins(layer, wholes) for layer in layers]
+    layers = list(in_best_order(graph, drop_dead(graph, layers), "caller"))
+    memory = assign(graph, layers, ALIGN)
+    uses = _uses(memory.calls)
+    pool = _Weights()
+    dispatches = tuple(
+        _dispatch(graph, memory, scheduled, use, pool)
+        for scheduled, use in zip(memory.calls, uses, strict=True)
+    )
+    return GpuPlan(graph, dispatches, memory.arena, bytes(pool.data))
+
+
+def _plain(layer: Layer) -> Layer:
+    """The layer with every result in memory of its own, but for what can be bound as it is."""
+    return Layer(layer.node, tuple(step for old in layer.steps for step in _steps(old)))
+
+
+def _steps(step: Step) -> Iterator[Step]:
+    match step:
+        case View(result, arg, offset) if offset % _ELEMENT:
+            first = offset // arg.type.dtype.bytes
+            yield from copy(arg, result, (result.type.size,), (1,), (1,), x_start=first)
+        case Join(result, args) if any(arg.type.bytes % ALIGN for arg in args[:-1]):
+            first = 0
+            for arg in args:
+                yield from copy(arg, result, (arg.type.size,), (1,), (1,), y_start=first)
+                first += arg.type.size
+        case Call():
+            yield replace(step, inplace=(), overlap=None)
+        case _:
+            yield step
+
+
+def _wholes(layers: Sequence[Layer]) -> Mapping[str, frozenset[str]]:
+    """Of tensors that may lie in one another: with which ones each of them does."""
+    found: dict[str, frozenset[str]] = {}
+    for step in (step for layer in layers for step in layer.steps):
+        if isinstance(step, View | Join):
+            args = step.args if isinstance(step, Join) else (step.arg,)
+            names = (step.result.name, *(arg.name for arg in args))
+            group = frozenset(names).union(*(found.get(name, ()) for name in names))
+            found |= dict.fromkeys(group, group)
+    return found
+
+
+def _without_twins(layer: Layer, wholes: Mapping[str, frozenset[str]]) -> Layer:
+    """Memory that a call reads twice is read from a copy, too: no device binds memory twice."""
+    steps: list[Step] = []
+    for step in layer.steps:
+        if isinstance(step, Call):
+            args: list[Arg] = []
+            for i, arg in enumerate(step.args[: -step.results]):
+                others = {other.name for other in args}
+                if arg.value.data is None and others & wholes.get(arg.name, {arg.name}):
+                    twin = Arg(f"{arg.name}#twin{i}", arg.value)
+                    steps += copy(arg, twin, (arg.type.size,), (1,), (1,))
+                    arg = twin
+                args.append(arg)
+            step = replace(step, args=(*args, *step.args[-step.results :]))
+        steps.append(step)
+    return Layer(layer.node, tuple(steps))
+
+
+def _uses(calls: Sequence[Scheduled]) -> list[Use]:
+    uses, errors = [], []
+    for scheduled in calls:
+        try:
+            uses.append(use_of(scheduled.call))
+        except UnsupportedError as lacking:
+            operator = type(scheduled.node.op).__name__
+            errors.append(
+                EdgeKitError(
+                    "E0203",
+                    f"{operator} does not run on graphics processors: {lacking}",
+                    scheduled.node.origin or scheduled.node.outputs[0],
+                )
+            )
+    raise_all(errors)
+    return uses
+
+
+class _Weights:
+    """Constants behind one another; equal ones are there once, or as often as one call reads them."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self._places: dict[tuple[bytes, int], int] = {}
+
+    def place(self, raw: bytes, before: Sequence[Span]) -> Span:
+        """Where constants are, for a call with these spans before."""
+        raw += b"\0" * (-len(raw) % _ELEMENT)
+        held = (self.data[s.offset : s.offset + s.size] for s in before if s.where == "weights")
+        key = raw, sum(data == raw for data in held)
+        if key not in self._places:
+            self.data += b"\0" * (-len(self.data) % ALIGN)
+            self._places[key] = len(self.data)
+            self.data += raw
+        return Span("weights", 0, self._places[key], len(raw))
+
+
+def _dispatch(graph: Graph, memory: Memory, scheduled: Scheduled, use: Use, pool: _Weights) -> Dispatch:
+    spans: list[Span] = []
+    for i in use.operands:
+        if i == CONSTANTS:
+            spans.append(pool.place(use.data, spans))
+            continue
+        arg = scheduled.call.args[i]
+        place = memory.places[arg.name]
+        if place.kind == "constant":
+            spans.append(pool.place(_constant(graph, arg, place), spans))
+        else:
+            spans.append(_span(graph, arg, place))
+    node = scheduled.node
+    return Dispatch(
+        use.kernel,
+        use.values,
+        tuple(spans),
+        use.groups,
+        node.origin or node.outputs[0],
+        type(node.op).__name__,
+        scheduled.call.macs,
+    )
+
+
+def _span(graph: Graph, arg: Arg, place: Place) -> Span:
+    size = arg.type.bytes + -arg.type.bytes % 4
+    match place.kind:
+        case "input":
+            return Span("input", graph.inputs.index(place.name), place.offset, size)
+        case "output":
+            return Span("output", graph.outputs.index(place.name), place.offset, size)
+    assert place.kind == "arena", "states are refused"
+    return Span("arena", 0, place.offset, size)
+
+
+def _constant(graph: Graph, arg: Arg, place: Place) -> bytes:
+    """The bytes of a constant operand, which may be a part of another constant."""
+    whole = graph.values[place.name].data if place.name in graph.values else arg.value.data
+    data: Array | None = arg.value.data if arg.value.data is not None else whole
+    assert data is not None, f"{arg.name} is constant"
+    raw = np.ascontiguousarray(stored(data)).tobytes()
+    start = place.offset if arg.value.data is None else 0
+    return raw[start : start + arg.type.bytes]

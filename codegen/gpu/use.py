@@ -1,0 +1,121 @@
+"""What a kernel call becomes on a graphics processor: a kernel, its constants, and how many work-groups."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol, cast
+
+import numpy as np
+
+from edgekit.codegen.gpu.ast import Kernel
+from edgekit.ir import Array
+from edgekit.ops import Call, Param
+
+CONSTANTS = -1  # in the place of an operand's index: the constants of the call
+
+
+class UnsupportedError(Exception):
+    """There is no kernel for such a call; the words say what is lacking."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A kernel for one call. For each of its buffers, `operands` has the index of the call's operand."""
+
+    kernel: Kernel
+    operands: tuple[int, ...]
+    values: Mapping[str, float]  # of the kernel's constants
+    groups: int
+    data: bytes = b""  # the constants of the call, as the kernel reads them
+
+
+class Family(Protocol):
+    """What a file of kernels/ defines."""
+
+    CALLS: tuple[str, ...]  # the kernels of runtime_c that it stands for
+
+    def use(self, call: Call) -> Use: ...
+
+
+def use_of(call: Call) -> Use:
+    """The kernel for a call; UnsupportedError where there is none."""
+    family = _families().get(call.kernel)
+    if family is None:
+        raise UnsupportedError(f"no kernel {call.kernel}")
+    found = family.use(call)
+    names = {c.text for c in found.kernel.constants}
+    assert names == found.values.keys(), f"{found.kernel.name}: {names ^ found.values.keys()}"
+    assert len(found.operands) == len(found.kernel.buffers) <= 4, f"{found.kernel.name} takes four buffers"
+    return found
+
+
+@cache
+def _families() -> Mapping[str, Family]:
+    """The file for each kernel of runtime_c: what lies in the folder is known."""
+    package = "edgekit.codegen.gpu.kernels"
+    found: dict[str, Family] = {}
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if module.name.startswith("_"):
+            continue
+        family = cast(Family, importlib.import_module(f"{package}.{module.name}"))
+        found |= dict.fromkeys(family.CALLS, family)
+    return found
+
+
+class Data:
+    """Constants of a call, one behind the other; each starts at a multiple of 16 bytes."""
+
+    def __init__(self) -> None:
+        self.bytes = b""
+
+    def add(self, array: Array) -> int:
+        """Where it starts, in bytes."""
+        at = len(self.bytes)
+        raw = np.ascontiguousarray(array).tobytes()
+        self.bytes += raw + b"\0" * (-len(raw) % 16)
+        return at
+
+
+def constant_of(call: Call, i: int) -> Array:
+    """An operand that must be known."""
+    data = call.args[i].value.data
+    if data is None:
+        raise UnsupportedError(f"computed operands of {call.kernel}")
+    return data
+
+
+def integer(call: Call, name: str) -> int:
+    value = call.params[name]
+    assert isinstance(value, int | np.integer), f"{name} is no integer"
+    return int(value)
+
+
+def integers(call: Call, names: str) -> dict[str, float]:
+    """Parameters as constants of the same names."""
+    return {name: integer(call, name) for name in names.split()}
+
+
+def listed(call: Call, name: str) -> Sequence[int]:
+    value = call.params[name]
+    assert isinstance(value, tuple | list), f"{name} is no list"
+    return [int(v) for v in value]
+
+
+def numbered(call: Call, names: str) -> dict[str, float]:
+    """Lists as constants name_0, name_1, ..."""
+    return {f"{name}_{i}": v for name in names.split() for i, v in enumerate(listed(call, name))}
+
+
+def real(call: Call, name: str) -> float:
+    value: Param = call.params[name]
+    assert isinstance(value, int | float | np.number), f"{name} is no number"
+    return float(value)
+
+
+def groups_for(items: int, group: int = 64) -> int:
+    """Work-groups for so many items."""
+    return max(1, -(-items // group))

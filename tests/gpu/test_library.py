@@ -1,0 +1,97 @@
+"""`edgekit build`, `verify`, `run` and `bench` for graphics processors, on whatever OpenCL there is."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.op_cases import normal
+from support.opencl import opencl
+from support.tools import ROOT, require
+
+from edgekit import api, target
+from edgekit.builder import Builder
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import render
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType, Graph, Type
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.cumulative import Cumulative
+from edgekit.ops.dense import Dense
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.softmax import Softmax
+
+_F32 = DType.F32
+
+
+def network() -> Graph:
+    """A convolution, a full layer and a softmax."""
+    b = Builder()
+    x = b.input("x", Type(_F32, (1, 6, 5, 3)))
+    w, bias = b.const(normal(_F32, 8, 3, 3, 3)), b.const(normal(_F32, 8))
+    image = b.one(Conv2d((2, 2), (1, 1, 1, 1), lo=0.0), x, w, bias)
+    row = b.one(Reshape((1, 72)), image)
+    classes = b.one(Dense(), row, b.const(normal(_F32, 5, 72)), b.const(normal(_F32, 5)))
+    return b.graph("network", [x], [b.one(Softmax(), classes)])
+
+
+@pytest.fixture(scope="module")
+def quantized() -> Graph:
+    return api.quantize_model(network(), "random", calibrate="minmax")[0]
+
+
+@pytest.mark.parametrize("optimize", ["size", "speed"])
+def test_a_library_is_built_and_verified(optimize: str, quantized: Graph, tmp_path: Path) -> None:
+    opencl()
+    require("gcc")
+    report = api.build(quantized, tmp_path, target="opencl", optimize=optimize, verify=True)  # type: ignore[arg-type]  # one of two words
+    assert report.verification is not None
+    assert report.verification.exact
+    assert {"network_gpu.c", "network_gpu.h", "edgekit/run_opencl.h"} <= set(report.files)
+    source = (tmp_path / "network_gpu.c").read_text()
+    assert ("static const uint32_t values[]" in source) == (optimize == "size")
+
+
+def test_reals_are_near(tmp_path: Path) -> None:
+    opencl()
+    require("gcc")
+    x = np.asarray(normal(_F32, 1, 6, 5, 3))
+    (y,) = api.run(network(), x, target="opencl", optimize="size").values()
+    (right,) = api.run(network(), x).values()
+    assert np.abs(y - right).max() <= 1e-5
+    assert api.bench(network(), target="opencl", optimize="size").microseconds
+
+
+def test_the_same_model_is_the_same_text(quantized: Graph) -> None:
+    first, second = (
+        render(compile_graph(quantized, target.load("opencl")), "speed", "bin") for _ in range(2)
+    )
+    assert "network_gpu_weights.bin" in first
+    assert first == second
+
+
+def test_what_does_not_run_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    b = Builder()
+    x = b.input("x", Type(_F32, (4, 4)))
+    graph = b.graph("sums", [x], [b.one(Cumulative("sum", 0), x)])
+    with pytest.raises(EdgeKitError, match="Cumulative does not run on graphics processors"):
+        api.build(graph, tmp_path / "sums", target="opencl")
+    assert not (tmp_path / "sums").exists()
+
+
+def test_inputs_in_the_arena_are_refused(quantized: Graph, tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="leaves inputs and outputs to the caller"):
+        api.build(quantized, tmp_path, target="opencl", ports="arena")
+
+
+def test_a_target_without_an_operating_system_is_refused(quantized: Graph) -> None:
+    bare = target.parse("bare", 'base = "aarch64"\ngpu = "opencl"')
+    with pytest.raises(EdgeKitError, match="without an operating system"):
+        render(compile_graph(quantized, bare), "speed")
+
+
+def test_the_target_of_the_page_is_one() -> None:
+    page = (ROOT / "docs" / "gpu.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert target.parse("phone", text).gpu == "opencl"
+    render(compile_graph(network(), target.parse("phone", text)), "speed")

@@ -1,0 +1,49 @@
+"""Cases of operators that run on graphics processors, and all the kernels that come of them."""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+from support.gpu_calls import kernels_of
+from support.integer_bench import Bench, Seeded
+from support.integer_families import FAMILIES, attentions, grouped_convolutions, long_rows
+from support.more_integer_families import MORE
+from support.op_cases import Case, as_graph
+
+from edgekit.codegen.gpu.ast import Kernel
+from edgekit.ir import DType
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+
+# Modules of cases with operators that networks for graphics processors are made of.
+REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")
+INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, long_rows)
+
+
+def every_kernel() -> dict[str, Kernel]:
+    """Those of many random layers, and of cases of float32, by name."""
+    bench = Bench(Seeded(0))
+    for family in INTEGERS:
+        for _ in range(8):
+            bench.case(family)
+    graphs = [bench.graph(), *(as_graph(usual_cases(module))[0] for module in REALS)]
+    found = {name: kernel for graph in graphs for name, kernel in kernels_of(graph).items()}
+    assert len(found) > 80, "most kernels are missing"
+    return found
+
+
+def usual_cases(module: str) -> list[Case]:
+    """Those of finite float32; weights are known."""
+    cases: tuple[Case, ...] = importlib.import_module(f"ops.cases.{module}").CASES
+    return [
+        _with_constants(c)
+        for c in cases
+        if all(x.size and DType.of(x.dtype) is DType.F32 and np.isfinite(x).all() for x in c.operands)
+    ]
+
+
+def _with_constants(c: Case) -> Case:
+    weighted = isinstance(c.op, Conv2d | ConvTranspose2d | Dense | LayerNorm | RmsNorm)
+    return replace(c, constant=tuple(range(1, len(c.operands)))) if weighted else c

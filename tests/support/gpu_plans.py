@@ -1,0 +1,49 @@
+"""Runs whole plans in tests, on any device: memory as a host would lay it out."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from support.gpu_calls import Device
+
+from edgekit.codegen.gpu.plan import GpuPlan, Span
+from edgekit.codegen.gpu.use import CONSTANTS, Use
+from edgekit.codegen.literal import restored, stored
+from edgekit.ir import Array
+
+
+def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a model; kernels see copies, and only what they write is kept."""
+    graph = plan.graph
+    memory = {("input", i): _raw(inputs[name]) for i, name in enumerate(graph.inputs)}
+    memory |= {("output", i): _rubbish(graph.type(n).bytes) for i, n in enumerate(graph.outputs)}
+    memory["arena", 0] = _rubbish(plan.arena_bytes)
+    memory["weights", 0] = np.frombuffer(plan.weights, np.uint8)
+    for d in plan.dispatches:
+        given = [_part(memory, span).copy() for span in d.spans]
+        use = Use(d.kernel, tuple(CONSTANTS for _ in d.spans), d.values, d.groups)
+        device.compute([use], [given])
+        for buffer, span, array in zip(d.kernel.buffers, d.spans, given, strict=True):
+            if buffer.writes:
+                memory[span.where, span.number][span.offset : span.offset + span.size] = array
+    results = {}
+    for i, name in enumerate(graph.outputs):
+        type = graph.type(name)
+        like = stored(np.empty(0, type.dtype.numpy)).dtype
+        flat = np.frombuffer(memory["output", i].tobytes()[: type.bytes], like)
+        results[name] = restored(flat, type.dtype).reshape(type.shape)
+    return results
+
+
+def _part(memory: Mapping[tuple[str, int], Array], span: Span) -> Array:
+    part = memory[span.where, span.number][span.offset : span.offset + span.size]
+    assert part.size == span.size, "a span leaves its memory"
+    return part
+
+
+def _raw(array: Array) -> Array:
+    raw = np.ascontiguousarray(stored(array)).tobytes()
+    return np.frombuffer(raw + b"\xa5" * (-len(raw) % 4), np.uint8).copy()
+
+
+def _rubbish(size: int) -> Array:
+    return np.full(size + -size % 4, 0x5A, np.uint8)

@@ -1,0 +1,38 @@
+"""The OpenCL device of the tests, and what kernels there are given."""
+
+import ctypes
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from support.opencl_device import OpenCL
+from support.tools import missing
+
+from edgekit.codegen.gpu.use import CONSTANTS, Use
+from edgekit.ir import Array
+
+
+@cache
+def opencl() -> OpenCL:
+    """The first device that there is; tests are skipped where there is none."""
+    hint = "Debian: ocl-icd-libopencl1 pocl-opencl-icd"
+    try:
+        library = ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        missing("libOpenCL.so.1", hint)
+    try:
+        return OpenCL(library)
+    except AssertionError:
+        missing("an OpenCL device", hint)
+
+
+def words(array: Array) -> Array:
+    """The bytes of a tensor as a buffer holds them: whole words, and at least one."""
+    raw = np.ascontiguousarray(array).tobytes()
+    return np.frombuffer(raw + b"\xa5" * (-len(raw) % 4 if raw else 4), np.uint8).copy()
+
+
+def arguments(use: Use, operands: Mapping[int, Array]) -> list[Array]:
+    """The buffers of a use, in the order of its kernel."""
+    data = np.frombuffer(use.data or b"\0" * 16, np.uint8).copy()
+    return [data if i == CONSTANTS else words(operands[i]) for i in use.operands]
