@@ -16,18 +16,19 @@ import numpy as np
 from edgekit.builder import Builder, absurd
 from edgekit.converters import files, stablehlo_ops
 from edgekit.converters.blame import blame
-from edgekit.converters.frontend import call, check_supported, handlers, reading
+from edgekit.converters.frontend import call, check_supported, handlers, reading, tensors
 from edgekit.converters.inputs import check_bound, input_type
 from edgekit.converters.mlir_literals import Spec
-from edgekit.converters.mlir_text import Function, Operation, Parser
-from edgekit.converters.movement import expand
+from edgekit.converters.mlir_text import Function, Operation, Parser, Region
+from edgekit.converters.movement import cast, expand, where
 from edgekit.converters.naming import named_graph
 from edgekit.converters.stablehlo_idioms import kept
 from edgekit.converters.stablehlo_node import Node
 from edgekit.converters.stablehlo_ops import elementwise
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph, Source
+from edgekit.ir import DType, Graph, Source
+from edgekit.ops.logic import Equal
 
 FORMAT = "JAX StableHLO"
 SUFFIXES = (".mlir",)
@@ -36,6 +37,7 @@ _MAX_STEPS = 1 << 16  # functions may call each other twice, and those again
 _MAX_TEXT = 1 << 29
 _NO_HANDLER = "docs/frontends.md lists what is read of StableHLO; jax2onnx may write the rest as ONNX"
 _CALLS = ("call", "composite")
+_CONTROL = ("while", "case", "if")
 _CHECK = "shape_assertion"  # sizes are fixed here
 _BROADCASTS = ("broadcast_in_dim", "dynamic_broadcast_in_dim")
 
@@ -87,7 +89,7 @@ class Importer:
             raise EdgeKitError("E0401", "the file has no function main")
         main = self.functions["main"]
         used = (op for function in self.functions.values() for op in function.body)
-        known = {*self.known, *_CALLS, *_BROADCASTS, "constant", "iota", "dynamic_iota", "return"}
+        known = {*self.known, *_CALLS, *_CONTROL, *_BROADCASTS, "constant", "iota", "dynamic_iota", "return"}
         check_supported(_kinds(used), dict.fromkeys(known), _NO_HANDLER)
         inputs = self._inputs(main)
         arguments = [Wide(x, x.shape) for x in inputs]
@@ -135,13 +137,19 @@ class Importer:
                 self._step(op, scope)
         raise EdgeKitError("E0401", f"{function.name} returns nothing")
 
-    def _step(self, op: Operation, scope: dict[str, Wide]) -> None:
+    def _count(self) -> None:
         self.steps += 1
         if self.steps > _MAX_STEPS:
             raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators")
+
+    def _step(self, op: Operation, scope: dict[str, Wide]) -> None:
+        self._count()
         if op.attributes.get("callee") == _CHECK:
             return
-        made = self._results(op, [_found(scope, key) for key in op.operands])
+        if op.kind in _CONTROL:
+            made = self._controlled(op, scope)
+        else:
+            made = self._results(op, _all(scope, op.operands))
         if len(made) != len(op.results):
             raise EdgeKitError("E0401", f"{len(made)} results for {len(op.results)} names")
         for i, (key, x) in enumerate(zip(op.results, made, strict=True)):
@@ -150,6 +158,53 @@ class Importer:
             if key in scope:
                 raise EdgeKitError("E0401", f"%{key} is there twice")
             scope[key] = x
+
+    def _controlled(self, op: Operation, scope: Mapping[str, Wide]) -> list[Wide]:
+        """What operators with parts of their own give, which see all that is known around them."""
+        if op.kind == "while":
+            return self._loop(op, scope)
+        (chosen,) = (x.whole() for x in _all(scope, op.operands))
+        # The first part of `if` is for true; a number that no part of `case` has stands for the last.
+        numbers = [1, 0] if op.kind == "if" else list(range(len(op.regions)))
+        if len(numbers) != len(op.regions) or not numbers or chosen.rank:
+            raise EdgeKitError("E0401", f"{op.kind} has {len(op.regions)} parts for {chosen.type}")
+        if chosen.data is not None:
+            number = int(chosen.data)
+            return self._part(op.regions[numbers.index(number) if number in numbers else -1], scope)
+        made = [self._part(region, scope) for region in op.regions]
+        results = made.pop()
+        index = cast(chosen, DType.S32)
+        for number, other in reversed(list(zip(numbers, made, strict=False))):
+            is_this = index.apply(Equal(), number)
+            pairs = zip(other, results, strict=True)
+            results = [self._wide(where(is_this, a.whole(), b.whole())) for a, b in pairs]
+        return results
+
+    def _loop(self, op: Operation, scope: Mapping[str, Wide]) -> list[Wide]:
+        """One round after the other: how many there are may not depend on the input."""
+        names, given = op.operands[::2], op.operands[1::2]
+        if len(op.regions) != 2 or len(names) != len(given):
+            raise EdgeKitError("E0401", "while has a condition and a body")
+        condition, body = op.regions
+        values = _all(scope, given)
+        while True:
+            self._count()
+            inner = {**scope, **dict(zip(names, values, strict=True))}
+            (goes_on,) = self._part(condition, inner)
+            if not bool(goes_on.tensor.constant("how often a loop runs").all()):
+                return values
+            values = self._part(body, inner)
+
+    def _part(self, region: Region, scope: Mapping[str, Wide]) -> list[Wide]:
+        """The results of a part of an operator."""
+        inner = dict(scope)
+        origin = self.builder.origin
+        for op in region.operations:
+            if op.kind == "return":
+                self.builder.origin = origin
+                return _all(inner, op.operands)
+            self._step(op, inner)
+        raise EdgeKitError("E0401", "a part of an operator returns nothing")
 
     def _results(self, op: Operation, operands: Sequence[Wide]) -> list[Wide]:
         node = Node(op)
@@ -175,8 +230,8 @@ class Importer:
             return [self._broadcast(node, operands)]
         handler = self.known[op.kind]
         if handler.__module__ != elementwise.__name__:
-            y = call(handler, op.kind, self.builder.origin, [node, *(x.whole() for x in operands)], {})
-            return [Wide(y, y.shape)]
+            made = call(handler, op.kind, self.builder.origin, [node, *(x.whole() for x in operands)], {})
+            return [self._wide(y) for y in tensors(made)]
         shape = np.broadcast_shapes(*(x.shape for x in operands))
         return [
             Wide(
@@ -185,7 +240,9 @@ class Importer:
         ]
 
     def _constant(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Wide:
-        tensor = Tensor(self.builder, self.builder.const(array))
+        return self._wide(Tensor(self.builder, self.builder.const(array)))
+
+    def _wide(self, tensor: Tensor) -> Wide:
         return Wide(tensor, tensor.shape)
 
     def _broadcast(self, node: Node, operands: Sequence[Wide]) -> Wide:
@@ -215,7 +272,13 @@ def _kinds(operations: Iterator[Operation]) -> Iterator[tuple[str, str]]:
             if op.attributes.get("callee") == _CHECK:
                 continue
             kind = f"custom_call @{op.attributes.get('callee', op.attributes.get('call_target_name', '?'))}"
+        if kind in _CONTROL:
+            yield from _kinds(inner for region in op.regions for inner in region.operations)
         yield kind, f"%{op.results[0]}" if op.results else op.kind
+
+
+def _all(scope: Mapping[str, Wide], keys: Sequence[str]) -> list[Wide]:
+    return [_found(scope, key) for key in keys]
 
 
 def _found(scope: Mapping[str, Wide], key: str) -> Wide:

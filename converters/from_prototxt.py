@@ -58,9 +58,7 @@ def _graph(
     name: str,
     source: Source,
 ) -> Graph:
-    if "layers" in net.fields:
-        raise EdgeKitError("E0205", "layers of the form before 2014 are not read", net.where, _UPGRADE)
-    layers = [layer for layer in net.messages("layer") if _runs(layer)]
+    layers = [layer for layer in [*net.messages("layer"), *_older(net)] if _runs(layer)]
     known = handlers(caffe_ops)
     operators = [layer for layer in layers if layer.text("type") not in ("Input", "Silence")]
     check_supported([(o.text("type"), o.text("name")) for o in operators], known, _DEPLOY)
@@ -128,6 +126,17 @@ def _attributes(layer: Fields) -> dict[str, object]:
                 else:
                     found[field] = values[0] if len(values) == 1 else tuple(values)
     return found
+
+
+def _older(net: Fields) -> Iterator[Fields]:
+    """Layers of the form before 2014, whose types are words as INNER_PRODUCT."""
+    kinds = {kind.lower(): kind for kind in (*handlers(caffe_ops), "Silence")}
+    for layer in net.messages("layers"):
+        if "layer" in layer.fields:
+            raise EdgeKitError("E0205", "layers of the form before 2013 are not read", layer.where, _UPGRADE)
+        word = layer.text("type")
+        kind = kinds.get(word.replace("_", "").lower(), word)
+        yield Fields({**layer.fields, "type": [kind]}, layer.where)
 
 
 def _runs(layer: Fields) -> bool:

@@ -30,6 +30,19 @@ class Stranger:
 _PICKLE = Stranger(
     "a pickle, which can run any code as it is loaded: EdgeKit never reads one", _TO_PT2, "E0404"
 )
+_PADDLE_WEIGHTS = Stranger(
+    "a pickle of the weights of a Paddle model: EdgeKit never reads one",
+    "save the network: paddle.jit.save(net, 'net', input_spec=[InputSpec([1, 3, 224, 224], 'float32', 'x')])",
+    "E0404",
+)
+_MINDSPORE_WEIGHTS = Stranger(
+    "a checkpoint of MindSpore, which holds weights without the graph",
+    "load it into the net and export that: mindspore.export(net, x, file_name='net', file_format='MINDIR')",
+)
+# A message of a name and a tensor, which says its shape and type.
+_CHECKPOINT = re.compile(
+    rb"\n[\x80-\xff]*[\x00-\x7f]\n.[\w.]+\x12[\x80-\xff]*[\x00-\x7f]\x08.*\x12.(Float|Int|Bool)"
+)
 _FROM_SOURCE = "convert the model that it was made of"
 _WEIGHTS = "load the weights into the model that they belong to, and export it"
 # (where, bytes that stand there): what it is.
@@ -38,10 +51,6 @@ _BY_BYTES: Mapping[tuple[int, bytes], Stranger] = {
     (0, b"ML\xefR"): Stranger(
         "MLIR bytecode",
         "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
-    ),
-    (0, b"\x89HDF\r\n\x1a\n"): Stranger(
-        "HDF5; of Keras' files EdgeKit reads the newer kind",
-        "keras.models.load_model('net.h5').save('net.keras')",
     ),
     (0, b"GGUF"): Stranger("GGUF, which holds weights without the graph", _WEIGHTS),
     (8, b'{"'): Stranger("safetensors, which hold weights without the graph", _WEIGHTS),
@@ -61,6 +70,8 @@ def recognise(path: Path, head: bytes) -> EdgeKitError | None:
         is_saved_model = any((folder / name).is_file() for name in _SAVED_MODEL)
         return _saved_model(folder).error(path) if is_saved_model else None
     found = _archive(path) if head.startswith(SIGNATURE) else _file(head)
+    if found is _PICKLE and path.suffix in (".pdparams", ".pdopt"):
+        found = _PADDLE_WEIGHTS
     return found.error(path) if found else None
 
 
@@ -82,5 +93,7 @@ def _archive(path: Path) -> Stranger | None:
 
 
 def _file(head: bytes) -> Stranger | None:
+    if _CHECKPOINT.match(head):
+        return _MINDSPORE_WEIGHTS
     found = (stranger for (at, text), stranger in _BY_BYTES.items() if head[at : at + len(text)] == text)
     return next(found, None)

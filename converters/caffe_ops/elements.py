@@ -89,6 +89,19 @@ def Slice(
     return [part(x, along, a, b - a) for a, b in pairwise(edges)]
 
 
+def Crop(x: Tensor, like: Tensor, *, axis: int = 2, offset: Ints = 0) -> Tensor:
+    """The part of x that is as large as another tensor, from that axis on; offsets are one, or many."""
+    first = x.axis(axis)
+    offsets = offset if isinstance(offset, tuple) else (offset,) * (x.rank - first)
+    if like.rank != x.rank or len(offsets) != x.rank - first:
+        raise EdgeKitError("E0401", f"Crop of {x.type} to {like.type} from {list(offsets)[:8]} on")
+    for i, start in enumerate(offsets, first):
+        if start < 0 or start + like.shape[i] > x.shape[i]:
+            raise EdgeKitError("E0401", f"Crop of {x.type} to {like.type} from {list(offsets)[:8]} on")
+        x = part(x, i, start, like.shape[i])
+    return x
+
+
 def Split(x: Tensor, *, tops: int) -> list[Tensor]:
     return [x] * tops
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod as _prod
 
 import numpy as np
 
-from edgekit.converters.movement import box, expand, take
+from edgekit.converters.movement import box, expand, part, take
 from edgekit.converters.movement import pad as _pad
 from edgekit.converters.onnx_ops import indexing
 from edgekit.converters.stablehlo_node import Node
@@ -97,31 +98,100 @@ def real_dynamic_slice(node: Node, x: Tensor, start: Tensor, limit: Tensor, stri
 
 def dynamic_slice(node: Node, x: Tensor, *starts: Tensor) -> Tensor:
     sizes = node.ints("sizes", "slice_sizes", count=x.rank)
+    if len(starts) != x.rank or any(not 0 <= m <= n for m, n in zip(sizes, x.shape, strict=True)):
+        raise EdgeKitError("E0401", f"dynamic_slice of {sizes} cells of {x.type} from {len(starts)} numbers")
+    if any(start.data is None for start in starts):
+        places = concat([start.reshape(1, 1) for start in starts], 1)
+        return _boxes(x, places, range(x.rank), sizes).reshape(*sizes)
     begins = [int(scalar(start, "the start of dynamic_slice")) for start in starts]
-    if len(begins) != x.rank or any(not 0 <= m <= n for m, n in zip(sizes, x.shape, strict=True)):
-        raise EdgeKitError("E0401", f"dynamic_slice of {sizes} cells of {x.type} from {begins}")
     limits = [n - m for n, m in zip(x.shape, sizes, strict=True)]
     return box(x, [min(max(b, 0), most) for b, most in zip(begins, limits, strict=True)], sizes)
 
 
+def dynamic_update_slice(node: Node, x: Tensor, update: Tensor, *starts: Tensor) -> Tensor:
+    """x with a box of cells replaced; a box that would reach over the end is moved back."""
+    begins = [int(scalar(start, "the start of dynamic_update_slice")) for start in starts]
+    sizes = update.shape
+    if len(begins) != x.rank or any(m > n for m, n in zip(sizes, x.shape, strict=True)):
+        raise EdgeKitError("E0401", f"dynamic_update_slice of {x.type} by {update.type} from {begins}")
+    limits = [n - m for n, m in zip(x.shape, sizes, strict=True)]
+    return _replaced(x, update, [min(max(b, 0), most) for b, most in zip(begins, limits, strict=True)])
+
+
 def gather(node: Node, x: Tensor, index: Tensor) -> Tensor:
-    """Whole slices along one dimension: what x[index] and jnp.take are."""
+    """Boxes of x from places on that the last dimension of the index, or each of its numbers, says."""
     numbers = node.within("dimension_numbers")
     sizes, offsets = node.ints("slice_sizes", count=x.rank), numbers.ints("offset_dims", default=())
-    where, gone = numbers.ints("start_index_map"), numbers.ints("collapsed_slice_dims", default=())
-    batches = numbers.ints("operand_batching_dims", default=())
+    where, collapsed = numbers.ints("start_index_map"), numbers.ints("collapsed_slice_dims", default=())
+    shared = numbers.ints("operand_batching_dims", default=())
+    by = numbers.ints("start_indices_batching_dims", default=())
     last = numbers.integer("index_vector_dim", default=0)
-    if len(where) != 1 or where != gone or batches or last not in (index.rank, index.rank - 1):
-        raise EdgeKitError("E0205", "gather of more than whole slices along one dimension is not supported")
-    axis, shape = x.axis(where[0]), index.shape if last == index.rank else index.shape[:-1]
-    if sizes != tuple(1 if i == axis else n for i, n in enumerate(x.shape)) or index.type.size != _prod(
-        shape
-    ):
-        raise EdgeKitError("E0205", f"gather of {list(sizes)} cells of {x.type} is not supported")
-    y = indexing.Gather(x, index.max(0).min(x.shape[axis] - 1).reshape(*shape), axis=axis)
-    # Now the dimensions of the index stand where that of x was; the file says where those of x should be.
-    own = [i if i < axis else i + len(shape) - 1 for i in range(x.rank) if i != axis]
+    if last not in (index.rank, index.rank - 1):
+        raise EdgeKitError(
+            "E0205", f"gather at places along dimension {last} of {index.type} is not supported"
+        )
+    places = index if last < index.rank else index.reshape(*index.shape, 1)
+    axes, gone = [x.axis(a) for a in where], {*collapsed, *shared}
+    boxed = all(0 <= m <= n for m, n in zip(sizes, x.shape, strict=True))
+    single = all(0 <= i < x.rank and sizes[i] == 1 for i in gone)
+    matched = len(shared) == len(by) and all(0 <= i < places.rank - 1 for i in by)
+    if len(set(axes)) != len(axes) or places.shape[-1] != len(axes) or not (boxed and single and matched):
+        raise EdgeKitError("E0401", f"gather of {list(sizes)[:8]} cells of {x.type} at {places.type}")
+    batch, own = places.shape[:-1], [n for i, n in enumerate(sizes) if i not in gone]
+    whole = [1 if i == axes[0] else n for i, n in enumerate(x.shape)] if len(axes) == 1 else []
+    if list(sizes) == whole and tuple(axes) == collapsed and not shared:
+        y = _slices(x, places.reshape(*batch), axes[0])
+    else:
+        y = _boxes(x, places, axes, sizes, list(zip(shared, by, strict=True))).reshape(*batch, *own)
     if len(offsets) != len(own) or any(not 0 <= i < y.rank for i in offsets):
         raise EdgeKitError("E0401", f"gather: offset_dims {list(offsets)} of {y.type}")
-    others = iter(i for i in range(y.rank) if i not in own)
-    return y.transpose(*(own[offsets.index(i)] if i in offsets else next(others) for i in range(y.rank)))
+    # The dimensions of the index stand first now; the file says where those of x should be.
+    others = iter(range(len(batch)))
+    order = [len(batch) + offsets.index(i) if i in offsets else next(others) for i in range(y.rank)]
+    return y.transpose(*order)
+
+
+def _slices(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """Whole slices along one dimension, those of the index first: what x[index] and jnp.take are."""
+    y = indexing.Gather(x, index.max(0).min(x.shape[axis] - 1), axis=axis)
+    moved = range(axis, axis + index.rank)
+    return y.transpose(*moved, *(i for i in range(y.rank) if i not in moved))
+
+
+def _boxes(
+    x: Tensor,
+    places: Tensor,
+    axes: Sequence[int],
+    sizes: Sequence[int],
+    shared: Sequence[tuple[int, int]] = (),
+) -> Tensor:
+    """[places, cells] of x laid out flat: what would reach over the end is moved back. Dimensions that are
+    `shared` with the places run along with these."""
+    steps = [_prod(x.shape[i + 1 :]) for i in range(x.rank)]
+    places.builder.afford(sizes)
+    cells = np.zeros((1,), np.int64)
+    for size, step in zip(sizes, steps, strict=True):
+        cells = (cells[:, None] + np.arange(size) * step).reshape(-1)
+    count = _prod(places.shape[:-1])
+    first = places.like(np.zeros((count, 1)))
+    for i, axis in enumerate(axes):
+        along = part(places, places.rank - 1, i, 1).reshape(count, 1)
+        first = first + along.max(0).min(x.shape[axis] - sizes[axis]) * steps[axis]
+    for axis, other in shared:
+        run = np.arange(places.shape[other]).reshape(
+            [-1 if i == other else 1 for i in range(places.rank - 1)]
+        )
+        first = first + places.like(np.broadcast_to(run * steps[axis], places.shape[:-1]).reshape(count, 1))
+    return indexing.Gather(x.reshape(x.type.size), first + places.like(cells), axis=0)
+
+
+def _replaced(x: Tensor, update: Tensor, begins: list[int]) -> Tensor:
+    """Along the first dimension that is not replaced as a whole: what is before, new and behind."""
+    axis = next((i for i, n in enumerate(x.shape) if update.shape[i] != n), None)
+    if axis is None:
+        return update
+    start, size = begins[axis], update.shape[axis]
+    end = start + size
+    middle = _replaced(part(x, axis, start, size), update, begins)
+    pieces = [part(x, axis, 0, start), middle, part(x, axis, end, x.shape[axis] - end)]
+    return concat([piece for piece in pieces if piece.shape[axis]], axis)

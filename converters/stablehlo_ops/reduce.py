@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from edgekit.converters.compose import reduce as _reduce
 from edgekit.converters.movement import cast, pad
+from edgekit.converters.onnx_ops import indexing
 from edgekit.converters.stablehlo_node import Node
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
@@ -16,7 +19,15 @@ from edgekit.ops.reduce import identity
 _KINDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "and": "min", "or": "max"}
 
 
-def reduce(node: Node, *operands: Tensor) -> Tensor:
+# What the region of argmax gives for x, y and their places i, j, as JAX writes it; argmin has LT for GT.
+_BETTER = "or(compare GT(x,y),compare NE(x,x))"
+_ARGMAX = (f"select({_BETTER},x,y)", f"select(or(and(compare EQ(x,y),compare LT(i,j)),{_BETTER}),i,j)")
+_MAX_REGION = 12
+
+
+def reduce(node: Node, *operands: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    if len(operands) == 4:
+        return _arg_extreme(node, *operands)
     kind = _kind(node, operands)
     x, start = operands
     axes = node.ints("dimensions")
@@ -72,11 +83,53 @@ def reduce_window(node: Node, *operands: Tensor) -> Tensor:
     return _from(start, y.transpose(*(order.index(i) for i in range(n))), kind)
 
 
+def _arg_extreme(
+    node: Node, x: Tensor, places: Tensor, start: Tensor, first: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The largest or the smallest, and where it is."""
+    made = tuple(_formulas(node))
+    is_max = made == _ARGMAX
+    axes = node.ints("dimensions")
+    kind = "max" if is_max else "min"
+    if not is_max and made != tuple(text.replace("GT", "LT") for text in _ARGMAX):
+        raise EdgeKitError("E0205", "reduce of two tensors at once by such a region is not supported")
+    if len(axes) != 1:
+        raise EdgeKitError("E0205", f"argmax over {len(axes)} dimensions is not supported")
+    axis = x.axis(axes[0])
+    counted = np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.rank)])
+    if not np.array_equal(places.constant("what argmax counts"), np.broadcast_to(counted, x.shape)):
+        raise EdgeKitError("E0205", "reduce of two tensors at once, of which none counts the cells")
+    begins = start.constant("the start of argmax"), first.constant("the start of argmax")
+    if np.any(begins[0] != identity(kind, x.dtype)) or np.any(begins[1] != 0):
+        raise EdgeKitError("E0205", "argmax that begins with a number is not supported")
+    arg = indexing.ArgMax if is_max else indexing.ArgMin
+    best = _reduce(x, kind, [axis], keepdims=False)
+    return best, cast(arg(x, axis=axis, keepdims=0), places.dtype)
+
+
+def _formulas(node: Node) -> Iterator[str]:
+    """What a region of four arguments returns, written out in them."""
+    (region,) = node.operation.regions
+    if len(region.arguments) != 4 or not 1 < len(region.operations) <= _MAX_REGION:
+        return
+    names = dict(zip(region.arguments, "xyij", strict=True))
+    *steps, end = region.operations
+    for step in steps:
+        parts = [names.get(key, "?") for key in step.operands]
+        parts = sorted(parts) if step.kind in ("or", "and") else parts
+        kind = step.kind
+        if kind == "compare":
+            kind += f" {Node(step).choice('comparison_direction')}"
+        names |= dict.fromkeys(step.results, f"{kind}({','.join(parts)})")
+    for key in end.operands:
+        yield names.get(key, "?")
+
+
 def _kind(node: Node, operands: tuple[Tensor, ...]) -> str:
     """What the region computes: one operator of both of its arguments."""
     if len(operands) != 2:
         message = f"{node.operation.kind} of {len(operands) // 2} tensors at once is not supported"
-        raise EdgeKitError("E0205", message, hint="argmax and argmin: jax2onnx has them")
+        raise EdgeKitError("E0205", message)
     found = node.attributes.get("applies")
     match node.operation.regions:
         case (region,) if found is None and len(region.operations) == 2 and len(region.arguments) == 2:

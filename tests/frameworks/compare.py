@@ -8,7 +8,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.canonical import canonical  # the path comes first
-from support.exports import SAMPLES, who_reads  # the path comes first
+from support.exports import SAMPLES, open_inputs, who_reads  # the path comes first
 
 from edgekit import simulate  # the path comes first
 from edgekit.converters import read  # the path comes first
@@ -22,7 +22,7 @@ def compare(folder: Path) -> list[str]:
     lines = []
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         if format := who_reads(path):
-            graph = read.read(path)
+            graph = read.read(path, shapes=dict.fromkeys(open_inputs(path), image.shape))
             canonical(graph).assert_same(reference)
             (name,) = graph.inputs
             channels_first = graph.type(name).shape[1] == image.shape[1]

@@ -197,6 +197,39 @@ def test_weights_of_older_files(tmp_path: Path) -> None:
     np.testing.assert_allclose(y, x @ w.T, rtol=1e-5, atol=1e-6)
 
 
+def test_layers_of_the_older_form(tmp_path: Path) -> None:
+    """Types are words, and the word before the braces is another."""
+    x, w, b = rand(1, 3), rand(2, 3), rand(2)
+    net = 'input: "x" input_dim: 1 input_dim: 3\n' + "\n".join(
+        f"layers {{ {layer} }}"
+        for layer in (
+            'name: "l" type: INNER_PRODUCT bottom: "x" top: "h" inner_product_param { num_output: 2 }',
+            'name: "r" type: TANH bottom: "h" top: "h"',
+            'name: "t" type: SOFTMAX_LOSS bottom: "h" top: "loss" include { phase: TRAIN }',
+            'name: "s" type: SOFTMAX bottom: "h" top: "y"',
+        )
+    )
+    (y,) = simulate.run(convert(write(tmp_path, net, {"l": [w, b]})), {"x": x}).values()
+    e = np.exp(np.tanh(x @ w.T + b))
+    np.testing.assert_allclose(y, e / e.sum(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ("offset: 1", lambda x: x[:, :, 1:3, 1:4]),
+        ("offset: 2 offset: 0", lambda x: x[:, :, 2:4, :3]),
+        ("axis: 1 offset: 1 offset: 2 offset: 0", lambda x: x[:, 1:3, 2:4, :3]),
+    ],
+)
+def test_crop(settings: str, expected, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    channels = 2 if "axis" in settings else 4
+    inputs = {"x": rand(1, 4, 5, 6), "like": rand(1, channels, 2, 3)}
+    layer = f'name: "l" type: "Crop" bottom: "x" bottom: "like" top: "y" crop_param {{ {settings} }}'
+    (y,) = run(tmp_path, inputs, [layer], {})
+    np.testing.assert_array_equal(y, expected(inputs["x"]))
+
+
 def test_parts_of_a_slice_are_put_together(tmp_path: Path) -> None:
     x = rand(1, 6, 2)
     layers = [

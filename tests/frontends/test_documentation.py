@@ -1,11 +1,12 @@
 """The page of formats names what is read."""
 
 import re
+from types import ModuleType
 
 import pytest
 from support.tools import ROOT
 
-from edgekit.converters import read, torch_ops
+from edgekit.converters import keras_function_ops, keras_ops, mxnet_ops, read, torch_ops
 from edgekit.converters.frontend import handlers
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
@@ -20,7 +21,18 @@ def test_every_format_has_a_row(reader: read.Reader) -> None:
     assert f"`{reader.SUFFIXES[0]}`" in files[reader.FORMAT]
 
 
-def test_operators_of_torch_are_listed() -> None:
-    listed = PAGE.partition("Operators of ATen and of `quantized_decomposed`:")[2].partition(".\n\n")[0]
-    names = sorted(handlers(torch_ops), key=str.lower)
+@pytest.mark.parametrize(
+    ("package", "heading"),
+    [
+        (torch_ops, "Operators of ATen and of `quantized_decomposed`:"),
+        (keras_ops, "Layers of Keras:"),
+        (keras_function_ops, "Functions of `keras.ops` in functional models:"),
+        (mxnet_ops, "Operators of MXNet, without the `_` and `_contrib_` before some:"),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_operators_are_listed(package: ModuleType, heading: str) -> None:
+    assert heading in PAGE
+    listed = PAGE.partition(heading)[2].partition(".\n\n")[0]
+    names = sorted(handlers(package), key=str.lower)
     assert re.findall(r"`(\w+)`", listed) == names, ", ".join(f"`{name}`" for name in names)

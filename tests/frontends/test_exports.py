@@ -33,7 +33,7 @@ def reference() -> Canonical:
 
 @pytest.mark.parametrize("export", FLOAT, ids=lambda e: e.name)
 def test_export_is_the_shared_net(export: Export, reference: Canonical) -> None:
-    graph = read.read(export.path)
+    graph = read.read(export.path, shapes=export.shapes)
     x, y = export.recorded()
     (name,) = graph.inputs
     (found,) = simulate.run(graph, {name: x.reshape(graph.values[name].type.shape)}).values()
@@ -76,10 +76,10 @@ def test_no_framework_is_imported() -> None:
         "import json, sys\n"
         "from pathlib import Path\n"
         "from edgekit import convert\n"
-        "for path in json.loads(sys.argv[1]): convert(path)\n"
+        "for path, shapes in json.loads(sys.argv[1]): convert(path, shapes=shapes)\n"
         "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))\n"
     )
-    paths = json.dumps([str(e.path) for e in exports()])
+    paths = json.dumps([(str(e.path), e.shapes) for e in exports()])
     done = subprocess.run([sys.executable, "-c", script, paths], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not set(json.loads(done.stdout)) & FRAMEWORKS

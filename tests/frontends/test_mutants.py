@@ -54,10 +54,11 @@ def outcome(job: tuple[str, int]) -> tuple[Exit, str]:
     rng = Random(seed)
     export = rng.choice([e for e in exports() if e.format == format])
     with tempfile.TemporaryDirectory() as folder:
+        shapes = export.shapes
         how = f"{seed}: {break_one(export, Path(folder), rng)} of {export.name}"
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         try:
-            simplify(read.read(Path(folder, export.path.name)))
+            simplify(read.read(Path(folder, export.path.name), shapes=shapes))
         except EdgeKitError as error:
             ours = isinstance(error.__cause__, AssertionError | TimeoutError | MemoryError)
             good = error.exit_code in REFUSALS and not ours and error.message

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.exports import SAMPLES
+from support.recorded import names, unpacked
 
 from edgekit import simulate
 from edgekit.converters import read
@@ -15,6 +16,7 @@ from edgekit.ir import Array, Graph
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
+RECORDED = SAMPLES.parent / "recorded" / "jax.zip"
 X = np.random.default_rng(4).normal(size=(2, 3, 4)).astype(np.float32)
 IMAGE = np.random.default_rng(5).normal(size=(1, 4, 5, 2)).astype(np.float32)
 T, V, S = "tensor<2x3x4xf32>", "tensor<2x3xf32>", "tensor<f32>"
@@ -166,6 +168,18 @@ CASES: dict[str, tuple[tuple[str, str], Callable[[Array], Array]]] = {
         lambda x: (x - (c := np.array([[1], [2], [3]], np.float32))) / np.sqrt(c + 0.5) * c + c,
     ),
 }
+
+
+@pytest.mark.parametrize("name", names(RECORDED))
+def test_function_computes_what_jax_did(name: str, tmp_path: Path) -> None:
+    """Loops, branches, and elements by index."""
+    unpacked(RECORDED, name, tmp_path).compare()
+
+
+def test_loops_of_constant_length_are_laid_out(tmp_path: Path) -> None:
+    path = unpacked(RECORDED, "counted", tmp_path).path
+    made = simplify(read.read(path))
+    assert not {type(node.op).__name__ for node in made.nodes} - {"Mul", "Add"}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -55,7 +55,9 @@ CASES = {
     "losses": Case("E0201", "deploy.prototxt", layer('type: "SoftmaxWithLoss"')),
     "setting of no layer": Case("E0203", "gamma", layer('type: "ReLU" relu_param { gamma: 1 }')),
     "old form": Case(
-        "E0205", "upgrade_net_proto_text", net('layers { name: "a" type: RELU bottom: "x" top: "y" }')
+        "E0205",
+        "upgrade_net_proto_text",
+        net('layers { layer { name: "a" type: "relu" } bottom: "x" top: "y" }'),
     ),
     "nothing computed": Case("E0401", "computes nothing", net(text({"x": (1, 2)}))),
     "order with a dimension twice": Case(

@@ -32,9 +32,31 @@ ITSELF = "func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n" + CAL
 CONSTANT = "%0 = stablehlo.constant dense<{}> : tensor<{}>\n" + RETURN
 
 
+TRUE = "%c = stablehlo.constant dense<true> : tensor<i1>"
+LESS = "%c = stablehlo.compare LT, %s, %s, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>"
+LOOP = (
+    "%r = stablehlo.slice %arg0 [0:1] : (tensor<4xf32>) -> tensor<1xf32>\n"
+    "%s = stablehlo.reshape %r : (tensor<1xf32>) -> tensor<f32>\n"
+    "%0 = stablehlo.while(%i = %arg0) : tensor<4xf32>\ncond {{\n{ends}\n"
+    "stablehlo.return %c : tensor<i1>\n}} do {{\nstablehlo.return %i : tensor<4xf32>\n}}\n" + RETURN
+)
+EXTREME = (
+    "%i = stablehlo.iota dim = 0 : tensor<4xi32>\n%s = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+    "%z = stablehlo.constant dense<0> : tensor<i32>\n"
+    "%1:2 = stablehlo.reduce(%arg0 init: %s), (%i init: %z) across dimensions = [0] :"
+    " (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)\n"
+    "reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {\n"
+    "%e = stablehlo.add %a, %b : tensor<f32>\n"
+    "stablehlo.return %e, %d : tensor<f32>, tensor<i32>\n}\n"
+    "%0 = stablehlo.broadcast_in_dim %1#0, dims = [] : (tensor<f32>) -> tensor<4xf32>\n" + RETURN
+)
+
 CASES = {
     "function that calls itself": Case("E0402", "", net(CALL.format("f"), ITSELF)),
     "calls that double": Case("E0402", "more than", net(CALL.format("f39"), doubling(40))),
+    "loop without end": Case("E0402", "more than", net(LOOP.format(ends=TRUE))),
+    "loop that the input ends": Case("E0301", "how often a loop runs", net(LOOP.format(ends=LESS))),
+    "extreme by another region": Case("E0205", "by such a region", net(EXTREME)),
     "call of nothing": Case("E0401", "no function g", net(CALL.format("g"))),
     "splat of a petabyte": Case("E0402", "absurd", net(CONSTANT.format("0.0", "1000000x1000000xf32"))),
     "splat of a gigabyte": Case("E0402", "constant", net(CONSTANT.format("0.0", "100000000xf64"))),

@@ -41,6 +41,10 @@ CASES = {
         f"pickle of protocol {n} called {name}": Case("E0404", "never reads one", file(name, pickled(n)))
         for n, name in ((2, "net.pt"), (3, "net.pth"), (4, "net.pkl"), (5, "net.onnx"))
     },
+    "weights of Paddle": Case("E0404", "paddle.jit.save", file("net.pdparams", pickled(4))),
+    "checkpoint of MindSpore": Case(
+        "E0206", "mindspore.export", file("net.ckpt", (SAMPLES / "mindspore/net.ckpt").read_bytes())
+    ),
     "pickle called .pt2": Case("E0404", "torch.export.save", file("net.pt2", pickled(2))),
     "state of torch": Case(
         "E0404", "never reads one", file("net.pth", archive({"net/data.pkl": pickled(2), "net/version": "3"}))

@@ -1,0 +1,118 @@
+"""Sums, means, extremes and other numbers of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from edgekit.converters.compose import reduce as _reduce
+from edgekit.converters.movement import cast as _cast
+from edgekit.converters.paddle_arguments import Setting, Tensors, integer, ints, several
+from edgekit.converters.paddle_ops.arithmetic import add_n as _add_n
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.torch_ops import reduce as _torch
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType
+
+
+def _reduction(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A handler; older programs have `dim`, `keep_dim` and two types."""
+
+    def handler(
+        x: Tensor,
+        axis: Setting = None,
+        *,
+        dim: Setting = None,
+        keepdim: bool = False,
+        keep_dim: bool = False,
+        reduce_all: bool = False,
+        in_dtype: DType | None = None,
+        out_dtype: DType | None = None,
+    ) -> Tensor:
+        axes = ints(dim if axis is None else axis, "the dimensions of a reduction")
+        y = apply(x, dim=None if reduce_all else axes or None, keepdim=keepdim or keep_dim)
+        return _cast(y, out_dtype) if out_dtype else y
+
+    return handler
+
+
+def _product(x: Tensor, *, dim: list[int] | None, keepdim: bool) -> Tensor:
+    return _reduce(x, "prod", range(x.rank) if dim is None else dim, keepdim)
+
+
+reduce_sum = _reduction(_torch.sum)
+mean = reduce_mean = _reduction(_torch.mean)
+prod = reduce_prod = _reduction(_product)
+max = amax = reduce_max = reduce_amax = _reduction(_torch.amax)
+min = amin = reduce_min = reduce_amin = _reduction(_torch.amin)
+any = reduce_any = _reduction(_torch.any)
+all = reduce_all = _reduction(_torch.all)
+
+
+def sum(x: Tensors, axis: Setting = None, *, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
+    """Of elements along dimensions; in older programs, which name none, that of several tensors."""
+    if axis is None:
+        return _add_n(x)
+    (cells,) = several(x)
+    y = reduce_sum(cells, axis, keepdim=keepdim)
+    return _cast(y, dtype) if dtype else y
+
+
+def logsumexp(x: Tensor, *, axis: Setting = None, keepdim: bool = False, reduce_all: bool = False) -> Tensor:
+    axes = [] if reduce_all else ints(axis, "the dimensions of a reduction")
+    return _torch.logsumexp(x, dim=axes, keepdim=keepdim)
+
+
+def argmax(
+    x: Tensor,
+    axis: Setting = -1,
+    *,
+    keepdims: bool = False,
+    flatten: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    dim = None if flatten else integer(axis, "the axis of an extreme")
+    return _cast(_torch.argmax(x, dim=dim, keepdim=keepdims), dtype or DType.S64)
+
+
+def argmin(
+    x: Tensor,
+    axis: Setting = -1,
+    *,
+    keepdims: bool = False,
+    flatten: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
+    dim = None if flatten else integer(axis, "the axis of an extreme")
+    return _cast(_torch.argmin(x, dim=dim, keepdim=keepdims), dtype or DType.S64)
+
+
+arg_max, arg_min = argmax, argmin
+
+
+def topk(
+    x: Tensor, k: Setting = 1, *, axis: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, ...]:
+    return _torch.topk(x, k=integer(k, "how many are wanted"), dim=axis, largest=largest)
+
+
+top_k_v2 = top_k = topk
+
+
+def argsort(
+    x: Tensor, *, axis: int = -1, descending: bool = False, stable: bool = False
+) -> tuple[Tensor, ...]:
+    return _torch.sort(x, dim=axis, descending=descending)
+
+
+def cumsum(
+    x: Tensor,
+    axis: Setting = -1,
+    *,
+    flatten: bool = False,
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Tensor:
+    if exclusive or reverse:
+        raise EdgeKitError("E0205", "sums that leave elements out or run backwards are not supported")
+    rows = x.reshape(x.type.size) if flatten else x
+    return _torch.cumsum(rows, dim=0 if flatten else integer(axis, "the axis of a sum"), dtype=x.dtype)

@@ -1,0 +1,118 @@
+"""Keras' layers compute what Keras computed: small nets that it wrote, with its own outputs beside them."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.exports import SAMPLES
+from support.hostile_files import archive, members
+from support.recorded import names, unpacked
+
+from edgekit import simulate
+from edgekit.converters import keras_ops, read
+from edgekit.converters.frontend import handlers
+from edgekit.converters.hdf5 import Hdf5
+from edgekit.errors import EdgeKitError
+
+RECORDED = SAMPLES.parent / "recorded" / "keras.zip"
+SAMPLE = members("tf/net.keras")
+
+
+@pytest.mark.parametrize("name", names(RECORDED))
+def test_model_computes_what_keras_did(name: str, tmp_path: Path) -> None:
+    unpacked(RECORDED, name, tmp_path).compare()
+
+
+def test_nets_hold_most_layers(tmp_path: Path) -> None:
+    """What no net has is an alias of something that one has, or does nothing in use."""
+    with zipfile.ZipFile(RECORDED) as stored:
+        stored.extractall(tmp_path)
+    configs = [_config(path) for path in tmp_path.rglob("*.keras")]
+    kinds = {kind for config in configs for kind in _kinds(config)}
+    known = handlers(keras_ops)
+    tested = {known[kind] for kind in kinds if kind in known}
+    missing = {name for name, handler in known.items() if handler not in tested}
+    idle = {"ActivityRegularization", "Identity", "StochasticDepth"}
+    assert missing <= idle | {"LayerScale", "ThresholdedReLU"}
+
+
+def _config(path: Path) -> Any:
+    with zipfile.ZipFile(path) as stored:
+        return json.loads(stored.read("config.json"))
+
+
+def _kinds(value: Any) -> set[str]:
+    """All classes that a configuration names."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = {value["class_name"]} if isinstance(value, dict) and "class_name" in value else set()
+    return own.union(*(_kinds(part) for part in parts))
+
+
+def changed(folder: Path, change: Callable[[Any], object]) -> Path:
+    """The sample with its configuration changed in place."""
+    config = json.loads(SAMPLE["config.json"])
+    change(config)
+    path = folder / "net.keras"
+    path.write_bytes(archive({**SAMPLE, "config.json": json.dumps(config)}))
+    return path
+
+
+def test_archive_and_hdf5_hold_the_same_net() -> None:
+    graphs = [read.read(SAMPLES / "tf" / name) for name in ("net.keras", "net.h5")]
+    assert graphs[0].nodes == graphs[1].nodes
+
+
+def test_shape_binds_what_is_open(tmp_path: Path) -> None:
+    def open_shape(config: Any) -> None:
+        config["config"]["layers"][0]["config"]["batch_shape"] = [None, None, None, 3]
+
+    path = changed(tmp_path, open_shape)
+    with pytest.raises(EdgeKitError, match="--shape x=") as caught:
+        read.read(path)
+    assert caught.value.inputs == ("x",)
+    with np.load(SAMPLES / "tf" / "io.npz") as io:
+        graph = read.read(path, shapes={"x": (1, 16, 16, 3)})
+        (y,) = simulate.run(graph, {"x": io["x"]}).values()
+        np.testing.assert_allclose(y, io["y"], atol=1e-5)
+
+
+def test_all_unsupported_layers_are_named_at_once(tmp_path: Path) -> None:
+    def strange(config: Any) -> None:
+        for layer, kind in zip(config["config"]["layers"][1:3], ("ConvLSTM2D", "Hashing"), strict=True):
+            layer["class_name"] = kind
+
+    with pytest.raises(EdgeKitError) as caught:
+        read.read(changed(tmp_path, strange))
+    assert [error.where for error in (caught.value, *caught.value.also)] == ["node conv", "node bn"]
+
+
+def test_names_of_layers_stay(tmp_path: Path) -> None:
+    graph = read.read(changed(tmp_path, lambda config: None))
+    assert (graph.inputs, graph.outputs) == (("x",), ("fc",))
+    assert "re_lu" in graph.values
+
+
+def test_groups_and_arrays_are_found_by_name() -> None:
+    root = Hdf5(SAMPLE["model.weights.h5"], "weights").root
+    bias = root.get("layers/dense/vars/1")
+    assert bias is not None
+    assert bias.array().shape == (10,)
+    assert root.get("layers/dense/vars").texts("name") == ["fc"]  # type: ignore[union-attr]  # it is there
+    assert root.get("layers/dense/vars/2") is None
+    assert root.get("layers/dense/vars/1/2") is None
+
+
+def test_older_file_without_its_model_says_so(tmp_path: Path) -> None:
+    (tmp_path / "model.weights.h5").write_bytes(SAMPLE["model.weights.h5"])
+    with pytest.raises(EdgeKitError, match="without the model"):
+        read.read(tmp_path / "model.weights.h5")
+
+
+def test_suffix_does_not_matter(tmp_path: Path) -> None:
+    shutil.copy(SAMPLES / "tf" / "net.keras", tmp_path / "net.zip")
+    assert read.read(tmp_path / "net.zip").source.format == "keras"

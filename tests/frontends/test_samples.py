@@ -1,0 +1,46 @@
+"""Whatever a framework exported is read, belongs to a file that is read, or is refused with the way on."""
+
+from pathlib import Path
+
+import pytest
+from support.exports import SAMPLES, Export, who_reads
+from support.tools import require_shared
+
+from edgekit.converters import read
+from edgekit.errors import EdgeKitError, Exit
+
+# Recordings of inputs and outputs, and weights that another file of the folder asks for.
+BESIDE = (".npz", ".caffemodel", ".params", ".pdiparams", ".pdiparams.info")
+FILES = [p for p in sorted(SAMPLES.rglob("*")) if p.is_file() and not p.name.endswith(BESIDE)]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(SAMPLES))
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if who_reads(p)], ids=name)
+def test_file_of_a_known_format_is_read(path: Path) -> None:
+    export = Export(path, str(who_reads(path)))
+    assert read.read(path, shapes=export.shapes).nodes
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if not who_reads(p)], ids=name)
+def test_any_other_file_is_refused_with_a_hint(path: Path) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        read.read(path)
+    assert caught.value.hint
+    assert caught.value.exit_code in (Exit.UNSUPPORTED, Exit.MALFORMED)
+
+
+def test_hint_for_a_saved_model_is_one_command() -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        read.read(SAMPLES / "tf" / "saved_model")
+    assert caught.value.hint.count("python -c") == 1
+    assert "from_saved_model('saved_model').convert()" in caught.value.hint
+
+
+def test_samples_are_all_that_there_are() -> None:
+    shared = require_shared("frontends/samples")
+    assert {p.relative_to(shared) for p in shared.rglob("*")} <= {
+        p.relative_to(SAMPLES) for p in SAMPLES.rglob("*")
+    }
