@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph, Node, Value
+from edgekit.ir import Array, Graph, Node, Value
 from edgekit.ops import Op
 from edgekit.ops.expand import Expand
 from edgekit.ops.reshape import Reshape
@@ -32,6 +36,15 @@ def batched(graph: Graph, count: int) -> Graph:
             wide.update(node.outputs)
         nodes.append(node)
     return replace(graph, nodes=tuple(nodes), values=values)
+
+
+def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:
+    """Samples, each a tensor or a tuple of them, by the names of inputs."""
+    found = []
+    for sample in calibration:
+        arrays = [np.asarray(x) for x in (sample if isinstance(sample, tuple | list) else (sample,))]
+        found.append(dict(zip(graph.inputs, arrays, strict=True)))
+    return found
 
 
 def _op(op: Op, count: int) -> Op:

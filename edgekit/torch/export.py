@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -20,17 +22,31 @@ def convert(
     name: str = "",
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Graph:
-    """The simplified graph of a model, in evaluation mode, or of a program that is exported already (by
-    torchao's pt2e, for one: its integers stay). `shapes` binds dynamic inputs."""
-    program: Any = model
-    if isinstance(model, torch.nn.Module):
-        was_training = model.training
-        model.eval()
-        try:
-            program = torch.export.export(model, tuple(example_inputs))
-        finally:
-            model.train(was_training)
+    """The simplified graph of a model, in evaluation mode, or of a program that is exported already. Models
+    of torchao's pt2e keep their integers, be they converted or only prepared. `shapes` binds dynamic
+    inputs."""
+    program = exported(model, example_inputs) if isinstance(model, torch.nn.Module) else model
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         path = Path(folder) / f"{name or 'model'}.pt2"
         torch.export.save(program, path)
         return api.convert(path, name=name, shapes=shapes)
+
+
+def exported(model: torch.nn.Module, example_inputs: Sequence[torch.Tensor]) -> torch.export.ExportedProgram:
+    """The program of a model in evaluation mode; the model is left in the mode that it is in."""
+    if _is_prepared(model):
+        pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
+        model = pt2e.convert_pt2e(deepcopy(model))
+    modes = {module: module.training for module in model.modules()}
+    try:
+        with suppress(NotImplementedError):  # pt2e's answer: its models have no modes
+            model.eval()
+        return torch.export.export(model, tuple(example_inputs))
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def _is_prepared(model: torch.nn.Module) -> bool:
+    """Does pt2e still watch the ranges of this model?"""
+    return any(type(part).__module__.startswith("torchao.quantization.pt2e") for part in model.modules())

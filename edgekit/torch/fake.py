@@ -48,3 +48,15 @@ class Exact(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         return grads[0], None
+
+
+def apply_fake_quant(y: Tensor, exact: Tensor, lo: Tensor, hi: Tensor) -> Tensor:
+    """What the device makes of y, with the gradients of `FakeQuant`."""
+    result: Tensor = FakeQuant.apply(y, exact, lo, hi)  # type: ignore[no-untyped-call]  # torch's
+    return result
+
+
+def apply_exact(y: Tensor, exact: Tensor) -> Tensor:
+    """What the device makes of y, with the gradients of y."""
+    result: Tensor = Exact.apply(y, exact)  # type: ignore[no-untyped-call]  # torch's
+    return result

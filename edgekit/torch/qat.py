@@ -2,20 +2,21 @@
 
 A model becomes the graph that EdgeKit quantizes; its weights and the ranges of its tensors are parameters.
 Each step quantizes the graph with what they are now and lets the simulator compute the batch; torch computes
-the same layers on the same numbers, for the sake of gradients alone.
+the same layers on the same numbers, for the sake of gradients alone. As long as batch normalization goes by
+the statistics of each batch, which no device has, torch computes the values, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import nn
 
-from edgekit import simulate
+from edgekit import fixed, simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Graph, Node, Quant, Value
 from edgekit.ops._linear import Linear
@@ -25,10 +26,11 @@ from edgekit.quantize.io import Io, bring_integers_out
 from edgekit.quantize.observe import Observer, least_error
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.scales import given, scales, tied
-from edgekit.quantize.weights import LIMITS, finished_scale, weight_quant
-from edgekit.torch.batches import batched
-from edgekit.torch.export import convert
-from edgekit.torch.fake import Exact, FakeQuant
+from edgekit.torch.batches import arrays_of, batched
+from edgekit.torch.fake import apply_exact, apply_fake_quant
+from edgekit.torch.layers import Layer, first_clip
+from edgekit.torch.norms import Norm
+from edgekit.torch.trace import Traced, traced
 from edgekit.torch.twins import twin
 
 Tensor = torch.Tensor
@@ -51,114 +53,127 @@ def prepare_qat(
     """A module to train in the place of `model`, with inputs and outputs of the same shapes. `example_inputs`
     are a batch of one; `calibration` gives samples, such batches or tuples of them, from which ranges start.
     `target`: int8; int4, where layers have weights of 4 bits; bf16 or f16 weights, without ranges; float32,
-    where nothing is quantized, to train what was pruned. Batch normalization is folded into the layers before
-    it, with the statistics that it has."""
+    where nothing is quantized, to train what was pruned.
+
+    Batch normalization behind a layer of a module goes on: in training mode by the statistics of each batch,
+    until `freeze_batch_norms`, in evaluation mode by the running ones. Any other is folded with the
+    statistics that it has."""
     if target not in _FORMATS:
         raise EdgeKitError("E0103", f"no such format: {target}", hint=f"one of {', '.join(_FORMATS)}")
-    graph = model if isinstance(model, Graph) else convert(model, example_inputs)
-    return Qat(prepare(graph), _samples(graph, calibration), target)
+    if isinstance(model, Graph):
+        return Qat(prepare(model), arrays_of(model, calibration), target)
+    found = traced(model, example_inputs, prepare)
+    return Qat(found.graph, arrays_of(found.graph, calibration), target, found)
 
 
 class Qat(nn.Module):
     """A graph whose weights and ranges learn."""
 
-    def __init__(self, graph: Graph, samples: Sequence[Mapping[str, Array]], target: str) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        samples: Sequence[Mapping[str, Array]],
+        target: str,
+        origin: Traced | None = None,
+    ) -> None:
         super().__init__()
-        self.graph = graph
+        self.graph = graph = _with_own_biases(graph)
         self.dtype = _FORMATS[target]
-        layers = [node for node in graph.nodes if _has_weights(graph, node)]
-        names = dict.fromkeys(name for node in layers for name in node.inputs[1:3])
-        self._numbers = {name: i for i, name in enumerate(names)}
-        self.weights = nn.ParameterList(
-            nn.Parameter(torch.tensor(np.asarray(graph.data(name), np.float32))) for name in names
-        )
-        self._layers = {node.outputs[0]: node.inputs[1] for node in layers}
+        learning = _learning(graph, self.dtype, origin)
+        self.layers = nn.ModuleList(learning.values())
+        self._layers = {name: i for i, name in enumerate(learning)}
         self._ranges: dict[str, int] = {}
         self.lows, self.highs = nn.ParameterList(), nn.ParameterList()
-        self._clips: dict[str, int] = {}
-        self.clips = nn.ParameterList()  # the largest weights of each output that are not cut off
         if self.dtype.is_integer:
             self._start_ranges(samples)
-            self._start_clips()
+        self._is_frozen = False
+
+    def freeze_batch_norms(self) -> None:
+        """From here on training goes by the running statistics, which stay as they are: each value is what
+        the device computes. For the last part of training."""
+        self._is_frozen = True
 
     def forward(self, *inputs: Tensor) -> Any:
         """What the device computes of a batch; one tensor where the graph has one output."""
         if len(inputs) != len(self.graph.inputs):
             expected = ", ".join(self.graph.inputs)
             raise EdgeKitError("E0101", f"{len(inputs)} inputs are given, the model takes {expected}")
+        is_live = self.training and not self._is_frozen and self._has_norms
         with torch.no_grad():
             graph = self._with_parameters(batched(self.graph, len(inputs[0])))
             made = self._quantized(graph)
-            exact: Mapping[str, Array] = {}
-            if self.dtype is not DType.F32:
+            exact: Mapping[str, Array] | None = None
+            if self.dtype is not DType.F32 and not is_live:
                 arrays = (x.detach().numpy() for x in inputs)
                 exact = simulate.run_all(made.graph, dict(zip(made.graph.inputs, arrays, strict=True)))
         values: dict[str, Tensor] = {}
         for name, x in zip(graph.inputs, inputs, strict=True):
             values[name] = self._faked(name, x, made, exact)
         for node in graph.nodes:
-            args = [
-                values[name] if name in values else self._constant(graph, name, node, made)
-                for name in node.inputs
-            ]
             if len(node.outputs) != 1:
                 raise EdgeKitError("E0205", f"{type(node.op).__name__} cannot be trained", node.origin)
             (out,) = node.outputs
-            values[out] = self._faked(out, twin(node.op, *args), made, exact)
+            args = [
+                values[name] if name in values else torch.from_numpy(np.array(graph.data(name)))
+                for name in node.inputs
+            ]
+            layer = self._layer(out)
+            y = twin(node.op, *args) if layer is None else layer(node.op, args[0], is_live)
+            values[out] = self._faked(out, y, made, exact)
         results = tuple(values[name] for name in graph.outputs)
         return results[0] if len(results) == 1 else results
 
     def convert(self, *, io: Io = "float") -> Graph:
         """The graph as it is trained by now: of integers, or with 16-bit weights. The simulator, C and this
-        module give the same numbers."""
+        module in evaluation mode give the same numbers."""
         with torch.no_grad():
             return bring_integers_out(self._quantized(self._with_parameters(self.graph)).graph, io)
 
     def float_graph(self) -> Graph:
         """The graph with the weights that were learned, not quantized."""
-        return self._with_parameters(self.graph)
+        with torch.no_grad():
+            return self._with_parameters(self.graph)
 
-    def _faked(self, name: str, y: Tensor, made: Quantized, exact: Mapping[str, Array]) -> Tensor:
-        """A computed value: as the device has it, with the gradients of y."""
+    def _layer(self, name: str) -> Layer | None:
+        i = self._layers.get(name)
+        return None if i is None else cast(Layer, self.layers[i])
+
+    @property
+    def _has_norms(self) -> bool:
+        return any(layer.norm is not None for layer in cast(Iterable[Layer], self.layers))
+
+    def _faked(self, name: str, y: Tensor, made: Quantized, exact: Mapping[str, Array] | None) -> Tensor:
+        """A computed value: as the device has it, with the gradients of y; rounded, where nothing is known of
+        the device."""
         held = made.names.get(name, "")
-        if held not in exact or not y.is_floating_point():
+        if held not in made.graph.values or self.dtype is DType.F32 or not y.is_floating_point():
             return y
-        quant = made.graph.type(held).quant
-        if quant is None:
-            return _apply(Exact, y, torch.from_numpy(np.array(exact[held], np.float32)))
-        difference = (exact[held].astype(np.int32) - quant.zero[0]).astype(np.float32)
-        real = torch.from_numpy(np.asarray(np.float32(quant.scale[0]) * difference))
+        kind = made.graph.type(held)
+        if kind.quant is None:
+            return y if exact is None else apply_exact(y, torch.from_numpy(exact[held].astype(np.float32)))
+        if exact is None:
+            scale, zero = kind.quant.scale[0], kind.quant.zero[0]
+            lo, hi = fixed.int_range(kind.dtype)
+            real = ((y.detach() / scale).round() + zero).clamp(lo, hi).sub(zero) * scale
+        else:
+            difference = (exact[held].astype(np.int32) - kind.quant.zero[0]).astype(np.float32)
+            real = torch.from_numpy(np.asarray(np.float32(kind.quant.scale[0]) * difference))
         i = self._ranges.get(name)
         if i is None:  # its scale is given
-            return _apply(Exact, y, real)
-        return _apply(FakeQuant, y, real, self.lows[i], self.highs[i])
-
-    def _constant(self, graph: Graph, name: str, node: Node, made: Quantized) -> Tensor:
-        """A constant operand: weights as the device has them, with gradients."""
-        i = self._numbers.get(name)
-        if i is None:
-            return torch.from_numpy(np.array(graph.data(name)))
-        parameter: Tensor = self.weights[i]
-        if node.inputs.index(name) != 1:
-            return parameter
-        if name not in self._clips:
-            if self.dtype in (DType.BF16, DType.F16):
-                narrow = torch.bfloat16 if self.dtype is DType.BF16 else torch.float16
-                return _apply(Exact, parameter, parameter.detach().to(narrow).float())
-            return parameter
-        integers, quant = self._integers(name)
-        scale = np.asarray(quant.scale, np.float32).reshape(-1, *[1] * (integers.ndim - 1))
-        real = torch.from_numpy(integers.astype(np.float32) * scale)
-        clip = self.clips[self._clips[name]].reshape(-1, *[1] * (integers.ndim - 1))
-        return _apply(FakeQuant, parameter, real, -clip, clip)
+            return apply_exact(y, real)
+        return apply_fake_quant(y, real, self.lows[i], self.highs[i])
 
     def _with_parameters(self, graph: Graph) -> Graph:
         """The graph with the weights and biases of now."""
         values = dict(graph.values)
-        for name, i in self._numbers.items():
-            data = self.weights[i].detach().numpy().copy()
-            data.flags.writeable = False
-            values[name] = Value(values[name].type, data)
+        for name, i in self._layers.items():
+            node = self.graph.producer(name)
+            assert node is not None
+            layer = cast(Layer, self.layers[i])
+            for constant, tensor in zip(node.inputs[1:3], layer.folded()[:2], strict=True):
+                data = tensor.detach().numpy().copy()
+                data.flags.writeable = False
+                values[constant] = Value(values[constant].type, data)
         return replace(graph, values=values)
 
     def _quantized(self, graph: Graph) -> Quantized:
@@ -170,7 +185,9 @@ class Qat(nn.Module):
             limits = [[float(p.detach()) for p in side] for side in (self.lows, self.highs)]
             ranges = {name: (limits[0][i], limits[1][i]) for name, i in self._ranges.items()}
             quants = scales(graph, ranges | dict.fromkeys(given(graph), (0.0, 0.0)))
-            weights = {(name, self.dtype.bits): self._integers(name) for name in self._clips}
+            for node in graph.nodes:
+                if layer := self._layer(node.outputs[0]):
+                    weights[node.inputs[1], self.dtype.bits] = layer.integers()
         # Biases learn: nothing is to be corrected.
         means = {
             node.inputs[0]: np.zeros(graph.type(node.inputs[0]).shape[-1])
@@ -179,23 +196,12 @@ class Qat(nn.Module):
         }
         return quantize(graph, quants, means, weights=weights, formats=formats)
 
-    def _integers(self, name: str) -> tuple[Array, Quant]:
-        """Weights as integers, with a scale for each output."""
-        w = self.weights[self._numbers[name]].detach().numpy().astype(np.float64)
-        limit = LIMITS[self.dtype]
-        clip = self.clips[self._clips[name]].detach().numpy().astype(np.float64)
-        scale = finished_scale(np.maximum(clip, 0.0) / limit)
-        integers = np.rint(w / scale.reshape(-1, *[1] * (w.ndim - 1))).clip(-limit, limit)
-        held = integers.astype(self.dtype.numpy)
-        held.flags.writeable = False
-        return held, Quant(tuple(float(s) for s in scale), (0,) * len(scale), 0)
-
     def _start_ranges(self, samples: Sequence[Mapping[str, Array]]) -> None:
         """One range for all tensors that must share it."""
         if not samples:
             hint = "calibration=[x1, x2, ...]: a few dozen typical inputs"
             raise EdgeKitError("E0110", "ranges start from samples, and there are none", hint=hint)
-        observer = Observer(self.graph)
+        observer = Observer(self.float_graph())
         for sample in samples:
             observer.add(sample)
         settled, group = given(self.graph), tied(self.graph)
@@ -215,28 +221,41 @@ class Qat(nn.Module):
                     side.append(nn.Parameter(torch.tensor(limit, dtype=torch.float32)))
             self._ranges[name] = numbers[root]
 
-    def _start_clips(self) -> None:
-        for name in dict.fromkeys(self._layers.values()):
-            data = self.graph.data(name)
-            assert data is not None
-            _, quant = weight_quant(data, bits=self.dtype.bits)
-            self._clips[name] = len(self.clips)
-            reach = np.asarray(quant.scale, np.float32) * LIMITS[self.dtype]
-            self.clips.append(nn.Parameter(torch.from_numpy(reach)))
-
-
-def _apply(function: Callable[..., Any], *args: Tensor) -> Tensor:
-    result: Tensor = function.apply(*args)  # type: ignore[attr-defined]  # of torch.autograd.Function
-    return result
-
 
 def _has_weights(graph: Graph, node: Node) -> bool:
     return isinstance(node.op, Linear) and all(graph.data(name) is not None for name in node.inputs[1:])
 
 
-def _samples(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:
-    found = []
-    for sample in calibration:
-        arrays = [np.asarray(x) for x in (sample if isinstance(sample, tuple | list) else (sample,))]
-        found.append(dict(zip(graph.inputs, arrays, strict=True)))
-    return found
+def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, Layer]:
+    """The layers with constant weights, by the names of their results. What several have in common they learn
+    together."""
+    parameters: dict[str, nn.Parameter] = {}
+    clips: dict[str, nn.Parameter | None] = {}
+    layers = {}
+    for node in graph.nodes:
+        if not _has_weights(graph, node):
+            continue
+        (out,), (weight, bias) = node.outputs, node.inputs[1:3]
+        constants = [torch.tensor(np.asarray(graph.data(name), np.float32)) for name in (weight, bias)]
+        norm = None
+        if origin and out in origin.sources:
+            like, constants = origin.norm(out), list(origin.weights(out))
+            norm = Norm(like) if like else None
+        for name, data in zip((weight, bias), constants, strict=True):
+            parameters.setdefault(name, nn.Parameter(data))
+        if weight not in clips:
+            clips[weight] = first_clip(parameters[weight], dtype)
+        layers[out] = Layer(parameters[weight], parameters[bias], clips[weight], norm, dtype)
+    return layers
+
+
+def _with_own_biases(graph: Graph) -> Graph:
+    """Biases that happen to be equal, 0 above all, learn each by itself."""
+    values, nodes = dict(graph.values), []
+    for node in graph.nodes:
+        if _has_weights(graph, node) and len(graph.users(node.inputs[2])) > 1:
+            name = f"{node.outputs[0]}/bias"
+            values[name] = values[node.inputs[2]]
+            node = replace(node, inputs=(*node.inputs[:2], name))
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes), values=values)

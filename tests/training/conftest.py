@@ -3,4 +3,4 @@
 import os
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("torch") or os.environ.get("EDGEKIT_REQUIRE_TOOLS") else ["test_qat.py"]
+collect_ignore_glob = [] if find_spec("torch") or os.environ.get("EDGEKIT_REQUIRE_TOOLS") else ["test_*.py"]

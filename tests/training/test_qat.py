@@ -1,13 +1,15 @@
 """Training with the device's arithmetic: values to the bit, gradients, ranges that learn."""
 
+import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_module
 from torch import nn
 
 import edgekit.torch as ek
@@ -63,6 +65,15 @@ def simulated(graph: Graph, x: torch.Tensor) -> Any:
     return np.concatenate([simulate.run(graph, {name: row[None]})[graph.outputs[0]] for row in x.numpy()])
 
 
+def answered(net: nn.Module, x: torch.Tensor) -> Any:
+    """As the device answers."""
+    net.eval()
+    with torch.no_grad():
+        answers = net(x).numpy()
+    net.train()
+    return answers
+
+
 def trained(net: nn.Module, steps: int = 5) -> None:
     optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
     for seed in range(steps):
@@ -77,8 +88,7 @@ def test_the_module_and_the_graph_agree_to_the_bit(block: nn.Module, target: str
     net = prepared(block, target)
     x = images(50, seed=9)
     for _ in range(2):
-        with torch.no_grad():
-            answers = net(x).numpy()
+        answers = answered(net, x)
         assert np.array_equal(simulated(net.convert(), x), answers)
         trained(net)  # and after weights and ranges have moved
 
@@ -96,8 +106,11 @@ def test_training_moves_weights_and_ranges(block: nn.Module) -> None:
     net = prepared(block)
     before = {name: p.detach().clone() for name, p in net.named_parameters()}
     trained(net, steps=1)
-    moved = {name.partition(".")[0] for name, p in net.named_parameters() if not torch.equal(p, before[name])}
-    assert moved == {"weights", "lows", "highs", "clips"}
+    moved = {
+        re.sub(r"\d", "N", name) for name, p in net.named_parameters() if not torch.equal(p, before[name])
+    }
+    of_layers = {f"layers.N.{what}" for what in ("weight", "bias", "clip", "norm.scale", "norm.shift")}
+    assert moved == {"lows.N", "highs.N"} | of_layers
 
 
 def test_training_lowers_the_loss(block: nn.Module) -> None:
@@ -118,23 +131,24 @@ def test_training_lowers_the_loss(block: nn.Module) -> None:
 def test_without_quantization_it_is_the_float_model(block: nn.Module) -> None:
     net = prepared(block, "float32")
     x = images(8)
-    with torch.no_grad():
-        assert torch.allclose(net(x), block(x), atol=1e-5)
+    assert np.allclose(answered(net, x), block(x).detach(), atol=1e-5)
     loss = net(x).square().sum()
     torch.autograd.backward(loss)
-    assert all(p.grad is not None for p in net.weights)
+    assert all(p.grad is not None for p in net.layers.parameters())
 
 
 def test_gradients_are_those_of_the_float_model(block: nn.Module) -> None:
-    """Of what torch computes by itself: the head's weights go through no folding."""
+    """Of what torch computes by itself, through the statistics of a batch as well."""
     net = prepared(block, "float32")
+    block.train()
     x = images(8)
     torch.autograd.backward(net(x).square().sum())
     torch.autograd.backward(block(x).square().sum())
-    head = block.get_parameter("head.weight")
-    assert head.grad is not None
-    found = [p.grad for p in net.weights if p.shape == head.shape]
-    assert any(torch.allclose(g, head.grad, rtol=1e-3, atol=1e-4) for g in found if g is not None)
+    for name, wanted in block.named_parameters():
+        found = [p.grad for p in net.parameters() if p.numel() == wanted.numel() and p.grad is not None]
+        sums = [float(g.square().sum()) for g in found]
+        assert wanted.grad is not None
+        assert any(np.isclose(s, float(wanted.grad.square().sum()), rtol=1e-3, atol=1e-6) for s in sums), name
 
 
 def test_distillation_is_least_where_both_agree() -> None:
@@ -156,6 +170,31 @@ def test_convert_is_one_call(block: nn.Module) -> None:
 def test_an_exported_program_is_taken_as_it_is(block: nn.Module) -> None:
     graph = ek.convert(torch.export.export(block, (images(1),)))
     assert np.allclose(simulated(graph, images(2)), block(images(2)).detach().numpy(), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")  # torchao's own
+@pytest.mark.parametrize("is_qat", [False, True])
+def test_a_model_that_pt2e_prepared_keeps_its_integers(is_qat: bool) -> None:
+    require_module("torchao")
+    pt2e = import_module("torchao.quantization.pt2e.quantize_pt2e")
+    rules = import_module("torchao.testing.pt2e._xnnpack_quantizer")
+    torch.manual_seed(0)
+    layers = (nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(288, 4))
+    model = nn.Sequential(*layers).train(is_qat)
+    quantizer = rules.XNNPACKQuantizer()
+    quantizer.set_global(rules.get_symmetric_quantization_config(is_per_channel=True, is_qat=is_qat))
+    batch = {0: torch.export.Dim("batch", min=2)}
+    program = torch.export.export(model, (images(4),), dynamic_shapes=(batch,)).module()
+    prepared = (pt2e.prepare_qat_pt2e if is_qat else pt2e.prepare_pt2e)(program, quantizer)
+    for seed in range(4):
+        prepared(images(4, seed))
+    graph = ek.convert(prepared, (images(4),))
+    converted = pt2e.convert_pt2e(prepared)
+    assert not any(graph.type(name).dtype.is_float for node in graph.nodes[1:-1] for name in node.outputs)
+    x = images(4, 9)
+    found = simulate.run(graph, {graph.inputs[0]: x.numpy()})[graph.outputs[0]]
+    assert np.array_equal(found, converted(x).detach().numpy())
+    assert set(ek.convert(converted, (x,)).values) == set(graph.values)
 
 
 def test_what_mixes_samples_is_refused() -> None:

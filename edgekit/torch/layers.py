@@ -1,0 +1,90 @@
+"""A layer that learns: weights, bias, clips (the largest weights that are kept), and batch normalization."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import nn
+
+from edgekit.ir import Array, DType, Quant
+from edgekit.ops._linear import Linear
+from edgekit.quantize.weights import LIMITS, finished_scale, weight_quant
+from edgekit.torch.fake import apply_exact, apply_fake_quant
+from edgekit.torch.norms import Norm
+from edgekit.torch.twins import twin
+
+Tensor = torch.Tensor
+_NARROW = {DType.BF16: torch.bfloat16, DType.F16: torch.float16}
+
+
+class Layer(nn.Module):
+    """Its weights are those before batch normalization is folded. Scales go by outputs: weights are the same
+    integers before and after."""
+
+    def __init__(
+        self,
+        weight: nn.Parameter,
+        bias: nn.Parameter,
+        clip: nn.Parameter | None,
+        norm: Norm | None,
+        dtype: DType,
+    ) -> None:
+        super().__init__()
+        self.weight, self.bias, self.clip, self.norm, self.dtype = weight, bias, clip, norm, dtype
+
+    def forward(self, op: Linear, x: Tensor, is_live: bool) -> Tensor:
+        """With weights as the device has them; if it is live, normalized by the statistics of x."""
+        if self.norm is None or not is_live:
+            w, b, clip = self.folded()
+            return twin(op, x, self._fake(w, clip), b)
+        open_op = replace(op, lo=-np.inf, hi=np.inf)  # type: ignore[type-var]  # all operators are dataclasses
+        y = twin(open_op, x, self._fake(self.weight, self.clip), self.bias)
+        normalized: Tensor = self.norm(y)
+        return normalized.clamp(op.lo, op.hi)
+
+    def folded(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Weights, bias and clips with batch normalization in them."""
+        if self.norm is None:
+            return self.weight, self.bias, self.clip
+        w, b = self.norm.folded(self.weight, self.bias)
+        return w, b, None if self.clip is None else self.clip * self.norm.factor().abs()
+
+    def integers(self) -> tuple[Array, Quant]:
+        """Weights as integers, with a scale for each output."""
+        w, _, clip = self.folded()
+        assert clip is not None
+        return _integers(w, clip, self.dtype)
+
+    def _fake(self, w: Tensor, clip: Tensor | None) -> Tensor:
+        """Weights as the device has them, with gradients."""
+        if clip is not None:
+            integers, quant = _integers(w, clip, self.dtype)
+            real = torch.from_numpy(integers.astype(np.float32)) * _per_output(torch.tensor(quant.scale), w)
+            limit = _per_output(clip, w)
+            return apply_fake_quant(w, real.float(), -limit, limit)
+        narrow = _NARROW.get(self.dtype)
+        return w if narrow is None else apply_exact(w, w.detach().to(narrow).float())
+
+
+def first_clip(weight: Tensor, dtype: DType) -> nn.Parameter | None:
+    """The largest weights of each output that are not cut off at first; none where nothing is cut off."""
+    if not dtype.is_integer:
+        return None
+    _, quant = weight_quant(weight.detach().numpy(), bits=dtype.bits)
+    return nn.Parameter(torch.tensor(quant.scale) * LIMITS[dtype])
+
+
+def _integers(weights: Tensor, clip: Tensor, dtype: DType) -> tuple[Array, Quant]:
+    w = weights.detach().numpy().astype(np.float64)
+    limit = LIMITS[dtype]
+    scale = finished_scale(np.maximum(clip.detach().numpy().astype(np.float64), 0.0) / limit)
+    integers = np.rint(w / scale.reshape(-1, *[1] * (w.ndim - 1))).clip(-limit, limit)
+    held = integers.astype(dtype.numpy)
+    held.flags.writeable = False
+    return held, Quant(tuple(float(s) for s in scale), (0,) * len(scale), 0)
+
+
+def _per_output(x: Tensor, w: Tensor) -> Tensor:
+    return x.reshape(-1, *[1] * (w.ndim - 1))

@@ -1,0 +1,52 @@
+"""Batch normalization behind a layer: with the statistics of each batch, or folded into the layer."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+Tensor = torch.Tensor
+
+
+class Norm(nn.Module):
+    """Of values whose last dimension is channels."""
+
+    running_mean: Tensor
+    running_var: Tensor
+    batches: Tensor
+
+    def __init__(self, like: _BatchNorm) -> None:
+        super().__init__()
+        mean, var = like.running_mean, like.running_var
+        assert mean is not None, "the graph has statistics"
+        assert var is not None, "the graph has statistics"
+        scale = like.weight.detach().clone() if like.affine else torch.ones_like(mean)
+        shift = like.bias.detach().clone() if like.affine else torch.zeros_like(mean)
+        self.scale = nn.Parameter(scale, requires_grad=like.affine)
+        self.shift = nn.Parameter(shift, requires_grad=like.affine)
+        self.eps, self.momentum = like.eps, like.momentum
+        tracked = like.num_batches_tracked
+        self.register_buffer("running_mean", mean.detach().clone())
+        self.register_buffer("running_var", var.detach().clone())
+        self.register_buffer("batches", torch.tensor(0) if tracked is None else tracked.detach().clone())
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Normalized by the statistics of this batch, which the running ones learn of."""
+        self.batches += 1
+        momentum = 1.0 / float(self.batches) if self.momentum is None else self.momentum
+        rows = z.reshape(-1, z.shape[-1])
+        y = functional.batch_norm(
+            rows, self.running_mean, self.running_var, self.scale, self.shift, True, momentum, self.eps
+        )
+        return y.reshape(z.shape)
+
+    def factor(self) -> Tensor:
+        """What the outputs of the layer are multiplied with."""
+        return self.scale * torch.rsqrt(self.running_var + self.eps)
+
+    def folded(self, w: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights [outputs, ...] and bias of a layer that takes the normalization in."""
+        factor = self.factor()
+        return w * factor.reshape(-1, *[1] * (w.ndim - 1)), self.shift + (b - self.running_mean) * factor
