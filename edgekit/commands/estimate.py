@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from edgekit import console, settings
 from edgekit.commands._shared import Goal, Json, Model, Optimize, Ports, Shapes, TargetName, Where, emit
 
@@ -11,15 +15,18 @@ def estimate(
     target: TargetName = "host",
     optimize: Goal = Optimize.SPEED,
     ports: Where = Ports.CALLER,
+    count: Annotated[
+        bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
+    ] = False,
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
-    """Tell flash, memory and stack to the byte, and write nothing."""
+    """Tell flash and memory to the byte, and how long a run takes."""
     from edgekit import api, report_smaller
 
     with console.progress() as tell:
         tell("reading the model")
         graph = api.convert(model, shapes=settings.shapes(shape))
         tell("compiling")
-        found = api.estimate(graph, target=target, optimize=optimize.value, ports=ports.value)
+        found = api.estimate(graph, target=target, optimize=optimize.value, ports=ports.value, count=count)
     emit("estimate", found, report_smaller.estimate(found), json)

@@ -38,6 +38,12 @@ def prune(
     macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiplications to be left.")] = "",
     weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to be left.")] = "",
     flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
+    blocks: Annotated[
+        str,
+        typer.Option(
+            "--blocks", metavar="60%", help="Blocks of weights to make zero, for kernels that skip them."
+        ),
+    ] = "",
     measured: Annotated[
         Measured, typer.Option("--as", help="Measure flash in floats, or as it will be in int8.")
     ] = Measured.FLOAT32,
@@ -77,6 +83,7 @@ def prune(
         macs=settings.share(macs, "--macs", "50%"),
         weights=settings.share(weights, "--weights", "50%"),
         flash=settings.size(flash, "--flash"),
+        blocks=settings.share(blocks, "--blocks", "60%"),
         criterion="" if criterion is Criterion.AUTO else criterion.value,
         multiple=settings.size(multiple, "--multiple") or 1,
         fit=fit,

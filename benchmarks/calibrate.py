@@ -1,0 +1,205 @@
+"""Calibrates estimates of instructions: counts random layers in an emulator, and fits a model of each kernel.
+
+The result lies in targets/instructions. What a kernel takes is a sum of few terms, each so many for a unit
+of work (codegen/work.py); the error is that on layers which had no part in the fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import Pool
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import nnls
+
+from benchmarks import calibration_layers as layers
+from benchmarks.cortex_m import MODELS, NETWORKS
+from benchmarks.results import table, write_section
+from edgekit import target as targets
+from edgekit.codegen import counting, instructions, toolchain
+from edgekit.codegen.bench import compiled
+from edgekit.codegen.instructions import FOLDER
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.codegen.work import Work, work
+from edgekit.converters.from_tflite import convert
+from edgekit.ir import Array, DType
+from edgekit.passes.simplify import simplify
+from edgekit.target import Target
+
+_COPIES = 4  # of each family in one program
+_LEAST_SAMPLES = 10  # for a model
+_MOST_TERMS = 8
+_FOLDS = 6
+_LOSS = 1.02  # by so much the error may grow for a term less
+_LARGE = 0.02  # of a network: layers below do not matter
+_NOTE = """\
+What `edgekit estimate` says of the networks of MLPerf Tiny, beside what an emulator counts: no layer of them
+had a part in the fit. `said to be` is the error that is stated beside the estimate; `worst layer` the largest
+among layers that take 2 % of a run or more. Kernels that are not calibrated are named, and count nothing."""
+_S4, _S8, _S16, _F32 = DType.S4, DType.S8, DType.S16, DType.F32
+PLANS: Sequence[tuple[tuple[DType, DType, DType], str, Sequence[layers.Family]]] = (
+    ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
+    ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
+    ((_S8, _S4, _S8), "E", layers.LAYERS),
+    ((_S16, _S8, _S16), "E", layers.LAYERS + layers.INTEGERS),
+    ((_S16, _S8, _S8), "E", layers.LAYERS),
+    ((_S8, _S8, _S16), "E", layers.LAYERS),
+    ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS),
+    ((_F32, DType.BF16, _F32), "E", layers.LAYERS),
+    ((_F32, DType.F16, _F32), "E", layers.LAYERS),
+    # What networks have most of.
+    ((_S8, _S8, _S8), "E", layers.COMMON),
+    ((_S8, _S8, _S8), "tfl", layers.COMMON),
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One kernel call: what it does, and what it took."""
+
+    kernel: str
+    work: Work
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Instructions for a unit of each kind of work, and the error on samples that were held out."""
+
+    terms: Mapping[str, float]
+    error: float
+    samples: int
+
+
+def samples(target: Target, optimize: Optimize, job: tuple[int, int]) -> list[Sample]:
+    """What one program of random layers shows: those of a plan, for a seed."""
+    number, seed = job
+    kinds, rounding, families = PLANS[number]
+    net = layers.Layers(1000 * number + seed, kinds, rounding)
+    for family in families * _COPIES:
+        family(net)
+    graph = net.graph()
+    small = {name for i, name in enumerate(net.outputs) if i % 2 and seed % 2}
+    return list(counted(compile_graph(graph, target, small=small), optimize))
+
+
+def counted(program: Program, optimize: Optimize) -> Iterator[Sample]:
+    """Each call of a program, counted in one run."""
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+        executable = compiled(program, Path(folder), toolchain.find(program.target), optimize)
+        marks = counting.layer_functions(program, optimize)
+        parts = counting.count(program.target, executable, marks).parts
+    for (line, done), part in zip(work(program), parts, strict=True):
+        yield Sample(line.kernel.function, done, part)
+
+
+def fitted(found: Sequence[Sample]) -> Fit:
+    """The terms that explain the samples best: those that least squares without negative numbers use, without
+    those that do others no good."""
+    names = sorted({name for sample in found for name in sample.work})
+    x = np.array([[sample.work.get(name, 0) for name in names] for sample in found], np.float64)
+    y = np.array([sample.instructions for sample in found], np.float64)
+    x /= y[:, None]  # relative errors count
+    chosen = np.flatnonzero(nnls(x, np.ones(len(y)))[0]).tolist()
+    error = _error(x[:, chosen])
+    while len(chosen) > 1:
+        tried = [(_error(x[:, [k for k in chosen if k != i]]), i) for i in chosen]
+        best, i = min(tried)
+        if best > error * _LOSS and len(chosen) <= _MOST_TERMS:
+            break
+        chosen, error = [k for k in chosen if k != i], best
+    factors, _ = nnls(x[:, chosen], np.ones(len(y)))
+    terms = {names[i]: float(f"{f:.4g}") for i, f in zip(chosen, factors, strict=True) if f}
+    return Fit(terms, float(f"{error:.2g}"), len(found))
+
+
+def _error(x: Array) -> float:
+    """The root of the mean square of relative errors, each on a fold that the fit has not seen."""
+    off = []
+    for fold in range(_FOLDS):
+        held = np.arange(len(x)) % _FOLDS == fold
+        factors, _ = nnls(x[~held], np.ones((~held).sum()))
+        off.append(x[held] @ factors - 1)
+    return float(np.sqrt(np.mean(np.square(np.concatenate(off)))))
+
+
+def calibrated(target: Target, optimize: Optimize, rounds: int, jobs: int) -> dict[str, Fit]:
+    """The models of all kernels that the random layers use."""
+    numbers = [(number, seed) for seed in range(rounds) for number in range(len(PLANS))]
+    by_kernel: dict[str, list[Sample]] = {}
+    with Pool(jobs) as pool:
+        for n, found in enumerate(pool.imap(partial(samples, target, optimize), numbers), 1):
+            print(f"{target.name} {optimize} {n} of {len(numbers)}", flush=True)
+            for sample in found:
+                by_kernel.setdefault(sample.kernel, []).append(sample)
+    enough = {name: found for name, found in by_kernel.items() if len(found) >= _LEAST_SAMPLES}
+    return {name: fitted(found) for name, found in sorted(enough.items())}
+
+
+def compared(target: Target, network: str) -> list[str]:
+    """A network of MLPerf Tiny: what is estimated, what is counted, and how far off that is."""
+    program = compile_graph(simplify(convert(MODELS / f"{network}.tflite")), target)
+    found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
+    assert found is not None, f"{target.name} is not calibrated"
+    each = [
+        abs((a.instructions or 0) - b.instructions) / b.instructions
+        for a, b in zip(found.layers, truth.layers, strict=True)
+        if b.instructions and b.instructions > _LARGE * truth.total
+    ]
+    return [
+        f"{network}, {target.name}",
+        f"{found.total:,}",
+        f"{truth.total:,}",
+        f"{found.total / truth.total - 1:+.1%}",
+        f"{found.error:.1%}",
+        f"{max(each):.0%}",
+        ", ".join(found.unknown) or "none",
+    ]
+
+
+def check() -> None:
+    """Compare all calibrations with the networks, and write docs/performance.md."""
+    names = sorted(path.stem for path in FOLDER.glob("*.json"))
+    rows = [compared(targets.load(name), network.file) for name in names for network in NETWORKS]
+    head = ["int8 network", "estimated", "counted", "off", "said to be", "worst layer", "not calibrated"]
+    text = f"{table(head, rows)}\n\n{_NOTE}"
+    write_section("calibrate", "Estimated instructions", text)
+    print(text)
+
+
+def main() -> None:
+    """Count, fit, write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("targets", nargs="*")
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--optimize", nargs="+", choices=("speed", "size"), default=("speed", "size"))
+    parser.add_argument("--check", action="store_true", help="compare with networks instead")
+    arguments = parser.parse_args()
+    if arguments.check:
+        check()
+        return
+    for name in arguments.targets:
+        target = targets.load(name)
+        path = FOLDER / f"{name}.json"
+        content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content["compiler"] = toolchain.find(target).name
+        for optimize in arguments.optimize:
+            content[optimize] = {
+                kernel: {"error": fit.error, "samples": fit.samples, "terms": fit.terms}
+                for kernel, fit in calibrated(target, optimize, arguments.rounds, arguments.jobs).items()
+            }
+            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,288 @@
+"""Random layers of every kind that networks are made of, as independent nodes of one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from edgekit.builder import Builder
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.ops import Op
+from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.ops.arithmetic import Add, Mul, Sub
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.flip_sign import FlipSign
+from edgekit.ops.layer_norm import LayerNorm
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+
+_MOST_PRODUCTS = 400_000  # of a layer: more only take longer to count
+_MOST_CELLS = 6_000
+T = TypeVar("T")
+Quants = tuple[Quant | None, Quant | None]
+
+
+@dataclass
+class Layers:
+    """A graph in the making, in which every layer has inputs of its own. `kinds` are the formats of inputs,
+    weights and results; `rounding` is that of integers."""
+
+    seed: int
+    kinds: tuple[DType, DType, DType]
+    rounding: str = "E"
+    builder: Builder = field(default_factory=Builder)
+    inputs: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kinds[0].is_integer
+
+    def graph(self) -> Graph:
+        return self.builder.graph("layers", self.inputs, self.outputs)
+
+    # Numbers
+
+    def count(self, low: int, high: int) -> int:
+        """Small ones are as likely as large ones."""
+        return round(float(np.exp(self.rng.uniform(np.log(low), np.log(high)))))
+
+    def channels(self, high: int = 128) -> int:
+        """As networks have them, more often than not."""
+        n = self.count(3, high)
+        return -(-n // 4) * 4 if self.rng.random() < 0.6 else n
+
+    def pick(self, *options: T) -> T:
+        return options[self.rng.integers(len(options))]
+
+    # Tensors
+
+    def quant(self, dtype: DType, scale: float = 0.05) -> Quant | None:
+        if not dtype.is_integer:
+            return None
+        zero = int(self.rng.integers(-128, 128)) if dtype is DType.S8 else 0
+        return Quant((scale if dtype is DType.S8 else scale / 256,), (zero,), None, self.rounding)
+
+    def x(self, *shape: int) -> str:
+        kind = self.kinds[0]
+        self.inputs.append(self.builder.input(f"x{len(self.inputs)}", Type(kind, shape, self.quant(kind))))
+        return self.inputs[-1]
+
+    def constant(self, data: Array, quant: Quant | None = None) -> str:
+        name = self.builder.fresh("w")
+        data.flags.writeable = False
+        self.builder.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
+        return name
+
+    def weights(self, outputs: int, *shape: int) -> tuple[str, str]:
+        """Weights and bias of a layer whose results have the size of its inputs."""
+        kind = self.kinds[1]
+        if not self.is_integer:
+            w = self.rng.standard_normal((outputs, *shape)).astype(kind.numpy)
+            return self.constant(w), self.constant(np.zeros(outputs, np.float32))
+        most = 7 if kind is DType.S4 else 127
+        w = self.rng.integers(-most, most + 1, (outputs, *shape)).astype(kind.numpy)
+        sizes = self.rng.uniform(0.1, 1) * self.rng.uniform(0.5, 1, outputs) / most / w[0].size ** 0.5
+        scales = tuple(float(np.float32(s)) for s in sizes)
+        bias = self.rng.integers(-999, 999, outputs).astype(np.int32)
+        return self.constant(w, Quant(scales, (0,) * outputs, 0, self.rounding)), self.constant(bias)
+
+    def add(self, op: Op, *names: str, quant: Quant | None = None) -> str:
+        y = self.builder.add(op, *names, quant=quant or self.quant(self.kinds[2]))[0]
+        self.outputs.append(y)
+        return y
+
+    @property
+    def dtype(self) -> DType | None:
+        return self.kinds[2] if self.is_integer else None
+
+    def image(self, channels: int, work: float, least: int = 1) -> tuple[int, int]:
+        """Height and width, such that so much work for each pixel is not too much."""
+        most = min(_MOST_PRODUCTS / max(work, 1), _MOST_CELLS / channels)
+        side = int(np.clip(most**0.5, least, 32))
+        return int(self.rng.integers(least, side + 1)), int(self.rng.integers(least, side + 1))
+
+
+Family = Callable[[Layers], object]
+
+
+def _pads(height: int, width: int, strides: tuple[int, int]) -> tuple[int, int, int, int]:
+    """So that a result has the size of its image, or of what strides leave of it."""
+    down, across = (
+        height - 1 if strides[0] == 1 else height // 2,
+        width - 1 if strides[1] == 1 else width // 2,
+    )
+    return down // 2, across // 2, down - down // 2, across - across // 2
+
+
+def _convolution(net: Layers, k_h: int, k_w: int, channels: int, outputs: int, groups: int = 1) -> str:
+    depth = channels // groups
+    height, width = net.image(max(channels, outputs), k_h * k_w * depth * outputs, max(k_h, k_w))
+    strides = net.pick((1, 1), (1, 1), (2, 2))
+    pads = (0, 0, 0, 0) if k_h == k_w == 1 or net.rng.random() < 0.3 else _pads(k_h, k_w, strides)
+    op = Conv2d(strides, pads, groups=groups, dtype=net.dtype, lo=net.pick(0.0, -np.inf))
+    return net.add(op, net.x(1, height, width, channels), *net.weights(outputs, k_h, k_w, depth))
+
+
+def convolution(net: Layers) -> None:
+    k = net.pick(2, 3, 3, 3, 5)
+    _convolution(net, k, net.pick(k, k, 1), net.channels(64), net.channels(64))
+
+
+def pixels(net: Layers) -> None:
+    _convolution(net, 1, 1, net.channels(), net.channels())
+
+
+def in_groups(net: Layers) -> None:
+    groups = net.pick(2, 4)
+    _convolution(net, 3, 3, groups * net.channels(16), groups * net.channels(16), groups)
+
+
+def residual(net: Layers) -> None:
+    channels, k = net.channels(64), net.pick(1, 3)
+    height, width = net.image(channels, k * k * channels * channels)
+    y = net.builder.add(
+        Conv2d(pads=(k // 2,) * 4, dtype=net.dtype),
+        net.x(1, height, width, channels),
+        *net.weights(channels, k, k, channels),
+        quant=net.quant(net.kinds[2]),
+    )[0]
+    net.add(Add(), net.x(1, height, width, channels), y, quant=net.quant(net.kinds[2], 0.08))
+
+
+def depthwise(net: Layers) -> None:
+    channels = max(net.channels(), 2)
+    _convolution(net, 3, 3, channels, channels, channels)
+
+
+def depthwise_of_any_size(net: Layers) -> None:
+    channels = max(net.channels(), 2)
+    _convolution(net, net.pick(1, 2, 4, 5, 7), net.pick(1, 2, 4, 5), channels, channels, channels)
+
+
+def filters_of_one_channel(net: Layers) -> None:
+    _convolution(net, net.count(1, 10), net.count(1, 5), 1, net.channels(64))
+
+
+def dense(net: Layers) -> None:
+    inputs, outputs = net.channels(512), net.channels(256)
+    net.add(Dense(dtype=net.dtype), net.x(net.pick(1, 1, 4), inputs), *net.weights(outputs, inputs))
+
+
+def transposed(net: Layers) -> None:
+    channels, outputs, k = net.channels(32), net.channels(32), net.pick(2, 3)
+    height, width = net.image(max(channels, outputs), k * k * channels * outputs)
+    op = ConvTranspose2d((2 * height, 2 * width), (2, 2), dtype=net.dtype)
+    net.add(op, net.x(1, height, width, channels), *net.weights(outputs, k, k, channels))
+
+
+def pool(net: Layers) -> None:
+    channels, k = net.channels(), net.pick(2, 3)
+    height, width = net.image(channels, 1, k)
+    pads = net.pick((0, 0, 0, 0), _pads(k, k, (2, 2)))
+    net.add(Pool2d(net.pick("mean", "max"), (k, k), (2, 2), pads), net.x(1, height, width, channels))
+
+
+def mean_of_image(net: Layers) -> None:
+    channels = net.channels()
+    height, width = net.image(channels, 1)
+    net.add(Pool2d("mean", (height, width), (height, width)), net.x(1, height, width, channels))
+
+
+def mean(net: Layers) -> None:
+    channels = net.channels()
+    net.add(Reduce("mean", (1, 2), keepdims=False), net.x(1, *net.image(channels, 1), channels))
+
+
+def shape(net: Layers) -> tuple[int, ...]:
+    channels = net.channels()
+    return (1, *net.image(channels, 1), channels)
+
+
+def pair(net: Layers) -> None:
+    sizes = shape(net)
+    quant = net.quant(net.kinds[2], float(net.rng.uniform(0.05, 0.1)))
+    net.add(net.pick(Add(), Add(), Mul(), Sub()), net.x(*sizes), net.x(*sizes), quant=quant)
+
+
+def joined(net: Layers) -> None:
+    _, *sizes, channels = shape(net)
+    x = net.x(1, *sizes, channels)
+    quant = net.builder.type(x).quant
+    y = net.builder.input(f"x{len(net.inputs)}", Type(net.kinds[0], (1, *sizes, net.channels()), quant))
+    net.inputs.append(y)
+    net.add(Concat(3), x, y)
+
+
+def moved(net: Layers) -> None:
+    net.add(Transpose((0, 3, 1, 2)), net.x(*shape(net)))
+
+
+def activation(net: Layers) -> None:
+    net.add(net.pick(Sigmoid(), Tanh(), HardSwish(), Gelu()), net.x(*shape(net)))
+
+
+def softmax(net: Layers) -> None:
+    quant = Quant((1 / 256,), (-128,), None, net.rounding) if net.kinds[2] is DType.S8 else None
+    net.add(Softmax(), net.x(net.count(1, 8), net.count(2, 100)), quant=quant)
+
+
+def slopes(net: Layers) -> None:
+    *sizes, channels = shape(net)
+    numbers = net.builder.const(np.linspace(0.1, 0.5, channels, dtype=np.float32))
+    net.add(PRelu(), net.x(*sizes, channels), numbers)
+
+
+def norm(net: Layers) -> None:
+    n = net.channels()
+    numbers = [net.builder.const(np.linspace(0.5, 1, n, dtype=np.float32)) for _ in range(2)]
+    net.add(LayerNorm(1e-5), net.x(net.count(1, 40), n), *numbers)
+
+
+def product(net: Layers) -> None:
+    heads, rows, inputs, columns = net.pick(1, 2, 4), net.count(1, 32), net.channels(64), net.channels(64)
+    if net.rng.random() < 0.5:
+        net.add(MatMul(), net.x(heads, rows, inputs), net.x(heads, inputs, columns))
+    else:
+        net.add(MatMul(perm_b=(0, 2, 1)), net.x(heads, rows, inputs), net.x(heads, columns, inputs))
+
+
+def sign(net: Layers) -> None:
+    x = net.x(*shape(net))
+    quant = net.builder.type(x).quant
+    assert quant is not None
+    net.add(FlipSign(), x, quant=Quant(quant.scale, (quant.zero[0] + 128,), None, net.rounding))
+
+
+def between_integers_and_floats(net: Layers) -> None:
+    floats = net.builder.input(f"x{len(net.inputs)}", Type(DType.F32, shape(net)))
+    net.inputs.append(floats)
+    net.outputs.append(net.builder.add(Quantize(net.kinds[0]), floats, quant=net.quant(net.kinds[0]))[0])
+    net.outputs.append(net.builder.one(Dequantize(), net.x(*shape(net))))
+
+
+def between_scales(net: Layers) -> None:
+    other = DType.S16 if net.kinds[0] is DType.S8 else DType.S8
+    kind = other if net.rounding == "E" and net.rng.random() < 0.5 else net.kinds[0]
+    net.add(Requantize(kind), net.x(*shape(net)), quant=net.quant(kind, 0.1))
+
+
+LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)
+LAYERS += (filters_of_one_channel, dense, transposed)
+OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, activation, softmax, slopes)
+OTHERS += (norm, product, residual)
+INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
+COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)

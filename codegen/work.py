@@ -1,0 +1,133 @@
+"""What each kernel call of a program does, in numbers: what its instructions are estimated from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import isfinite, prod
+
+from edgekit.codegen.program import Line, Program
+from edgekit.fixed import int_range
+from edgekit.ops import Call
+
+Work = Mapping[str, float]
+
+
+def work(program: Program) -> Iterator[tuple[Line, Work]]:
+    """The calls in order, each with what it does. Names are those of calibrations: each counts how often some
+    loop of a kernel may run."""
+    sizes = {constant.c: constant.data.size for constant in program.constants}
+    for line in program.lines:
+        constants = {
+            operand.pointer.name: sizes[operand.place.name]
+            for operand in line.operands
+            if operand.place.kind == "constant"
+        }
+        yield line, dict(_work(line, constants))
+
+
+def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    call = line.call
+    given = {name: value for name, value in call.params.items() if isinstance(value, int)}
+    inputs = [arg for arg in call.args[: -call.results] if arg.value.data is None]
+    outputs = sum(arg.type.size for arg in call.args[-call.results :])
+    n = call.params.get("n")
+    positions = given.get("rows", prod(n[:-1]) if isinstance(n, tuple) else 1)
+    if "out_h" in given and "out_w" in given:
+        positions = given.get("batch", 1) * given["out_h"] * given["out_w"]
+    yield "calls", 1
+    yield "inputs", sum(arg.type.size for arg in inputs)
+    yield "outputs", outputs
+    yield "products", call.macs
+    yield "positions", positions
+    # In the layout of the kernel: blocks are whole.
+    yield "padded products", positions * constants.get("w", 0)
+    yield "padded outputs", positions * constants.get("b", 0)
+    yield "paired products", (positions + 1) // 2 * constants.get("w", 0)
+    yield "clamped outputs", outputs if _is_clamped(line.call) else 0
+    yield "scratch", call.scratch
+    yield "odd outputs", positions * (given.get("out_c", given.get("outputs", 0)) % 4)
+    if "k_h" in given and "out_h" in given:
+        yield from _windows(given, outputs)
+
+
+def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, float]]:
+    """Of a window that slides over an image."""
+    batch, channels = given.get("batch", 1), given.get("in_c", given.get("channels", 1))
+    out_channels = given.get("out_c", channels)
+    depth = channels // given["groups"] if "groups" in given else 1  # depthwise: one input for each output
+    high, wide = (_inside(given, axis) for axis in "hw")
+    taps = batch * high * wide
+    lines = batch * given["out_h"]
+    outside = lines * given["out_w"] - batch * _whole(given, "h") * _whole(given, "w")
+    pairs = min(
+        given["out_h"] * ((given["out_w"] + 1) // 2),
+        given["out_w"] * ((given["out_h"] + 1) // 2),
+    )
+    yield "window lines", lines * given["out_w"] * given["k_h"]
+    yield "taps", taps
+    yield "tap lines", batch * high * given["out_w"]
+    yield "cells", taps * channels
+    yield "tap words", taps * -(-channels // 4)
+    yield "tap blocks", taps * -(-channels // 8)
+    inner = lines * given["out_w"] - outside
+    yield "inner lines", inner * given["k_h"]
+    yield "inner cells", inner * given["k_h"] * given["k_w"] * channels
+    yield "border positions", outside
+    yield "border lines", outside * given["k_h"]
+    yield "border cells", outside * given["k_h"] * given["k_w"] * channels
+    windows = lines * given["out_w"] * given.get("groups", 1)  # each group has its own
+    yield "group windows", windows
+    yield "group window lines", windows * given["k_h"]
+    yield "group window cells", windows * given["k_h"] * given["k_w"]
+    yield "inner words", inner * given["k_h"] * -(-given["k_w"] * depth // 4)
+    yield "channel pairs", batch * out_channels * pairs
+    # Kernels that take two results of a row at once turn images of which that leaves less.
+    is_turned = pairs < given["out_h"] * ((given["out_w"] + 1) // 2)
+    yield "turned lines", out_channels * given["out_w" if is_turned else "out_h"]
+    yield "turned input lines", out_channels * given["in_w" if is_turned else "in_h"]
+    # Windows of which the same taps are within the image lie side by side, in areas.
+    high_areas, wide_areas = (len({tuple(taps) for taps in _taps(given, axis)}) for axis in "hw")
+    blocks = -(-out_channels // 4)
+    yield "areas", high_areas * wide_areas
+    yield "area blocks", high_areas * wide_areas * blocks
+    yield "area line blocks", given["out_h"] * wide_areas * blocks
+    yield "products inside", taps * depth * out_channels
+    yield "output taps", taps * out_channels
+    yield "output windows", outputs * given["k_h"] * given["k_w"]
+    yield "output window lines", outputs * given["k_h"]
+    yield "lines", lines
+    yield "channels", out_channels
+    yield "channel lines", out_channels * given["out_h"]
+    yield "channel columns", out_channels * given["out_w"]
+    yield "channel input lines", channels * given["in_h"]
+
+
+def _inside(given: Mapping[str, int], axis: str) -> int:
+    """How many taps of all windows along an axis are within the image."""
+    return sum(sum(taps) for taps in _taps(given, axis))
+
+
+def _whole(given: Mapping[str, int], axis: str) -> int:
+    """How many windows along an axis are within the image."""
+    return sum(all(taps) for taps in _taps(given, axis))
+
+
+def _taps(given: Mapping[str, int], axis: str) -> Iterator[list[bool]]:
+    """For each place of a window along an axis, which of its taps are within the image."""
+    pad = given.get({"h": "pad_top", "w": "pad_left"}[axis], 0)
+    stride, dilation = given.get(f"stride_{axis}", 1), given.get(f"dilation_{axis}", 1)
+    for place in range(given[f"out_{axis}"]):
+        start = place * stride - pad
+        yield [0 <= start + tap * dilation < given[f"in_{axis}"] for tap in range(given[f"k_{axis}"])]
+
+
+def _is_clamped(call: Call) -> bool:
+    """Do results end before those of their type do?"""
+    lo, hi = (call.params.get(end) for end in ("lo", "hi"))
+    dtype = call.args[-1].type.dtype
+    if not isinstance(lo, int | float) or not isinstance(hi, int | float):
+        return False
+    if dtype.is_float:
+        return isfinite(lo) or isfinite(hi)
+    least, most = int_range(dtype)
+    return lo > least or hi < most

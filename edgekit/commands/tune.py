@@ -1,0 +1,94 @@
+"""`edgekit tune` makes a model fit a board."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console, settings
+from edgekit.commands._shared import Json, Model, Name, Ports, Shapes, TargetName, Where, emit, written
+from edgekit.commands.quantize import Io
+from edgekit.errors import EdgeKitError, Exit
+
+
+def tune(
+    model: Model,
+    output: Annotated[str, written("FOLDER", "Default: the model's name and tuned.")] = "",
+    target: TargetName = "host",
+    data: Annotated[
+        str, typer.Option("--data", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+    ] = "",
+    labels: Annotated[
+        str, typer.Option("--labels", metavar="Y.NPY", help="Their classes; default: what the model answers.")
+    ] = "",
+    flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
+    ram: Annotated[str, typer.Option("--ram", metavar="64K", help="Arena and stack together.")] = "",
+    latency: Annotated[
+        str, typer.Option("--latency", metavar="20ms", help="Of a run; 3M: in instructions.")
+    ] = "",
+    max_drop: Annotated[
+        str, typer.Option("--max-drop", metavar="1%", help="How much accuracy may be lost.")
+    ] = "",
+    min_sqnr: Annotated[
+        str, typer.Option("--min-sqnr", metavar="25dB", help="Signal to noise that outputs keep.")
+    ] = "",
+    budget: Annotated[str, typer.Option("--budget", metavar="N", help="How many variants are tried.")] = "40",
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="Another one tries other variants.")] = "0",
+    jobs: Annotated[
+        str, typer.Option("--jobs", metavar="N", help="Processes; default: one for each core.")
+    ] = "",
+    dask: Annotated[
+        str, typer.Option("--dask", metavar="TCP://HOST:PORT", help="Let the workers of a scheduler try.")
+    ] = "",
+    count: Annotated[
+        bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
+    ] = False,
+    ports: Where = Ports.CALLER,
+    io: Annotated[
+        Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
+    ] = Io.FLOAT,
+    shape: Shapes = None,
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Find the pruning, formats and code with which a model fits."""
+    from edgekit import api, report_tuned
+
+    folder = Path(output or f"{name or Path(model).stem}_tuned")
+    limits = api.Limits(
+        flash=settings.size(flash, "--flash"),
+        ram=settings.size(ram, "--ram"),
+        seconds=settings.seconds(latency),
+        instructions=settings.instructions(latency),
+        max_drop=settings.share(max_drop),
+        min_sqnr=settings.decibels(min_sqnr),
+    )
+    effort = api.Effort(
+        trials=settings.count(budget, "--budget"),
+        seed=settings.count(seed, "--seed", least=0),
+        jobs=settings.count(jobs, "--jobs") if jobs else os.cpu_count() or 1,
+        dask=dask,
+    )
+    with console.progress() as tell:
+        tell("reading the model")
+        found = api.tune(
+            api.convert(model, shapes=settings.shapes(shape), name=name),
+            data or None,
+            limits,
+            target=target,
+            labels=api.read_labels(labels) if labels else None,
+            folder=folder,
+            effort=effort,
+            ports=ports.value,
+            io=io.value,
+            count=count,
+            tell=tell,
+        )
+    emit("tune", found, report_tuned.lines(found, folder), json)
+    if found.best is None:
+        message, hint = report_tuned.why_not(found)
+        console.say_error(EdgeKitError("E0606", message, hint=hint))
+        raise typer.Exit(Exit.GATE)

@@ -1,0 +1,169 @@
+"""Makes the model of a point, judges it, and measures what it takes on the board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.codegen.estimate import Estimate, estimate
+from edgekit.errors import EdgeKitError, Exit
+from edgekit.ir import Array, Graph
+from edgekit.quantize.gate import Gate, Judge, chosen
+from edgekit.quantize.io import bring_integers_out
+from edgekit.quantize.measure import real, scores, sqnr
+from edgekit.quantize.mixed import Search
+from edgekit.quantize.narrow import FORMATS, narrow
+from edgekit.quantize.post_training import Calibrated, calibrated
+from edgekit.quantize.pruning.plan import Plan, Pruning
+from edgekit.quantize.settings import Settings
+from edgekit.tuning.problem import F32, INT4, INT8, WHOLE, Fault, Heavy, Outcome, Point, Problem, Result
+
+_KEPT = 3  # models that were looked at, in each process
+
+
+@dataclass(frozen=True)
+class Made:
+    """The model of a point, with the inputs and outputs of the one that came, and what its outputs are
+    compared by: in the order of `scores`."""
+
+    graph: Graph
+    scores: Sequence[str]
+
+
+def evaluate(problem: Problem, point: Point) -> Outcome:
+    """The result of a point, or why there is none."""
+    try:
+        made = _made(problem, point)
+        accuracy, quality = _quality(problem, made)
+        graph = bring_integers_out(made.graph, problem.io)
+        found = _measured(problem, point, graph)
+    except EdgeKitError as error:
+        return Fault(error.code, error.message, error.hint, error.exit_code == Exit.TOOLCHAIN)
+    return _result(found, accuracy, quality)
+
+
+def model(problem: Problem, point: Point) -> Graph:
+    """The graph of a point, as it is built for the board."""
+    return bring_integers_out(_made(problem, point).graph, problem.io)
+
+
+def sensitivities(problem: Problem) -> Mapping[str, float]:
+    """How much the outputs of the int8 model gain when a layer alone is computed in floats, in dB."""
+    known = _calibrated(problem, WHOLE, INT8)
+    search = _search(known)
+    return search.sensitivity(search.trial({}), weighted=True)
+
+
+def reference(problem: Problem) -> float | None:
+    """The accuracy of the model as it came."""
+    return _quality(problem, _as_it_is(problem.graph))[0]
+
+
+def _measured(problem: Problem, point: Point, graph: Graph) -> Estimate:
+    """What the library of a graph takes."""
+    take = partial(estimate, graph, problem.target, optimize=point.optimize, ports=problem.ports)
+    found = take(count=problem.count == "always")
+    is_unknown = found.run is None or found.run.unknown
+    return take(count=True) if is_unknown and problem.count == "missing" else found
+
+
+def _result(found: Estimate, accuracy: float | None, quality: float) -> Result:
+    run = found.run
+    known = run is not None and not run.unknown
+    bytes_of = {layer.origin: 0 for layer in found.layers}
+    for layer in found.layers:
+        bytes_of[layer.origin] += layer.weight_bytes
+    taken = {layer.origin: 0 for layer in run.layers} if run else {}
+    for call in run.layers if run else ():
+        taken[call.origin] += call.instructions or 0
+    peak = found.peak
+    return Result(
+        accuracy,
+        quality,
+        found.flash_bytes,
+        found.ram_bytes,
+        run.total if run and known else None,
+        run.error if run and known else 0.0,
+        found.macs,
+        _heaviest(bytes_of),
+        Heavy(peak.layer, sum(size for _, size in peak.tensors)) if peak else None,
+        _heaviest(taken),
+    )
+
+
+def _heaviest(amounts: Mapping[str, int]) -> Heavy | None:
+    return max((Heavy(*pair) for pair in amounts.items()), key=lambda heavy: heavy.amount, default=None)
+
+
+def _made(problem: Problem, point: Point) -> Made:
+    graph = _pruned(problem, point.left)
+    if point.base == F32:
+        return _as_it_is(graph)
+    if point.base in FORMATS:
+        narrowed = narrow(graph, FORMATS[point.base])
+        return Made(narrowed.graph, [narrowed.names[name] for name in scores(graph)])
+    known = _calibrated(problem, point.left, point.base)
+    search = _search(known)
+    better = {name: level for name, level in point.better if name in search.layers}
+    quantized = known.finish(search.formats(better)).quantized
+    return Made(quantized.graph, [quantized.names[name] for name in known.measure.scores])
+
+
+def _as_it_is(graph: Graph) -> Made:
+    return Made(graph, scores(graph))
+
+
+@lru_cache(_KEPT)
+def _plan(problem: Problem) -> Plan:
+    return Plan.of(problem.graph, problem.samples, "", _quiet)
+
+
+@lru_cache(_KEPT)
+def _pruned(problem: Problem, left: int) -> Graph:
+    """The model with so many percent of its multiplications left."""
+    if left >= WHOLE:
+        return problem.graph
+    plan = _plan(problem)
+    counts = plan.counts(Pruning(macs=left / WHOLE, multiple=problem.target.channels))
+    return plan.prune(counts, fit=True, tell=_quiet)[0]
+
+
+@lru_cache(_KEPT)
+def _calibrated(problem: Problem, left: int, base: str) -> Calibrated:
+    settings = Settings(weights=INT4 if base == INT4 else "")
+    return calibrated(_pruned(problem, left), problem.samples, settings, _quiet)
+
+
+def _search(known: Calibrated) -> Search:
+    """What turns formats of layers into those of tensors; nothing is searched for here."""
+    return known.search(Judge(known.graph, Gate(), known.measure, (), _quiet))
+
+
+def _quality(problem: Problem, made: Made) -> tuple[float | None, float]:
+    """The share of samples that are right, and the signal to noise of the outputs."""
+    truth: list[Array] = []
+    found: list[Array] = []
+    right = 0
+    for number, (sample, exact) in enumerate(zip(problem.judged, _answers(problem), strict=True)):
+        given = dict(zip(made.graph.inputs, (sample[name] for name in problem.graph.inputs), strict=True))
+        values = simulate.run_all(made.graph, given)
+        truth += exact
+        found += [real(values[name], made.graph.type(name)) for name in made.scores]
+        right += bool(problem.labels) and chosen(values[made.graph.outputs[0]]) == problem.labels[number]
+    return right / len(problem.judged) if problem.labels else None, sqnr(truth, found)
+
+
+@lru_cache(_KEPT)
+def _answers(problem: Problem) -> list[list[Array]]:
+    """What the model as it came computes of each sample."""
+    names = scores(problem.graph)
+    runs = (simulate.run_all(problem.graph, sample) for sample in problem.judged)
+    return [[np.asarray(values[name], np.float64) for name in names] for values in runs]
+
+
+def _quiet(step: str) -> None:
+    """Progress that is too fine to be shown."""

@@ -1,0 +1,75 @@
+"""What was tried already, in a file that is only ever added to: whoever is interrupted goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from edgekit.errors import EdgeKitError
+from edgekit.tuning.problem import Fault, Heavy, Outcome, Point, Result
+
+
+class Journal:
+    """Lines of JSON, each with the digest of its problem: a file may hold several. A line that was cut short,
+    as by a power failure, is as good as none."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path, self.problem = path, problem
+        self.known: dict[Point, Outcome] = {}
+        for entry in self._entries():
+            if entry.get("problem") == problem:
+                self.known[_point(entry["point"])] = _outcome(entry)
+
+    def add(self, point: Point, outcome: Outcome) -> None:
+        """Written before it counts."""
+        kind = "result" if isinstance(outcome, Result) else "fault"
+        entry = {"problem": self.problem, "point": asdict(point), kind: asdict(outcome)}
+        line = json.dumps(entry, allow_nan=True).encode() + b"\n"
+        try:
+            with self.path.open("ab+") as file:
+                if file.tell() and not self._ends_well():
+                    line = b"\n" + line
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise EdgeKitError("E0105", f"cannot write {self.path}: {error.strerror}") from None
+        self.known[point] = outcome
+
+    def _ends_well(self) -> bool:
+        with self.path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
+
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        if not self.path.exists():
+            return
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except OSError as error:
+            raise EdgeKitError("E0104", f"cannot read {self.path}: {error.strerror}") from None
+        for line in lines:
+            try:
+                entry = json.loads(line)
+                _point(entry["point"]), _outcome(entry)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+            yield entry
+
+
+def _point(entry: dict[str, Any]) -> Point:
+    return Point(**{**entry, "better": tuple((name, level) for name, level in entry["better"])})
+
+
+def _outcome(entry: dict[str, Any]) -> Outcome:
+    if "fault" in entry:
+        return Fault(**entry["fault"])
+    heavy = {
+        name: Heavy(**entry["result"][name]) if entry["result"][name] else None
+        for name in ("largest", "fullest", "slowest")
+    }
+    return Result(**{**entry["result"], **heavy})

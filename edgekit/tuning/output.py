@@ -1,0 +1,106 @@
+"""What tuning leaves in its folder: the model, how to build it, a report, and the journal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from edgekit import atomic, file
+from edgekit import target as targets
+from edgekit.errors import EdgeKitError
+from edgekit.target import Target
+from edgekit.tuning import evaluate, page
+from edgekit.tuning.budget import Budget
+from edgekit.tuning.problem import Point, Problem
+from edgekit.tuning.tune import Tuned
+
+JOURNAL = "journal.jsonl"
+BOARD = "board.toml"
+SETTINGS = "edgekit.toml"
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What users ask for; None where nothing is asked."""
+
+    flash: int | None = None  # bytes; None: what the target has
+    ram: int | None = None
+    seconds: float | None = None  # of a run
+    instructions: int | None = None
+    max_drop: float | None = None  # of accuracy, as a share of the samples
+    min_sqnr: float | None = None  # dB
+
+    def on(self, target: Target) -> tuple[Budget, Target]:
+        """The limits in numbers that are measured, and the target with the memory that may be used."""
+        asked = {"flash": self.flash, "ram": self.ram}
+        memory = target.memory | {bank: size for bank, size in asked.items() if size is not None}
+        instructions = self.instructions
+        if self.seconds is not None:
+            if not target.clock or not target.cycles_per_instruction:
+                raise EdgeKitError(
+                    "E0101",
+                    f"nobody knows how long an instruction takes on {target.name}",
+                    hint="measure a run on the board: clock and cycles_per_instruction go into its .toml; "
+                    "or limit instructions: --latency 3M",
+                )
+            instructions = int(self.seconds * target.clock / target.cycles_per_instruction)
+        budget = Budget(memory.get("flash"), memory.get("ram"), instructions, self.max_drop, self.min_sqnr)
+        return budget, replace(target, memory=memory)
+
+
+def claimed(folder: Path) -> Path:
+    """The folder, which is new, empty, or from an earlier search."""
+    if folder.exists() and (
+        not folder.is_dir() or (any(folder.iterdir()) and not (folder / JOURNAL).is_file())
+    ):
+        hint = "name a new one with -o"
+        raise EdgeKitError("E0105", f"{folder} holds something else than an earlier search", hint=hint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EdgeKitError("E0105", f"cannot make {folder}: {error.strerror}") from None
+    return folder
+
+
+def write(folder: Path, problem: Problem, found: Tuned) -> None:
+    """The report, and where a point fits, its model and what builds it as it was measured."""
+    model = folder / f"{problem.graph.name}{file.SUFFIX}"
+    atomic.write(folder / REPORT, [page.render(found).encode()])
+    if found.best is None:  # what an earlier search chose holds no more
+        for path in (model, folder / BOARD, folder / SETTINGS):
+            path.unlink(missing_ok=True)
+        return
+    point = found.best.point
+    file.save(evaluate.model(problem, point), model)
+    atomic.write(folder / BOARD, [board(problem.target).encode()])
+    atomic.write(folder / SETTINGS, [_settings(problem, point).encode()])
+
+
+def board(target: Target) -> str:
+    """A file of a target: what it has in common with its processor is left to that."""
+    has_base = target.core in targets.names()
+    base = targets.load(target.core) if has_base else Target("")
+    lines = [f"base = {json.dumps(target.core)}"] * has_base
+    for field in fields(Target):
+        value = getattr(target, field.name)
+        if field.name in ("name", "core") or value == getattr(base, field.name):
+            continue
+        lines.append(f"{field.name} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_toml(one)}" for name, one in value.items()) + " }"
+    return json.dumps(value)  # of text, numbers and lists of text the same
+
+
+def _settings(problem: Problem, point: Point) -> str:
+    """So that `edgekit build` in this folder makes what was measured."""
+    lines = []
+    for command in ("build", "estimate", "verify", "bench"):
+        lines += [f"[{command}]", f'target = "{BOARD}"', f'optimize = "{point.optimize}"']
+        lines += [f'ports = "{problem.ports}"'] * (command != "bench") + [""]
+    return "\n".join(lines[:-1]) + "\n"

@@ -1,0 +1,220 @@
+"""A search as one HTML page that needs nothing else: accuracy over size and over time, and what was tried."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import jinja2
+
+from edgekit.tuning.budget import costs, quality
+from edgekit.tuning.problem import Result
+from edgekit.tuning.tune import Tried, Tuned, in_words
+
+_WIDTH, _HEIGHT = 520.0, 300.0  # of a chart
+_LEFT, _BELOW, _TOP = 52.0, 34.0, 12.0  # around it
+_MARGIN = 0.06  # of a span, so that no point lies on the frame
+_TICKS = 5
+_RADII = (3.5, 9.0)  # of the smallest and the largest of what the other chart shows
+_MOST_DB = 120.0
+
+
+@dataclass(frozen=True)
+class _Dot:
+    """A point of a chart."""
+
+    x: str
+    y: str
+    radius: str
+    kind: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class _Tick:
+    at: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """Quality over a cost; the areas of dots show another cost."""
+
+    title: str
+    across: tuple[_Tick, ...]
+    up: tuple[_Tick, ...]
+    dots: tuple[_Dot, ...]
+    front: str  # a line through the points that no other one beats in this chart
+    limits: tuple[tuple[str, str, str, str], ...]  # lines x1 y1 x2 y2
+
+
+def render(found: Tuned) -> str:
+    """The page. Whatever comes from a model or a file name is escaped by the template."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("edgekit"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+    )
+    timed = all(one.result.instructions is not None for one in found.tried)
+    tried = sorted(found.tried, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
+    return environment.get_template("tuned.html.j2").render(
+        title=f"{found.name} on {found.target}",
+        facts=_facts(found),
+        missed=found.missed,
+        charts=[
+            _chart(found, "Size: flash, KB", _flash, found.budget.flash, _time),
+            _chart(found, _named_time(timed), _time, found.budget.instructions, _flash),
+        ],
+        rows=[(one, in_words(one.point), _accuracy(one.result), _decibels(one.result)) for one in tried],
+        chosen=found.best or found.closest,
+        timed=timed,
+        width=_number(_LEFT + _WIDTH + 12),
+        height=_number(_TOP + _HEIGHT + _BELOW),
+        left=_number(_LEFT),
+        right=_number(_LEFT + _WIDTH),
+        base=_number(_TOP + _HEIGHT),
+        below=_number(_TOP + _HEIGHT + 16),
+        top=_number(_TOP),
+    )
+
+
+def _facts(found: Tuned) -> list[tuple[str, str]]:
+    best = found.best or found.closest
+    facts = [
+        ("chosen" if found.best else "closest", in_words(best.point)),
+        ("flash", f"{best.result.flash:,} B"),
+        ("RAM", f"{best.result.ram:,} B"),
+    ]
+    if best.result.instructions is not None:
+        facts.append(("instructions", f"{best.result.instructions:,}"))
+    if (time := found.milliseconds(best.result)) is not None:
+        facts.append(("time", f"{time:.3g} ms"))
+    if best.result.accuracy is not None and found.budget.accuracy is not None:
+        facts.append(("accuracy", f"{best.result.accuracy:.2%}, before {found.budget.accuracy:.2%}"))
+    return [*facts, ("tried", f"{len(found.tried)} variants, judged by {found.samples} samples")]
+
+
+def _flash(result: Result) -> float:
+    return result.flash / 1024
+
+
+def _time(result: Result) -> float:
+    return (result.macs if result.instructions is None else result.instructions) / 1e6
+
+
+def _named_time(timed: bool) -> str:
+    return "Time: million instructions" if timed else "Time: million multiply-accumulates"
+
+
+def _height(result: Result) -> float:
+    """Accuracy in percent, or signal to noise where there are no classes."""
+    return min(result.sqnr_db, _MOST_DB) if result.accuracy is None else 100 * result.accuracy
+
+
+def _accuracy(result: Result) -> str:
+    return "" if result.accuracy is None else f"{result.accuracy:.2%}"
+
+
+def _decibels(result: Result) -> str:
+    return "exact" if result.sqnr_db == math.inf else f"{result.sqnr_db:.1f} dB"
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From numbers to coordinates."""
+
+    low: float
+    high: float
+    start: float
+    length: float
+
+    @staticmethod
+    def over(values: Sequence[float], start: float, length: float) -> _Scale:
+        low, high = min(values), max(values)
+        margin = (high - low) * _MARGIN or abs(high) * _MARGIN or 1.0
+        return _Scale(low - margin, high + margin, start, length)
+
+    def __call__(self, value: float) -> float:
+        return self.start + self.length * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> tuple[_Tick, ...]:
+        """At round numbers."""
+        rough = (self.high - self.low) / _TICKS
+        size = 10 ** math.floor(math.log10(rough))
+        step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= rough)
+        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        return tuple(_Tick(_number(self(n * step)), f"{n * step:g}") for n in range(first, last + 1))
+
+
+def _chart(
+    found: Tuned,
+    title: str,
+    cost: Callable[[Result], float],
+    limit: int | None,
+    area: Callable[[Result], float],
+) -> _Chart:
+    results = [one.result for one in found.tried]
+    x = _Scale.over([cost(result) for result in results], _LEFT, _WIDTH)
+    y = _Scale.over([_height(result) for result in results], _TOP + _HEIGHT, -_HEIGHT)
+    most = max(area(result) for result in results) or 1.0
+    small, large = _RADII
+
+    def dot(one: Tried) -> _Dot:
+        radius = small + (large - small) * math.sqrt(area(one.result) / most)
+        chosen = found.best or found.closest
+        kind = "chosen" if one is chosen else "front" if one.on_front else "beaten"
+        at = (_number(x(cost(one.result))), _number(y(_height(one.result))))
+        return _Dot(*at, _number(radius), kind if one.fits else f"{kind} out", _tip(one))
+
+    # What is drawn last lies on top.
+    order = sorted(found.tried, key=lambda one: (one.on_front, one is (found.best or found.closest)))
+    return _Chart(
+        title,
+        x.ticks(),
+        y.ticks(),
+        tuple(dot(one) for one in order),
+        _line(results, cost, x, y),
+        tuple(_limits(found, cost, limit, x, y)),
+    )
+
+
+def _line(results: Sequence[Result], cost: Callable[[Result], float], x: _Scale, y: _Scale) -> str:
+    """From the cheapest on, those that are better than all that are cheaper."""
+    best, parts = -math.inf, []
+    for result in sorted(results, key=lambda one: (cost(one), -_height(one))):
+        if _height(result) > best:
+            best = _height(result)
+            parts.append(f"{_number(x(cost(result)))} {_number(y(best))}")
+    return "M" + "L".join(parts)
+
+
+def _limits(
+    found: Tuned, cost: Callable[[Result], float], limit: int | None, x: _Scale, y: _Scale
+) -> list[tuple[str, str, str, str]]:
+    """Where the budget ends, if that is in sight."""
+    lines, budget = [], found.budget
+    if limit is not None and x.low < (at := limit / (1024 if cost is _flash else 1e6)) < x.high:
+        lines.append((_number(x(at)), _number(_TOP), _number(x(at)), _number(_TOP + _HEIGHT)))
+    least = budget.min_sqnr
+    if budget.max_drop is not None and budget.accuracy is not None:
+        least = 100 * (budget.accuracy - budget.max_drop)
+    if least is not None and y.low < least < y.high:
+        lines.append((_number(_LEFT), _number(y(least)), _number(_LEFT + _WIDTH), _number(y(least))))
+    return lines
+
+
+def _tip(one: Tried) -> str:
+    result = one.result
+    words = [in_words(one.point), f"flash {result.flash:,} B", f"RAM {result.ram:,} B"]
+    if result.instructions is not None:
+        words.append(f"{result.instructions:,} instructions")
+    words += [text for text in (_accuracy(result), _decibels(result)) if text]
+    return "; ".join(words)
+
+
+def _number(value: float) -> str:
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text

@@ -1,0 +1,139 @@
+"""Which points are tried: a few from end to end, then steps away from those that no other beats.
+
+A step prunes more or less, gives the most sensitive layer a better format or takes the last one back, changes
+the format of all layers, or asks for small code. Steps towards what is missed go first; a seeded generator
+chooses the others. Each generation is decided by the results before it, never by the order in which these
+came in: the same seed tries the same points, on any number of processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+import numpy as np
+
+from edgekit.tuning.budget import Budget, costs, dominates, quality
+from edgekit.tuning.problem import BASES, BF16, F32, INT4, INT8, INT16, WHOLE, Outcome, Point, Result
+
+GENERATION = 4  # points that are decided upon together
+_STARTS = (
+    Point(),
+    Point(left=50),
+    Point(left=25),
+    Point(base=BF16),
+    Point(base=INT4),
+    Point(left=12),
+    Point(left=75),
+    Point(optimize="size"),
+)
+_STEP = 8  # percent that a step of pruning changes what is left by, about
+_LEAST = 4  # percent
+_ABOVE = {INT8: INT16, INT16: BF16, BF16: F32}  # the next better format of a layer
+
+
+@dataclass
+class Search:
+    """What was tried, in order, and what it came to."""
+
+    budget: Budget
+    seed: int
+    sensitivity: Mapping[str, float]  # of layers: the first gain most from a better format
+    found: dict[Point, Outcome] = field(default_factory=dict)
+
+    def next(self, most: int) -> Sequence[Point]:
+        """The points to try now, at most so many; none where there is nothing left to try."""
+        rng = np.random.default_rng([self.seed, len(self.found)])
+        steps = chain(_STARTS, self._towards(), self._around(rng))
+        fresh = dict.fromkeys(point for point in steps if point not in self.found)
+        return list(islice(fresh, min(most, GENERATION)))
+
+    def add(self, point: Point, outcome: Outcome) -> None:
+        self.found[point] = outcome
+
+    @property
+    def results(self) -> Mapping[Point, Result]:
+        return {point: found for point, found in self.found.items() if isinstance(found, Result)}
+
+    @property
+    def front(self) -> Sequence[Point]:
+        """The points that no other one beats, the best quality first."""
+        results = self.results
+        best = [
+            point
+            for point, found in results.items()
+            if not any(dominates(other, found) for other in results.values())
+        ]
+        return sorted(best, key=lambda point: (_descending(results[point]), costs(results[point])))
+
+    @property
+    def best(self) -> Point | None:
+        """Of the points within the budget that of the best quality; of equal ones the fastest, smallest."""
+        results = self.results
+        fits = [point for point in self.front if not self.budget.excess(results[point])]
+        if self.budget.max_drop is None:
+            return fits[0] if fits else None
+        # Where accuracy is the limit, what it does not show is worth less than time.
+        key = {point: (-(results[point].accuracy or 0), *reversed(costs(results[point]))) for point in fits}
+        return min(fits, key=lambda point: key[point], default=None)
+
+    @property
+    def closest(self) -> Point | None:
+        """The point that misses the budget by least."""
+        results = self.results
+        return min(results, key=lambda point: self.budget.distance(results[point]), default=None)
+
+    def _towards(self) -> Iterator[Point]:
+        """Steps from the best point, towards what it lacks."""
+        point = self.best or self.closest
+        if point is None:
+            return
+        missed = self.budget.excess(self.results[point])
+        if missed.keys() & {"accuracy", "signal to noise"}:
+            yield from self._better(point)
+        if missed.keys() & {"flash", "ram", "instructions"}:
+            yield from self._cheaper(point)
+        if not missed:
+            yield from islice(self._better(point), 2)
+            yield from islice(self._cheaper(point), 1)
+
+    def _around(self, rng: np.random.Generator) -> Iterator[Point]:
+        """Steps from anywhere on the front, in a random order."""
+        steps = [step for point in self.front for step in chain(self._better(point), self._cheaper(point))]
+        yield from (steps[i] for i in rng.permutation(len(steps)))
+
+    def _better(self, point: Point) -> Iterator[Point]:
+        if point.base in (INT4, INT8):
+            levels = dict(point.better)
+            for name in sorted(self.sensitivity, key=lambda name: -self.sensitivity[name]):
+                above = _ABOVE.get(levels.get(name, INT8))
+                if above and self.sensitivity[name] > 0:
+                    yield replace(point, better=tuple(sorted({**levels, name: above}.items())))
+                    break
+        if point.left < WHOLE:
+            yield replace(point, left=min(point.left + _step(point.left), WHOLE))
+            yield replace(point, left=WHOLE)
+        at = BASES.index(point.base)
+        if at + 1 < len(BASES):
+            yield replace(point, base=BASES[at + 1], better=())
+
+    def _cheaper(self, point: Point) -> Iterator[Point]:
+        if point.left - _step(point.left) >= _LEAST:
+            yield replace(point, left=point.left - _step(point.left))
+        if point.better:
+            last = min(point.better, key=lambda pair: self.sensitivity.get(pair[0], 0.0))
+            yield replace(point, better=tuple(pair for pair in point.better if pair != last))
+        if point.base != INT4:
+            yield replace(point, base=BASES[BASES.index(point.base) - 1], better=())
+        if point.optimize == "speed":
+            yield replace(point, optimize="size")
+
+
+def _step(left: int) -> int:
+    """Finer where little is left."""
+    return max(1, min(_STEP, left // 4))
+
+
+def _descending(found: Result) -> tuple[float, ...]:
+    return tuple(-x for x in quality(found))

@@ -1,0 +1,208 @@
+"""Tries points until the budget of trials is spent, and says which is best and which no other beats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from edgekit.codegen import counting
+from edgekit.codegen.instructions import calibrations
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+from edgekit.quantize.gate import answer
+from edgekit.quantize.measure import Sample
+from edgekit.target import Target
+from edgekit.tuning import evaluate
+from edgekit.tuning.budget import Budget, binding
+from edgekit.tuning.journal import Journal
+from edgekit.tuning.problem import Count, Fault, Heavy, Point, Problem, Result
+from edgekit.tuning.search import Search
+from edgekit.tuning.workers import Cluster, Here, Processes, Workers
+
+Tell = Callable[[str], None]
+_JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long is searched, and by whom."""
+
+    trials: int = 40
+    seed: int = 0
+    jobs: int = 1  # processes
+    dask: str = ""  # address of a scheduler, instead of processes
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A point, and what came of it."""
+
+    point: Point
+    result: Result
+    fits: bool  # within the budget
+    on_front: bool  # no other point beats it
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A limit that is missed, and the layer that it is missed by."""
+
+    limit: str
+    share: float  # of the limit
+    layer: str
+    amount: int | None  # bytes or instructions of that layer
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found. Without `best`, `closest` is the point that misses the budget by least."""
+
+    name: str
+    target: str
+    budget: Budget
+    tried: tuple[Tried, ...]
+    faults: tuple[str, ...]  # why points came to nothing, each reason once
+    best: Tried | None
+    closest: Tried
+    missed: tuple[Missed, ...]  # by the closest point
+    samples: int  # that points are judged by
+    clock: int = 0
+    cycles_per_instruction: float = 0.0
+
+    @property
+    def front(self) -> tuple[Tried, ...]:
+        return tuple(one for one in self.tried if one.on_front)
+
+    def milliseconds(self, found: Result) -> float | None:
+        """Of a run, where the target says how long an instruction takes."""
+        if found.instructions is None or not self.clock or not self.cycles_per_instruction:
+            return None
+        return 1e3 * found.instructions * self.cycles_per_instruction / self.clock
+
+
+def problem(
+    graph: Graph, samples: Sequence[Sample], labels: Sequence[int] | None, target: Target, **options: object
+) -> Problem:
+    """The samples shared out: most to make models with, some to judge these by. Without labels, what the
+    model answers as it came counts as right."""
+    if graph.states or any(value.type.quant for value in graph.values.values()):
+        what = "has states" if graph.states else "is quantized already"
+        hint = "tune the float model" + " without them" * bool(graph.states)
+        raise EdgeKitError("E0210", f"{graph.name} {what}, which leaves nothing to try", hint=hint)
+    numbers = range(len(samples))
+    apart = numbers[_JUDGED_EVERY - 1 :: _JUDGED_EVERY] or numbers
+    judged = [samples[i] for i in apart]
+    if labels is not None:
+        right = [int(labels[i]) for i in apart]
+    else:
+        right = [answer(graph, sample) for sample in judged] if len(graph.outputs) == 1 else []
+    kept = [samples[i] for i in numbers if i not in apart] or judged
+    return Problem(graph, kept, judged, right, target, **options)  # type: ignore[arg-type]  # its own fields
+
+
+def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:
+    """When an emulator counts; EdgeKitError where instructions matter, and nothing tells them."""
+    if wanted:
+        return "always"
+    if limited and not calibrations(target.core, "speed") and not counting.can_count(target):
+        raise EdgeKitError(
+            "E0503",
+            f"nothing is known of how long kernels take on {target.name}, and no emulator counts here",
+            hint="leave out --latency, or see edgekit doctor",
+        )
+    return "missing" if limited and counting.can_count(target) else "never"
+
+
+def tune(given: Problem, budget: Budget, effort: Effort, journal: Path, tell: Tell) -> Tuned:
+    """Search, and write down each result as soon as it is there."""
+    tell("judging the model as it came")
+    budget = replace(budget, accuracy=evaluate.reference(given))
+    tell("measuring how sensitive layers are")
+    search = Search(budget, effort.seed, _sensitivity(given))
+    notes = Journal(journal, given.digest)
+    workers: Workers | None = None
+    try:
+        while points := search.next(effort.trials - len(search.found)):
+            new = [point for point in points if point not in notes.known]
+            workers = workers or (_workers(given, effort) if new else None)
+            done = len(points) - len(new)
+            tell(_progress(search, done, effort))
+            for point, outcome in workers.run(new) if workers and new else ():
+                if isinstance(outcome, Fault) and outcome.fatal:
+                    raise EdgeKitError(outcome.code, outcome.message, hint=outcome.hint)
+                notes.add(point, outcome)
+                done += 1
+                tell(_progress(search, done, effort))
+            for point in points:
+                search.add(point, notes.known[point])
+    finally:
+        if workers:
+            workers.close()
+    return _tuned(given, search)
+
+
+def _sensitivity(given: Problem) -> Mapping[str, float]:
+    """None where the model cannot be quantized."""
+    try:
+        return evaluate.sensitivities(given)
+    except EdgeKitError:
+        return {}
+
+
+def _workers(given: Problem, effort: Effort) -> Workers:
+    if effort.dask:
+        return Cluster(given, effort.dask)
+    return Processes(given, effort.jobs) if effort.jobs > 1 else Here(given)
+
+
+def _progress(search: Search, done: int, effort: Effort) -> str:
+    best = search.best
+    fits = f", the best so far: {in_words(best)}" if best else ""
+    return f"tried {len(search.found) + done} of {effort.trials}{fits}"
+
+
+def _tuned(given: Problem, search: Search) -> Tuned:
+    faults = tuple(
+        dict.fromkeys(
+            f"{found.code} {found.message}" for found in search.found.values() if isinstance(found, Fault)
+        )
+    )
+    closest = search.closest
+    if closest is None:
+        hint = "; ".join(faults[:3])
+        raise EdgeKitError("E0606", f"no way to build {given.graph.name} was found", hint=hint)
+    front, budget = set(search.front), search.budget
+    tried = {
+        point: Tried(point, found, not budget.excess(found), point in front)
+        for point, found in search.results.items()
+    }
+    missed = []
+    for limit, share in budget.excess(tried[closest].result).items():
+        heavy = binding(tried[closest].result, limit, search.sensitivity)
+        name, amount = (heavy.layer, heavy.amount) if isinstance(heavy, Heavy) else (heavy, None)
+        missed.append(Missed(limit, share, name, amount))
+    best = search.best
+    return Tuned(
+        given.graph.name,
+        given.target.name,
+        budget,
+        tuple(tried.values()),
+        faults,
+        tried[best] if best else None,
+        tried[closest],
+        tuple(missed),
+        len(given.judged),
+        given.target.clock,
+        given.target.cycles_per_instruction,
+    )
+
+
+def in_words(point: Point) -> str:
+    """What a point does to the model."""
+    words = [point.base]
+    if point.left < 100:
+        words.insert(0, f"{point.left}% of the MACs")
+    levels = [level for _, level in point.better]
+    words += [f"{levels.count(level)} in {level}" for level in dict.fromkeys(levels)]
+    return ", ".join(words + ["for size"] * (point.optimize == "size"))

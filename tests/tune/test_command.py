@@ -1,0 +1,96 @@
+"""`edgekit tune`: what it finds is what is built, it goes on after interruptions, and it says what binds."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import DIGITS, CommandLine
+from support.tools import require
+
+from edgekit import api
+from edgekit.errors import Exit
+from edgekit.tuning import workers
+from edgekit.tuning.problem import Outcome, Point, Problem
+
+MODEL = DIGITS / "digits.onnx"
+SHORT = ("--data", "x.npy", "--jobs", "1", "-o", "out")
+
+
+def test_what_is_chosen_is_what_is_built(
+    cli: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("gcc")
+    limits = ("--flash", "30K", "--max-drop", "10%", "--labels", "y.npy")
+    found = cli.ok("tune", MODEL, *SHORT, *limits, "--budget", "2", "--json").json
+    assert len(found["tried"]) == 2
+    best = found["best"]["result"]
+    assert best["flash"] <= 30 << 10
+    assert found["budget"]["accuracy"] - best["accuracy"] <= 0.1
+
+    page = Path("out/report.html").read_text()
+    assert page.count("<circle") == 2 * len(found["tried"])
+    assert not re.search(r"(src|href)\s*=|https?:|url\(", page), "a page that needs nothing else"
+
+    # The same again tries only what is new, and the front grows by that.
+    tried: list[Point] = []
+    evaluate = workers.evaluate
+
+    def noted(problem: Problem, point: Point) -> Outcome:
+        tried.append(point)
+        return evaluate(problem, point)
+
+    monkeypatch.setattr(workers, "evaluate", noted)
+    more = cli.ok("tune", MODEL, *SHORT, *limits, "--budget", "3", "--json").json
+    assert len(tried) == 1
+    assert more["tried"][:2] == [
+        {**one, "on_front": more["tried"][i]["on_front"]} for i, one in enumerate(found["tried"])
+    ]
+
+    chosen = more["best"]["result"]
+    monkeypatch.chdir("out")
+    built = cli.ok("build", "digits.ek", "-o", "library", "--no-verify", "--json").json
+    assert built["flash_bytes"] == chosen["flash"]
+    assert built["arena_bytes"] + built["stack_bytes"] == chosen["ram"]
+    judged, labels = np.load("../x.npy")[3::4], np.load("../y.npy")[3::4]
+    right = (api.run("digits.ek", judged)["y"].argmax(axis=-1).reshape(-1) == labels).mean()
+    assert right == chosen["accuracy"]
+
+
+def test_an_impossible_budget_names_the_closest_point_and_what_binds(cli: CommandLine) -> None:
+    require("gcc")
+    answer = cli("tune", MODEL, *SHORT, "--flash", "1K", "--min-sqnr", "5", "--budget", "1")
+    assert answer.code == Exit.GATE
+    assert "E0606" in answer.err
+    assert "flash is bound by layer" in answer.err
+    assert "closest" in answer.out
+    assert not Path("out/digits.ek").exists()
+    assert "beyond its limit" in Path("out/report.html").read_text()
+    assert len([json.loads(line) for line in Path("out/journal.jsonl").read_text().splitlines()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "tuning needs typical inputs"),
+        (["--data", "x.npy", "--latency", "soon"], "is no time"),
+        (["--data", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
+        (["--data", "x.npy", "--budget", "none"], "is no count"),
+        (["--data", "x.npy", "--jobs", "0"], "is no count"),
+        (["--data", "x.npy", "--max-drop", "150%"], "is no share"),
+        (["--data", "x.npy", "-o", "."], "something else"),
+    ],
+)
+def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> None:
+    answer = cli("tune", MODEL, *words)
+    assert answer.code == Exit.USAGE
+    assert said in answer.err
+    assert not Path("digits_tuned").exists()
+
+
+def test_a_quantized_model_leaves_nothing_to_try(cli: CommandLine) -> None:
+    cli.ok("quantize", MODEL, "--calib", "x.npy", "--calibrate", "minmax", "-o", "small.ek")
+    answer = cli("tune", "small.ek", "--data", "x.npy")
+    assert answer.code == Exit.UNSUPPORTED
+    assert "tune the float model" in answer.err

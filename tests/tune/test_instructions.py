@@ -1,0 +1,112 @@
+"""Instructions are counted layer by layer, and estimates are as good as they say."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import DIGITS
+from support.tools import require, require_module, require_shared
+
+from edgekit import api
+from edgekit import target as targets
+from edgekit.codegen import counting, instructions, toolchain
+from edgekit.codegen.bench import compiled
+from edgekit.codegen.instructions import FOLDER, calibrations
+from edgekit.codegen.program import compile_graph
+from edgekit.codegen.render import Optimize
+from edgekit.codegen.work import work
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+
+CALIBRATED = sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def small() -> Graph:
+    """The digits in int8."""
+    with np.load(DIGITS / "calib.npz") as file:
+        return api.quantize_model(DIGITS / "digits.onnx", file["x"][:16], calibrate="minmax")[0]
+
+
+@pytest.mark.parametrize("optimize", ["speed", "size"])
+def test_layers_add_up_to_the_run(small: Graph, optimize: Optimize) -> None:
+    require("qemu-system-arm")
+    require_module("ziglang")
+    program = compile_graph(small, targets.load("cortex-m4"))
+    with tempfile.TemporaryDirectory() as folder:
+        executable = compiled(program, Path(folder), toolchain.find(program.target), optimize)
+        functions = counting.layer_functions(program, optimize)
+        found = counting.count(program.target, executable, functions)
+        assert counting.count(program.target, executable).parts == ()
+    assert len(found.parts) == len(program.lines)
+    # What is not in a layer is the call of the run itself, with its arguments.
+    assert 0 <= found.total - sum(found.parts) < 40
+    heaviest = max(zip(found.parts, program.lines, strict=True), key=lambda pair: pair[0])[1]
+    assert heaviest.macs == max(line.macs for line in program.lines)
+
+
+@pytest.mark.parametrize("core", CALIBRATED)
+def test_an_estimate_is_as_good_as_it_says(small: Graph, core: str) -> None:
+    require("qemu-system-arm")
+    require_module("ziglang")
+    program = compile_graph(small, targets.load(core))
+    found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
+    assert found is not None
+    assert not found.unknown
+    assert 0 < found.error < 0.2
+    # The error is that of a typical layer; a network of few may be off by twice as much.
+    assert abs(found.total / truth.total - 1) < 2 * found.error
+
+
+@pytest.mark.parametrize("core", CALIBRATED)
+def test_calibrations_are_of_work_that_is_known(small: Graph, core: str) -> None:
+    done = {name for _, one in work(compile_graph(small, targets.load(core))) for name in one}
+    known = calibrations(core, "speed")
+    assert len(known) > 20
+    for name, found in [*known.items(), *calibrations(core, "size").items()]:
+        assert found.terms, name
+        assert found.terms.keys() <= done, name
+        assert min(found.terms.values()) > 0, name
+
+
+def test_boards_know_what_their_processor_knows(small: Graph) -> None:
+    board = targets.parse("mine", 'base = "stm32f407"\nclock = "168M"\ncycles_per_instruction = 1.5\n')
+    found = instructions.estimated(compile_graph(small, board), "speed")
+    assert found == instructions.estimated(compile_graph(small, targets.load("cortex-m4")), "speed")
+
+
+def test_what_is_not_calibrated_is_named_and_not_guessed(
+    small: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compile_graph(small, targets.load("cortex-m4"))
+    whole = instructions.estimated(program, "speed")
+    assert whole is not None
+    dear = max(whole.layers, key=lambda layer: layer.instructions or 0)
+    fewer = {name: one for name, one in calibrations("cortex-m4", "speed").items() if name != dear.kernel}
+    monkeypatch.setattr(instructions, "calibrations", lambda core, optimize: fewer)
+    found = instructions.estimated(program, "speed")
+    assert found is not None
+    assert found.unknown == (dear.kernel,)
+    lost = sum(layer.instructions or 0 for layer in whole.layers if layer.kernel == dear.kernel)
+    assert found.total == whole.total - lost
+
+
+def test_without_calibration_and_emulator_nothing_is_known(small: Graph) -> None:
+    program = compile_graph(small, targets.load("host"))
+    assert instructions.estimated(program, "speed") is None
+    with pytest.raises(EdgeKitError, match="cannot be counted"):
+        instructions.counted(program, "speed")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8"])
+def test_networks_of_others_are_estimated_within_their_error(name: str) -> None:
+    require("qemu-system-arm")
+    require_module("ziglang")
+    graph = api.convert(require_shared("models/mlperf_tiny") / f"{name}.tflite")
+    program = compile_graph(graph, targets.load("cortex-m4"))
+    found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
+    assert found is not None
+    assert not found.unknown
+    assert abs(found.total / truth.total - 1) < 2 * found.error

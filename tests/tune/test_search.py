@@ -1,0 +1,191 @@
+"""What tuning tries, decides and remembers; without a model, a compiler or a process."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from edgekit import target as targets
+from edgekit.errors import EdgeKitError
+from edgekit.tuning.budget import Budget, binding, dominates
+from edgekit.tuning.journal import Journal
+from edgekit.tuning.output import Limits, board, claimed
+from edgekit.tuning.problem import WHOLE, Fault, Heavy, Outcome, Point, Result
+from edgekit.tuning.search import GENERATION, Search
+
+SENSITIVITY = {"first": 9.0, "second": 4.0, "third": 0.5, "last": -0.1}
+_WIDTH = {"int4": 0.5, "int8": 1.0, "int16": 1.0, "bf16": 2.0, "f32": 4.0}
+
+
+def outcome(point: Point) -> Outcome:
+    """A model of which everything is known: fewer numbers are worse, each layer by its sensitivity."""
+    if point.left < 5:
+        return Fault("E0605", "this cannot be reached by pruning", "")
+    levels = dict(point.better)
+    gained = sum(SENSITIVITY[name] for name in levels)
+    sqnr = {"int4": 15.0, "int8": 30.0, "bf16": 60.0, "f32": 150.0}[point.base]
+    sqnr += gained - (WHOLE - point.left) * 0.25
+    weights = sum(_WIDTH[levels.get(name, point.base)] for name in SENSITIVITY) * 10_000
+    flash = round(8_000 + weights * point.left / WHOLE) - 1_000 * (point.optimize == "size")
+    ram = round(4_000 * _WIDTH[point.base] + 500 * len(levels))
+    instructions = round(1e6 * (1 + 0.5 * len(levels)) * point.left / WHOLE) + 50_000 * (
+        point.optimize == "size"
+    )
+    accuracy = min(1.0, 0.5 + sqnr / 50)
+    slowest = Heavy("second", instructions // 2)
+    return Result(
+        accuracy, sqnr, flash, ram, instructions, 0.02, 1_000, Heavy("first", flash // 2), None, slowest
+    )
+
+
+def searched(budget: Budget, trials: int, seed: int = 0) -> Search:
+    search = Search(replace(budget, accuracy=1.0), seed, SENSITIVITY)
+    while points := search.next(trials - len(search.found)):
+        for point in points:
+            search.add(point, outcome(point))
+    return search
+
+
+def results(points: Sequence[Point]) -> list[Result]:
+    found = [outcome(point) for point in points]
+    return [one for one in found if isinstance(one, Result)]
+
+
+def test_what_fits_is_found_and_is_the_best_of_what_was_tried() -> None:
+    budget = Budget(flash=30_000, instructions=700_000, min_sqnr=15.0)
+    search = searched(budget, 40)
+    assert search.best is not None
+    best = search.results[search.best]
+    assert best.flash <= 30_000
+    assert best.instructions is not None
+    assert best.instructions <= 700_000
+    fits = [found for found in search.results.values() if not budget.excess(found)]
+    assert best.sqnr_db == max(found.sqnr_db for found in fits)
+    # An exhaustive search over the shares of pruning alone knows nothing better.
+    plain = [one for one in results([Point(left=n) for n in range(5, 101)]) if not budget.excess(one)]
+    assert best.sqnr_db >= max(one.sqnr_db for one in plain) - 1.0
+
+
+def test_where_accuracy_is_the_limit_the_fastest_that_keeps_it_is_taken() -> None:
+    search = searched(Budget(max_drop=0.0), 40)
+    assert search.best is not None
+    best = search.results[search.best]
+    assert best.accuracy == 1.0
+    assert best.instructions == min(
+        found.instructions or 0 for found in search.results.values() if found.accuracy == 1.0
+    )
+
+
+def test_the_front_is_beaten_by_nothing_and_beats_the_rest() -> None:
+    search = searched(Budget(), 30)
+    everything, front = search.results, [search.results[point] for point in search.front]
+    assert len(front) > 4
+    for point, found in everything.items():
+        assert any(dominates(one, found) for one in front) == (point not in search.front)
+
+
+@pytest.mark.parametrize("trials", [1, 3, 8, 25])
+def test_no_more_is_tried_than_asked_and_nothing_twice(trials: int) -> None:
+    search = Search(Budget(accuracy=1.0), 1, SENSITIVITY)
+    tried: list[Point] = []
+    while points := search.next(trials - len(search.found)):
+        assert len(points) <= GENERATION
+        tried += points
+        for point in points:
+            search.add(point, outcome(point))
+    assert len(tried) == len(set(tried)) == trials
+
+
+def test_a_seed_decides_what_is_tried_whatever_comes_in_first() -> None:
+    first = searched(Budget(flash=30_000), 40)
+    assert list(first.found) == list(searched(Budget(flash=30_000), 40).found)
+    assert list(first.found) != list(searched(Budget(flash=30_000), 40, seed=1).found)
+
+
+def test_the_most_sensitive_layer_gets_the_better_format_first() -> None:
+    search = searched(Budget(min_sqnr=35.0, flash=60_000), 20)
+    raised = [point for point in search.found if len(point.better) == 1]
+    assert raised
+    assert all(point.better[0][0] == "first" for point in raised if point.base == "int8")
+
+
+def test_what_cannot_be_reached_names_what_binds() -> None:
+    search = searched(Budget(flash=2_000, min_sqnr=20.0), 30)
+    assert search.best is None
+    assert search.closest is not None
+    found = search.results[search.closest]
+    missed = search.budget.excess(found)
+    assert "flash" in missed
+    assert search.budget.distance(found) == min(map(search.budget.distance, search.results.values()))
+    assert binding(found, "flash", SENSITIVITY) == found.largest
+    assert binding(found, "instructions", SENSITIVITY) == found.slowest
+    assert binding(found, "accuracy", SENSITIVITY) == "first"
+
+
+def test_unknown_instructions_do_not_keep_a_limit() -> None:
+    (known,) = results([Point()])
+    assert Budget(instructions=10**9).excess(replace(known, instructions=None)) == {"instructions": 1.0}
+    assert not Budget(instructions=10**9).excess(known)
+
+
+POINTS = [Point(), Point(50, "int8", (("first", "int16"), ("last", "bf16")), "size"), Point(left=4)]
+
+
+def test_a_journal_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "this")
+    for point in POINTS:
+        journal.add(point, outcome(point))
+    assert Journal(path, "this").known == {point: outcome(point) for point in POINTS}
+    assert Journal(path, "another").known == {}
+
+
+@pytest.mark.parametrize("cut", [1, 7, 60])
+def test_a_line_that_was_cut_short_costs_that_line_alone(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "this")
+    for point in POINTS[:2]:
+        journal.add(point, outcome(point))
+    path.write_bytes(path.read_bytes()[:-cut])
+    again = Journal(path, "this")
+    assert POINTS[0] in again.known
+    again.add(POINTS[2], outcome(POINTS[2]))
+    final = Journal(path, "this").known
+    assert {POINTS[0], POINTS[2]} <= final.keys()
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "[1]", "nonsense", '{"problem": "this", "point": {"left": 5}}', "\x00"]
+)
+def test_lines_of_somebody_else_are_passed_over(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(line + "\n")
+    journal = Journal(path, "this")
+    assert journal.known == {}
+    journal.add(Point(), outcome(Point()))
+    assert list(Journal(path, "this").known) == [Point()]
+    json.loads(path.read_text().splitlines()[-1])
+
+
+def test_latency_is_counted_in_instructions_of_the_board() -> None:
+    chip = replace(targets.load("stm32f407"), clock=100_000_000, cycles_per_instruction=1.25)
+    budget, on = Limits(seconds=0.01, flash=1000).on(chip)
+    assert budget.instructions == 800_000
+    assert on.memory == {"flash": 1000, "ram": 128 << 10}
+    with pytest.raises(EdgeKitError, match="how long an instruction takes"):
+        Limits(seconds=0.01).on(targets.load("cortex-m4"))
+
+
+@pytest.mark.parametrize("name", ["stm32f407", "cortex-m4", "host", "rp2040"])
+def test_a_board_is_written_as_it_is_read(name: str) -> None:
+    chip = replace(targets.load(name), memory={"flash": 5000, "ram": 600}, cflags=("-O2",))
+    assert replace(targets.parse("board", board(chip)), name=name) == chip
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path: Path) -> None:
+    assert claimed(tmp_path / "new").is_dir()
+    (tmp_path / "thesis.txt").write_text("all of it")
+    with pytest.raises(EdgeKitError, match="something else"):
+        claimed(tmp_path)
