@@ -14,6 +14,7 @@ from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.groups import Network, with_constants
 from edgekit.quantize.pruning.seen import can_be_fitted, grouped, rows, ungrouped
 from edgekit.quantize.walk import Walk
+from edgekit.tiles import occupied
 
 _FOLDS = 2
 _DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted, in mean squares of an input
@@ -21,13 +22,21 @@ _ROUNDS = 8  # of a fit
 _FEW = 2  # rounds while it is tried how far samples can be trusted
 _ROWS = 12  # windows for each input of a sum: more say nothing new
 _LEAST_ROWS = 4096
+_WORK = 5e11  # multiplications for all fits of a layer, beyond which biases alone make up for what is gone
 Tell = Callable[[str], None]
 
 
-def fitted(network: Network, masked: Graph, samples: Sequence[Sample], tell: Tell) -> Graph:
+def fitted(
+    network: Network,
+    masked: Graph,
+    samples: Sequence[Sample],
+    tell: Tell,
+    tile: tuple[int, int] | None = None,
+) -> Graph:
     """The masked graph with other weights and biases. Both graphs are computed in step: a layer sees what is
     left of its inputs, and comes as near as it can to what it computed before. How far the samples are
-    trusted is tried on those that a fit has not seen; without gain weights stay as they are."""
+    trusted is tried on those that a fit has not seen; without gain weights stay as they are. With a tile,
+    blocks of so many outputs and inputs that are zero stay zero."""
     masked = with_constants(masked, _constants_of(network, masked))
     truth, found = (Walk(graph, samples, graph.inputs) for graph in (network.graph, masked))
     for before, node in zip(network.graph.nodes, masked.nodes, strict=True):
@@ -36,7 +45,7 @@ def fitted(network: Network, masked: Graph, samples: Sequence[Sample], tell: Tel
             tell(f"fitting {node.outputs[0]:.40}")
             pairs = zip(truth.values, found.values, strict=True)
             arrays = [(exact[before.inputs[0]], left[node.inputs[0]]) for exact, left in pairs]
-            better = _better(layer, found.known[node.inputs[1]], arrays)
+            better = _better(layer, found.known[node.inputs[1]], arrays, tile)
             for name, data in zip(node.inputs[1:], better, strict=False):
                 found.put(name, Value(masked.type(name), data))
         truth.step(before)
@@ -53,17 +62,20 @@ def _constants_of(network: Network, masked: Graph) -> dict[tuple[str, int], Arra
     return found
 
 
-def _better(layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]]) -> Sequence[Array]:
+def _better(
+    layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]], tile: tuple[int, int] | None
+) -> Sequence[Array]:
     """Weights and bias with which a layer, masked as `w` is, comes nearest to what it was; nothing where it
     is that already."""
     if np.array_equal(w, layer.w) and all(np.array_equal(*pair) for pair in pairs):
         return ()
-    folds = [_Rows(layer, w, pairs[start::_FOLDS], start) for start in range(min(_FOLDS, len(pairs)))]
+    parts = _parts(layer, w, tile)
+    folds = [_Rows(layer, parts, pairs[start::_FOLDS], start) for start in range(min(_FOLDS, len(pairs)))]
     old = _Weights(grouped(w, layer.op.groups), layer.b.reshape(layer.op.groups, 1, -1).astype(np.float64))
     both = folds[0] + folds[-1] if len(folds) > 1 else folds[0]
     plain = both.with_best_bias(old)
     chosen = plain
-    if len(folds) > 1:
+    if len(folds) > 1 and _work(parts) <= _WORK:
         turns = list(zip(folds, reversed(folds), strict=True))
         errors = [sum(judge.error(fit.fitted(old, d, _FEW)) for fit, judge in turns) for d in _DAMPINGS]
         best = int(np.argmin(errors))
@@ -71,6 +83,33 @@ def _better(layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]]) -> Seq
             chosen = both.fitted(old, _DAMPINGS[best])
     kind = w.dtype
     return ungrouped(chosen.w, layer.w.shape).astype(kind), chosen.b.reshape(-1).astype(kind)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Outputs of a group that read the same inputs."""
+
+    group: int
+    outputs: slice
+    inputs: Array
+
+
+def _parts(layer: Layer, w: Array, tile: tuple[int, int] | None) -> Sequence[_Part]:
+    """All outputs of a group read what any of them reads; with a tile, those of a row of blocks do."""
+    if tile is None or layer.op.groups > 1 or occupied(w, *tile).all():
+        every = enumerate(grouped(w, layer.op.groups))
+        return [_Part(g, slice(None), np.flatnonzero(of_group.any(axis=1))) for g, of_group in every]
+    rows = enumerate(occupied(w, *tile))
+    inputs = w[0].size
+    return [
+        _Part(0, slice(r * tile[0], (r + 1) * tile[0]), np.flatnonzero(np.repeat(blocks, tile[1])[:inputs]))
+        for r, blocks in rows
+    ]
+
+
+def _work(parts: Sequence[_Part]) -> float:
+    """Multiplications of all fits of a layer, about."""
+    return 2.0 * (_FOLDS * len(_DAMPINGS) + 1) * sum(float(len(part.inputs)) ** 3 for part in parts)
 
 
 @dataclass(frozen=True)
@@ -85,7 +124,9 @@ class _Rows:
     """Windows of samples: what arrives, x [groups, windows, inputs], and what the layer made of the whole
     network's, y, clamped as its results are."""
 
-    def __init__(self, layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]], seed: int) -> None:
+    def __init__(
+        self, layer: Layer, parts: Sequence[_Part], pairs: Sequence[tuple[Array, Array]], seed: int
+    ) -> None:
         op, target = layer.op, grouped(layer.w, layer.op.groups).astype(np.float32)
         self.lo, self.hi = op.lo, op.hi
         bias = layer.b.reshape(op.groups, 1, -1)
@@ -95,7 +136,7 @@ class _Rows:
             [rows(op, layer.w, x, seed + i, most) for i, (_, x) in enumerate(pairs)], axis=1
         )
         self.y = np.clip(np.concatenate(exact, axis=1), self.lo, self.hi)
-        self.kept = [np.flatnonzero(g.any(axis=1)) for g in grouped(w, op.groups)]
+        self.parts = parts
 
     def __add__(self, other: _Rows) -> _Rows:
         total = copy(self)
@@ -131,18 +172,20 @@ class _Rows:
         mean = x.mean(axis=1, keepdims=True)
         x -= mean
         solvers = []
-        for g, places in enumerate(self.kept):
-            inside = x[g][:, places].T @ x[g][:, places]
-            own = damping * (float(np.diag(inside).mean()) or 1.0) if len(places) else 1.0
-            solvers.append((np.linalg.inv(inside + np.eye(len(places)) * own), own))
+        for g in range(len(x)):
+            inside = x[g].T @ x[g]
+            for part in (part for part in self.parts if part.group == g):
+                own = inside[np.ix_(part.inputs, part.inputs)]
+                trust = damping * (float(np.diag(own).mean()) or 1.0) if len(own) else 1.0
+                solvers.append((part, np.linalg.inv(own + np.eye(len(own)) * trust), trust))
         found = old
         for _ in range(rounds):
             wanted = self.wanted(self.sums(found))
             middle = wanted.mean(axis=1, keepdims=True, dtype=np.float64)
             w = np.zeros_like(old.w)
-            for g, places in enumerate(self.kept):
-                inverse, own = solvers[g]
-                products = x[g][:, places].T @ (wanted[g] - middle[g])
-                w[g][places] = inverse @ (products + own * old.w[g][places])
+            products = x.transpose(0, 2, 1) @ (wanted - middle)
+            for part, inverse, trust in solvers:
+                place = (part.group, part.inputs, part.outputs)
+                w[place] = inverse @ (products[place] + trust * old.w[place])
             found = _Weights(w, middle - mean @ w)
         return found

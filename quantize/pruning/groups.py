@@ -71,9 +71,9 @@ class Network:
             if name in group.cells:
                 yield name, group.cells[name]
 
-    def masked(self, gone: Mapping[str, Array]) -> Graph:
-        """The same graph, of the same shapes, in which nobody reads the units that are gone: for each group,
-        by its name, a mask of its units."""
+    def unread(self, gone: Mapping[str, Array]) -> Mapping[str, Array]:
+        """The inputs of each layer, as a mask of those in a group of it, that nobody reads without the units
+        that are gone: for each group, by its name, a mask of its units."""
         columns: dict[str, Array] = {}
         for group in self.groups:
             mask = gone.get(group.name)
@@ -82,7 +82,12 @@ class Network:
             for layer, inputs in self.readers(group):
                 off = columns.setdefault(layer, np.zeros(self.layers[layer].w.shape[-1], np.bool_))
                 off[inputs[mask].reshape(-1)] = True
-        weights = {name: np.where(off, 0, self.layers[name].w) for name, off in columns.items()}
+        return columns
+
+    def masked(self, gone: Mapping[str, Array]) -> Graph:
+        """The same graph, of the same shapes, in which nobody reads the units that are gone."""
+        unread = self.unread(gone)
+        weights = {name: np.where(off, 0, self.layers[name].w) for name, off in unread.items()}
         return with_constants(self.graph, {(name, 1): w for name, w in weights.items()})
 
     def pruned(self, gone: Mapping[str, Array]) -> Graph:

@@ -23,7 +23,7 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
 
 Tell = Callable[[str], None]
-_MOST_SAMPLES = 512
+_MOST_SAMPLES = 2048
 _MEMORY = 2**29  # bytes for values of all samples at once, about
 _HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
 _TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
@@ -32,23 +32,33 @@ _WORK = 2e11  # multiplications for all of these trials, about
 
 @dataclass(frozen=True)
 class Pruning:
-    """How a model is pruned. Exactly one of the first four is given."""
+    """How a model is pruned. One of the first four is given, at most, or blocks, or both."""
 
     ratio: float | None = None  # of the channels of each group, to take out
     macs: float | None = None  # share of multiplications to be left, at most
     weights: float | None = None  # share of weights to be left, at most
     flash: int | None = None  # bytes of the compiled library, at most
+    blocks: float | None = None  # share of blocks of weights to make zero, after that
+    tile: tuple[int, int] = (1, 4)  # outputs and inputs of a block
     criterion: str = ""  # empty: reconstruction with data, l2 without
     multiple: int = 1  # numbers of channels that are left are multiples of this
     fit: bool = True  # make up for what is gone, where there is data
 
     def __post_init__(self) -> None:
         shares = [x for x in (self.ratio, self.macs, self.weights) if x is not None]
-        if len(shares) + (self.flash is not None) != 1:
-            hint = "one of --ratio, --macs, --weights and --flash"
+        given = len(shares) + (self.flash is not None)
+        if given > 1 or not (given or self.blocks):
+            hint = "one of --ratio, --macs, --weights and --flash; --blocks alone or beside it"
             raise EdgeKitError("E0101", "how much is to be pruned?", hint=hint)
+        shares += [] if self.blocks is None else [self.blocks]
         if not all(0 < share < 1 for share in shares):
-            raise EdgeKitError("E0103", f"{shares[0]:g} is no share to prune by", hint="between 0 and 1")
+            wrong = next(share for share in shares if not 0 < share < 1)
+            raise EdgeKitError("E0103", f"{wrong:g} is no share to prune by", hint="between 0 and 1")
+
+    @property
+    def of_channels(self) -> bool:
+        """Do any go?"""
+        return not (self.ratio is self.macs is self.weights is self.flash is None)
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,14 @@ class PrunedGroup:
     name: str
     before: int
     after: int
+
+
+@dataclass(frozen=True)
+class ZeroBlocks:
+    """A layer, and the share of its blocks that are zero."""
+
+    name: str
+    share: float
 
 
 @dataclass(frozen=True)
@@ -74,6 +92,7 @@ class Pruned:
     samples: int = 0
     accuracy_before: float | None = None  # on the same samples; None without labels
     accuracy: float | None = None
+    blocks: tuple[ZeroBlocks, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +100,6 @@ class Plan:
     """A network that was looked at: it can be pruned to any degree from here."""
 
     network: Network
-    candidates: Sequence[Candidate]
     fitting: Sequence[Sample]
     held: Sequence[Sample]
     labels: Sequence[int]  # of those that are held out; none where they are not known
@@ -96,24 +114,28 @@ class Plan:
         if any(t.quant for t in (value.type for value in graph.values.values())):
             hint = "prune the float model, then quantize it"
             raise EdgeKitError("E0205", f"{graph.name} is quantized already", hint=hint)
-        network = Network.of(graph)
-        if not network.groups:
-            hint = "no channel is read by nothing but layers that can do with less"
-            raise EdgeKitError("E0205", f"nothing in {graph.name} can be pruned", hint=hint)
         criterion = criterion or (criteria.RECONSTRUCTION if samples else "l2")
         criteria.check(criterion, bool(samples))
         numbers = range(min(len(samples), _affordable(graph)))
         apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
         held = [samples[i] for i in apart]
         fitting = [samples[i] for i in numbers if i not in apart] or held
-        tell("looking at layers")
-        context = criteria.Context(network, observe(network, fitting))
-        found = []
-        for group in network.groups:
-            tell(f"ranking {group.name:.40}")
-            found.append(Candidate(group, criteria.order(context, group, criterion)))
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return Plan(network, found, fitting, held, known, criterion, tell)
+        return Plan(Network.of(graph), fitting, held, known, criterion, tell)
+
+    @cached_property
+    def candidates(self) -> Sequence[Candidate]:
+        """The groups, with the order in which their units go."""
+        if not self.network.groups:
+            hint = "no channel is read by nothing but layers that can do with less"
+            raise EdgeKitError("E0205", f"nothing in {self.network.graph.name} can be pruned", hint=hint)
+        self.tell("looking at layers")
+        context = criteria.Context(self.network, observe(self.network, self.fitting))
+        found = []
+        for group in self.network.groups:
+            self.tell(f"ranking {group.name:.40}")
+            found.append(Candidate(group, criteria.order(context, group, self.criterion)))
+        return found
 
     def counts(self, wanted: Pruning) -> Sequence[int]:
         """How many units of each group go."""
@@ -151,19 +173,25 @@ class Plan:
         """The units that go, by the names of their groups."""
         return masks(self.candidates, counts)
 
+    def masked(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> Graph:
+        """The graph, of the same shapes, in which nobody reads so many units of each group."""
+        masked = self.network.masked(self.masks(counts))
+        return fitted(self.network, masked, self.fitting, tell) if fit and self.fitting else masked
+
     def prune(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> tuple[Graph, Pruned]:
         """The graph without so many units of each group."""
-        masked = self.network.masked(self.masks(counts))
-        if fit and self.fitting:
-            masked = fitted(self.network, masked, self.fitting, tell)
-        graph = simplify(masked)
+        graph = simplify(self.masked(counts, fit=fit, tell=tell))
+        return graph, self.report(graph, counts)
+
+    def report(self, graph: Graph, counts: Sequence[int]) -> Pruned:
+        """What became of the model, which is this graph without so many units of each group."""
         groups = tuple(
             PrunedGroup(c.group.name, c.group.size, c.group.size - n)
-            for c, n in zip(self.candidates, counts, strict=True)
+            for c, n in zip(self.candidates if counts else (), counts, strict=True)
         )
         before = self.network.graph
         quality = quality_of(before, graph, self.held) if self.held else None
-        return graph, Pruned(
+        return Pruned(
             self.criterion,
             macs(before),
             macs(graph),

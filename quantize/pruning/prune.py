@@ -1,13 +1,16 @@
-"""Pruning as users ask for it: a share of channels, of multiplications or of weights, or bytes of flash."""
+"""Pruning as users ask for it: shares of channels, multiplications, weights or blocks, or bytes of flash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
+from edgekit.passes.simplify import simplify
 from edgekit.quantize.measure import Sample
-from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell
+from edgekit.quantize.pruning.blocks import with_zero_blocks
+from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell, ZeroBlocks
 
 _TRIALS = 6
 _CLOSE = 0.02  # of the budget: near enough from below
@@ -24,12 +27,27 @@ def prune(
     """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
     `labels` are the classes of the samples."""
     plan = Plan.of(graph, samples, wanted.criterion, tell, labels)
+    counts = _counts(plan, wanted, flash, tell)
+    masked = plan.masked(counts, fit=wanted.fit, tell=tell) if counts else plan.network.graph
+    smaller = simplify(masked)
+    shares: Mapping[str, float] = {}
+    if wanted.blocks is not None:
+        smaller, shares = with_zero_blocks(
+            smaller, plan.fitting, wanted.blocks, wanted.tile, fit=wanted.fit, tell=tell
+        )
+        smaller = simplify(smaller)
+    blocks = tuple(ZeroBlocks(name, share) for name, share in shares.items())
+    return smaller, replace(plan.report(smaller, counts), blocks=blocks)
+
+
+def _counts(plan: Plan, wanted: Pruning, flash: Callable[[Graph], int] | None, tell: Tell) -> Sequence[int]:
+    """How many units of each group go; nothing where none do."""
+    if not wanted.of_channels:
+        return ()
     if wanted.flash is None:
-        counts = plan.counts(wanted)
-    else:
-        assert flash is not None, "somebody has to measure"
-        counts = _counts_for_flash(plan, wanted.multiple, wanted.flash, flash, tell)
-    return plan.prune(counts, fit=wanted.fit, tell=tell)
+        return plan.counts(wanted)
+    assert flash is not None, "somebody has to measure"
+    return _counts_for_flash(plan, wanted.multiple, wanted.flash, flash, tell)
 
 
 def _counts_for_flash(

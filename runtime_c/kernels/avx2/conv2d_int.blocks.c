@@ -1,0 +1,25 @@
+/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h and lines_s8_x86.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once line line_away
+ * when zero_blocks(8, 2) >= 25 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
+ * when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
+ * when step_c == 1 and step_w == in_c and step_h == in_w * in_c
+ * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * pack w: blocks O/8! HWI/2! o8 hwi2
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * scratch batch * in_h * in_w * in_c * 2 + 64 */
+#include "edgekit/conv2d_int.h"
+#include "edgekit/rules_x86.h"
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const struct ek_x8_layer s = {
+        1, p->in_c * EK_X8_SIZE / 4, 0, p->out_c, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e};
+    const int32_t pixels = p->batch * p->in_h * p->in_w;
+    ek_x8_copy(x, scratch, pixels * p->in_c);
+    ek_x8_block_rows(scratch, y, pixels, p->in_c * EK_X8_SIZE, &s);
+}

@@ -1,0 +1,22 @@
+/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and lines_s8_x86.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once line line_away
+ * when zero_blocks(8, 2) >= 45 + 4000 // inputs
+ * when inputs % 2 == 0 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * pack w: blocks O/8! I/2! o8 i2
+ * pack b: O/8! o8
+ * pack m: O/8! o8
+ * pack e: O/8! o8
+ * scratch rows * inputs * 2 + 64 */
+#include "edgekit/dense_int.h"
+#include "edgekit/rules_x86.h"
+
+EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+{
+    const struct ek_x8_layer s = {
+        1, p->inputs * EK_X8_SIZE / 4, 0, p->outputs, EK_RULE(kind)(), p->zero, p->lo, p->hi, w, b, m, e};
+    ek_x8_copy(x, scratch, p->rows * p->inputs);
+    ek_x8_block_rows(scratch, y, p->rows, p->inputs * EK_X8_SIZE, &s);
+}
