@@ -1,6 +1,7 @@
 /* A plugin for QEMU that counts the instructions a guest executes between two of its functions: start and stop are
- * their addresses, and what is counted goes to standard error. The declarations are those of QEMU's plugin interface,
- * version 1, as far as they are used here: no header is needed. */
+ * their addresses, and what is counted goes to standard error. With mark=ADDRESS, as often as needed, the file to=PATH
+ * gets a line for each time that one of these is reached in between: how many until the next, or until stop. The
+ * declarations are those of QEMU's plugin interface, version 1, as far as they are used here: no header is needed. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,18 +26,41 @@ uint64_t qemu_plugin_insn_vaddr(const struct instruction *at);
 
 EXPORT int qemu_plugin_version = 1;
 
-static uint64_t start, stop, executed, before, counted;
+#define MOST_MARKS 4096
+
+static uint64_t start, stop, executed, before, counted, marks[MOST_MARKS], mark_count, since;
+static bool inside, marked;
+static FILE *to;
+
+static void end_part(void)
+{
+    if (marked && to)
+        fprintf(to, "%" PRIu64 "\n", executed - since);
+    since = executed;
+}
 
 static void on_start(unsigned cpu, void *data)
 {
     (void)cpu, (void)data;
     before = executed;
+    inside = true;
+}
+
+static void on_mark(unsigned cpu, void *data)
+{
+    (void)cpu, (void)data;
+    if (inside) {
+        end_part();
+        marked = true;
+    }
 }
 
 static void on_stop(unsigned cpu, void *data)
 {
     (void)cpu, (void)data;
     counted += executed - before;
+    end_part();
+    inside = marked = false;
 }
 
 /* Callbacks of an instruction run before it, in the order in which they are registered. */
@@ -50,6 +74,9 @@ static void on_translation(plugin_id id, struct block *block)
             qemu_plugin_register_vcpu_insn_exec_cb(at, on_start, 0, NULL);
         if (address == stop)
             qemu_plugin_register_vcpu_insn_exec_cb(at, on_stop, 0, NULL);
+        for (uint64_t k = 0; k < mark_count; k++)
+            if (address == marks[k])
+                qemu_plugin_register_vcpu_insn_exec_cb(at, on_mark, 0, NULL);
         qemu_plugin_register_vcpu_insn_exec_inline(at, 0, &executed, 1);
     }
 }
@@ -58,6 +85,8 @@ static void report(plugin_id id, void *data)
 {
     (void)id, (void)data;
     fprintf(stderr, "instructions %" PRIu64 "\n", counted);
+    if (to)
+        fclose(to);
 }
 
 EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
@@ -67,7 +96,15 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
         const char *value = strchr(argv[i], '=');
         if (!value)
             return 1;
-        *(strncmp(argv[i], "start", 5) ? &stop : &start) = strtoull(value + 1, NULL, 0) & ~UINT64_C(1);
+        const uint64_t address = strtoull(value + 1, NULL, 0) & ~UINT64_C(1); /* of Thumb code bit 0 is set */
+        if (!strncmp(argv[i], "start=", 6))
+            start = address;
+        else if (!strncmp(argv[i], "stop=", 5))
+            stop = address;
+        else if (!strncmp(argv[i], "to=", 3) && !(to = fopen(value + 1, "w")))
+            return 1;
+        else if (!strncmp(argv[i], "mark=", 5) && mark_count < MOST_MARKS)
+            marks[mark_count++] = address;
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, report, NULL);

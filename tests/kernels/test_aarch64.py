@@ -106,6 +106,7 @@ LAYERS: tuple[tuple[Linear, tuple[int, ...], tuple[int, ...]], ...] = (
     (Conv2d(pads=(1, 1, 1, 1), groups=2), (1, 5, 7, 10), (8, 3, 3, 5)),
     (Conv2d((1, 2), (0, 1, 0, 1), groups=3), (2, 3, 8, 12), (60, 1, 2, 4)),
     (Conv2d(groups=2, lo=0.0), (1, 5, 5, 26), (40, 1, 1, 13)),
+    (Conv2d(pads=(1, 1, 1, 1)), (1, 3, 4, 9), (27, 3, 3, 9)),
     (Dense(lo=-1.0), (6, 33), (21, 33)),
     (Dense(), (1, 8), (3, 8)),
 )
@@ -144,9 +145,28 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         scale = np.abs(expected[name][np.isfinite(expected[name])]).max()
         assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
-    names = {"conv2d_f32_tile", "conv2d_f32_bf16_wide", "dense_f32", "depthwise2d_f32_three"}
-    names |= {"depthwise2d_f32_bf16_wide", "matmul_f32", "matmul_nt_f32"}
+    names = {"conv2d_f32_tile", "conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "dense_f32"}
+    names |= {"depthwise2d_f32_three", "depthwise2d_f32_bf16_wide", "matmul_f32", "matmul_nt_f32"}
     assert {f"ek_{name}__neon" for name in names} <= kernels
+
+
+def test_weights_of_16_bits_give_what_they_give_as_floats(tmp_path: Path) -> None:
+    builder, random = Builder(), np.random.default_rng(2027)
+    inputs: dict[str, Array] = {}
+    pairs: list[tuple[str, ...]] = []
+    for op, image, shape in LAYERS:
+        x = builder.input(f"x{len(inputs)}", Type(DType.F32, image))
+        inputs[x] = random.normal(size=image).astype(np.float32)
+        weights = random.normal(size=shape).astype(DType.BF16.numpy)
+        bias = builder.const(random.normal(size=shape[0]).astype(np.float32))
+        both = (builder.const(weights), builder.const(weights.astype(np.float32)))
+        pairs.append(tuple(builder.add(op, x, w, bias)[0] for w in both))
+    program = compile_graph(
+        builder.graph("both", list(inputs), [y for pair in pairs for y in pair]), load("aarch64")
+    )
+    found = drive([program], tmp_path, "speed").run(program, inputs)
+    for (narrow, wide), layer in zip(pairs, LAYERS, strict=True):
+        assert np.array_equal(found[narrow], found[wide]), layer
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -2,36 +2,27 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support import integer_families as families
+from support import more_integer_families as more
+from support.board_families import ELEMENTWISE, long_sums, residuals, wide_channels
+from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
-from support.tools import require, require_module, require_shared
+from support.tools import require_shared
 
 from edgekit import simulate
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
+from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, DType, Type
-from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ir import DType
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Quantize
 from edgekit.passes.simplify import simplify
-from edgekit.target import Target
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
 COMPILERS = ("zig", "arm-none-eabi-gcc")
-STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
 LEVEL = {"size": "-Os", "speed": "-O2"}
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 
@@ -73,24 +64,6 @@ def channels(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
-def residuals(b: Bench) -> None:
-    """A block of a residual network: what two convolutions make of an image, and the result of the first."""
-    channels = b.size(20)
-    x = b.input(1, b.size(7), b.size(7), channels)
-    made: list[str] = []
-    for _ in range(2):
-        w, bias = b.weights(DType.S8, channels, 3, 3, channels)
-        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1, *b.limits())
-        made += b.builder.add(op, made[-1] if made else x, w, bias, quant=b.quant(0, 6))
-    b.result(Add(), *b.pick((made, made[::-1])), quant=b.quant(0, 6))
-
-
-def long_sums(b: Bench) -> None:
-    """Of all elements, of which there are more than a word."""
-    shape = (b.size(3), b.size(40))
-    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
-
-
 FAMILIES: tuple[Family, ...] = (
     three_by_three,
     windows,
@@ -102,50 +75,6 @@ FAMILIES: tuple[Family, ...] = (
     families.dense_layers,
     long_sums,
     families.sums,
-)
-
-
-def long_products(b: Bench) -> None:
-    """Of all elements, or by a number for each channel."""
-    shape = (b.size(3), b.size(3), b.size(40))
-    operands = [b.input(*shape), b.input(*b.pick((shape, (1, 1, shape[2]))))]
-    b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
-
-
-def borders(b: Bench) -> None:
-    """Means of windows that differ in how many cells count."""
-    b.rounding = "E"
-    height, width = (b.size(4), b.size(4)), (b.size(5) + 1, b.size(5) + 1)
-    pads = tuple(b.size(k) - 1 for k in (*width, *width))
-    counted = tuple(b.pick((0, p)) for p in pads)
-    x = b.input(b.size(2), width[0] + height[0], width[1] + height[1], b.width())
-    op = Pool2d("mean", width, (b.size(3), b.size(3)), pads, counted=counted)  # type: ignore[arg-type]
-    b.result(op, x, quant=b.quant())
-
-
-def steps_to_int8(b: Bench) -> None:
-    """Of reals on, beside and far from the middle between two integers."""
-    b.rounding = "E"
-    quant, numbers = b.quant(), b.choices.generator()
-    halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
-    far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
-    name = f"x{len(b.inputs)}"
-    b.inputs[name] = np.concatenate([halves, np.nextafter(halves, 9), far]).astype(np.float32)
-    b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
-    b.result(Quantize(DType.S8), name, quant=quant)
-
-
-ELEMENTWISE: tuple[Family, ...] = (
-    long_sums,
-    families.sums,
-    long_products,
-    families.products,
-    families.means,
-    borders,
-    families.averages,
-    families.maxima,
-    families.functions,
-    steps_to_int8,
 )
 
 
@@ -174,30 +103,6 @@ def other_formats(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(-3, 6, of_y))
 
 
-def load(name: str, compiler: str) -> Target:
-    """A target with one of its compilers."""
-    require("qemu-system-arm")
-    if compiler == "zig":
-        require_module("ziglang")
-    else:
-        require(compiler)
-    target = targets.load(name)
-    return replace(target, compilers=tuple(c for c in target.compilers if c.startswith(compiler)))
-
-
-def drive(program: Program, folder: Path, optimize: Optimize, level: str = "") -> Driver:
-    """The library, compiled without a warning, in a program that runs it."""
-    target, compiler = program.target, toolchain.find(program.target)
-    files = render(program, optimize)
-    write(files, folder)
-    names = sources(files, optimize)
-    flags = [level or LEVEL[optimize], "-std=c99", *target.cflags, *runner.compile_flags(target)]
-    objects = [f"{Path(name).stem}.o" for name in names]
-    for name, made in zip(names, objects, strict=True):
-        compiler.run([*flags, *STRICT, "-I.", "-c", name, "-o", made], folder)
-    return Driver([program], objects, folder, compiler, flags)
-
-
 def integers(seed: int, count: int) -> Bench:
     bench = Bench(Seeded(seed))
     for i in range(count):
@@ -205,17 +110,19 @@ def integers(seed: int, count: int) -> Bench:
     return bench
 
 
+OTHERS: tuple[Family, ...] = (
+    families.attentions,
+    more.matrices,
+    more.norms,
+    more.filters,
+    wide_channels,
+)
+
+
 def kernels(program: Program) -> Counter[str]:
     """How often each file of the instruction set is called."""
     functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__dsp")]
     return Counter(re.sub(r"^ek_|__dsp$", "", name) for name in functions)
-
-
-def check(program: Program, driver: Driver, samples: Sequence[Mapping[str, Array]]) -> None:
-    for sample in samples:
-        found, expected = driver.run(program, sample), simulate.run(program.graph, sample)
-        for output in program.graph.outputs:
-            assert np.array_equal(found[output], expected[output]), output
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -228,7 +135,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
-    check(program, drive(program, tmp_path, optimize), [bench.inputs])
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -243,7 +150,7 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
     endings = {name.split("_")[-1] for name in kernels(program)}
     assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program)
-    check(program, drive(program, tmp_path, "size"), [bench.inputs])
+    check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 
 @pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])
@@ -255,7 +162,17 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain", "quantize_s8"]
     assert set(expected) <= set(kernels(program)), kernels(program)
-    check(program, drive(program, tmp_path, optimize), [bench.inputs])
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
+
+
+def test_matrices_norms_and_filters(tmp_path: Path) -> None:
+    bench = Bench(Seeded(3))
+    for i in range(50):
+        bench.case(OTHERS[i % len(OTHERS)])
+    program = compile_graph(bench.graph(), load("cortex-m4", "arm-none-eabi-gcc"))
+    for start in ("matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"):
+        assert any(name.startswith(start) for name in kernels(program)), start
+    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 
 
 @pytest.mark.parametrize("network", NETWORKS)

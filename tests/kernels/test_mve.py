@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support import integer_families as families
+from support.board_families import ELEMENTWISE, MORE, long_sums, residuals
 from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
@@ -15,12 +15,9 @@ from edgekit import simulate
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType, Type
-from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ir import DType
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Quantize
 from edgekit.passes.simplify import simplify
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")
@@ -69,15 +66,11 @@ def long_rows(b: Bench) -> None:
     b.result(Dense(*b.limits()), x, w, bias, quant=b.quant(0, 6))
 
 
-def long_sums(b: Bench) -> None:
-    shape = (b.size(3), b.size(40))
-    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
-
-
 FAMILIES: tuple[Family, ...] = (
     windows,
     channels,
     groups,
+    residuals,
     long_rows,
     families.convolutions,
     families.channels_first_convolutions,
@@ -85,50 +78,6 @@ FAMILIES: tuple[Family, ...] = (
     families.dense_layers,
     long_sums,
     families.sums,
-)
-
-
-def long_products(b: Bench) -> None:
-    """Of all elements, or by a number for each channel."""
-    shape = (b.size(3), b.size(3), b.size(40))
-    operands = [b.input(*shape), b.input(*b.pick((shape, (1, 1, shape[2]))))]
-    b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
-
-
-def borders(b: Bench) -> None:
-    """Means of windows that differ in how many cells count."""
-    b.rounding = "E"
-    height, width = (b.size(4), b.size(4)), (b.size(5) + 1, b.size(5) + 1)
-    pads = tuple(b.size(k) - 1 for k in (*width, *width))
-    counted = tuple(b.pick((0, p)) for p in pads)
-    x = b.input(b.size(2), width[0] + height[0], width[1] + height[1], b.width())
-    op = Pool2d("mean", width, (b.size(3), b.size(3)), pads, counted=counted)  # type: ignore[arg-type]
-    b.result(op, x, quant=b.quant())
-
-
-def steps_to_int8(b: Bench) -> None:
-    """Of reals on, beside and far from the middle between two integers."""
-    b.rounding = "E"
-    quant, numbers = b.quant(), b.choices.generator()
-    halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
-    far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
-    name = f"x{len(b.inputs)}"
-    b.inputs[name] = np.concatenate([halves, np.nextafter(halves, 9), far]).astype(np.float32)
-    b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
-    b.result(Quantize(DType.S8), name, quant=quant)
-
-
-ELEMENTWISE: tuple[Family, ...] = (
-    long_sums,
-    families.sums,
-    long_products,
-    families.products,
-    families.means,
-    borders,
-    families.averages,
-    families.maxima,
-    families.functions,
-    steps_to_int8,
 )
 
 
@@ -141,14 +90,17 @@ def kernels(program: Program) -> Counter[str]:
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
-    bench = Bench(Seeded(2026 + len(optimize + compiler)))
+    bench = Bench(Seeded(2027 + len(optimize + compiler)))
     for i in range(200 if optimize == "size" else 100):
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program)
     names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_lanes", "depthwise2d_s8_lanes"]
-    assert any(name.endswith("_pixel") for name in called), called
-    assert {*names, "dense_s8_dot", "dense_s8_once_dot"} <= set(called), called
+    for ending in ("_pixel", "_pair", "_up_lanes", "_up_dot"):
+        assert any(name.endswith(ending) for name in called), called
+    assert any(name.startswith("conv2d_add_affine") for name in called), called
+    rules = {name.replace("_up", "") for name in called}
+    assert {*names, "dense_s8_dot", "dense_s8_once_dot"} <= rules, called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
@@ -161,6 +113,25 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
     assert set(expected) <= set(kernels(program)), kernels(program)
+    check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
+
+
+@pytest.mark.parametrize(("compiler", "optimize"), [("zig", "size"), ("arm-none-eabi-gcc", "speed")])
+def test_matrices_norms_and_filters(compiler: str, optimize: Optimize, tmp_path: Path) -> None:
+    bench = Bench(Seeded(9 + len(compiler)))
+    for i in range(70):
+        bench.case(MORE[i % len(MORE)])
+    program = compile_graph(bench.graph(), load("cortex-m55", compiler))
+    for start in (
+        "matmul_s8",
+        "matmul_nt_s8",
+        "norm_s8",
+        "resample_s8",
+        "conv_transpose2d",
+        "depthwise2d_s16",
+    ):
+        assert any(name.startswith(start) for name in kernels(program)), start
+    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program).keys()
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 

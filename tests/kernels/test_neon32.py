@@ -154,8 +154,8 @@ def test_networks_of_int8(network: str, tmp_path: Path) -> None:
     check(program, drive(program, tmp_path, "speed"), samples)
 
 
-def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarray]]:
-    """Convolutions and dense layers of floats: batch, size, window, channels, outputs, groups."""
+def floats(shapes: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Graph, dict[str, np.ndarray]]:
+    """Layers of floats, weights of this type: batch, size, window, channels, outputs, groups."""
     b, numbers, sample = Builder(), np.random.default_rng(7), {}
     outputs: list[str] = []
     for i, (batch, size, kernel, channels, count, groups) in enumerate(shapes):
@@ -164,7 +164,7 @@ def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarr
         x = b.input(f"x{i}", Type(DType.F32, image))
         sample[x] = numbers.normal(size=image).astype(np.float32)
         w, bias = b.fresh("w"), b.fresh("b")
-        b.values[w] = Value(Type(DType.F32, window), numbers.normal(size=window).astype(np.float32))
+        b.values[w] = Value(Type(dtype, window), numbers.normal(size=window).astype(dtype.numpy))
         b.values[bias] = Value(Type(DType.F32, (count,)), numbers.normal(size=count).astype(np.float32))
         pad = kernel // 2
         op = Conv2d((1 + i % 2, 1), (pad, pad, 0, pad), (1, 1), groups, 0.0) if kernel else Dense(-1.0, 1.0)
@@ -172,14 +172,20 @@ def floats(shapes: Sequence[tuple[int, ...]]) -> tuple[Graph, dict[str, np.ndarr
     return b.graph("floats", list(sample), outputs), sample
 
 
+LAYERS = {DType.F32: {"conv2d_f32_tile", "depthwise2d_f32_fours", "dense_f32"}}
+LAYERS[DType.BF16] = {"conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "depthwise2d_f32_bf16_wide"}
+LAYERS[DType.BF16] |= {"dense_f32_bf16_wide"}
+
+
+@pytest.mark.parametrize("dtype", LAYERS)
 @pytest.mark.parametrize("optimize", ["size", "speed"])
-def test_floats_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
+def test_floats_of_any_shape(optimize: Optimize, dtype: DType, tmp_path: Path) -> None:
     convolutions = [(1 + n % 2, 3 + n % 4, 1 + n % 3, 1 + n % 7, 1 + 3 * n, 1) for n in range(12)]
     depthwise = [(1, 5, 3, c, c, c) for c in (3, 4, 17, 24)]
     dense = [(1 + n % 5, 0, 0, 1 + 5 * n, 1 + 4 * n, 1) for n in range(8)]
-    graph, sample = floats([*convolutions, *depthwise, *dense])
+    graph, sample = floats([*convolutions, *depthwise, *dense], dtype)
     program = compile_graph(graph, load())
-    assert {"conv2d_f32_tile", "depthwise2d_f32_fours", "dense_f32"} <= kernels(program), kernels(program)
+    assert LAYERS[dtype] <= kernels(program), kernels(program)
     found = drive(program, tmp_path, optimize).run(program, sample)
     expected = simulate.run(graph, sample)
     for output in graph.outputs:

@@ -41,6 +41,14 @@ def images(b: Bench) -> None:
     b.result(Conv2d((b.size(2), b.size(2)), pads, (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
 
 
+def tiles(b: Bench) -> None:
+    """Convolutions that plain vectors compute at points: of 3 by 3 cells, with whole and cut tiles."""
+    channels, pads = 8 * b.size(3), (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
+    x = b.input(b.size(2), 6 + b.size(9), 6 + b.size(9), channels)
+    w, bias = b.weights(DType.S8, b.size(20), 3, 3, channels)
+    b.result(Conv2d((1, 1), pads, (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
 def spectrograms(b: Bench) -> None:
     """Depthwise convolutions of one channel into many."""
     kernel, outputs = (b.size(10), b.size(5)), b.size(20)
@@ -60,6 +68,16 @@ def taps(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(0, 6))
 
 
+def shared_scales(b: Bench) -> None:
+    """Fully connected layers with one scale for all outputs, of which some are more than wait."""
+    (rows, inputs), outputs = b.pick(((1, 30), (5, 9), (2, 70))), b.pick((12, 40, 403))
+    x = b.input(rows, inputs, quant=Quant((0.5,), (b.size(9),), None, b.rounding))
+    data = b.integers((outputs, inputs), DType.S8, -127)
+    w = b.constant(data, Quant((b.scale(-4, -2),), (0,), None, b.rounding))
+    bias = b.constant(b.choices.generator().integers(-999, 999, outputs).astype(np.int32))
+    b.result(Dense(*b.limits()), x, w, bias, quant=b.quant(4, 6))
+
+
 def long_sums(b: Bench) -> None:
     """Of all elements, of which there are more than a vector, at scales near that of the result."""
     shape, quant = (b.size(3), b.size(60)), b.quant(-3, 3)
@@ -73,8 +91,10 @@ def long_sums(b: Bench) -> None:
 
 FAMILIES: tuple[Family, ...] = (
     images,
+    tiles,
     spectrograms,
     taps,
+    shared_scales,
     families.convolutions,
     families.channels_first_convolutions,
     families.depthwise_convolutions,
@@ -82,6 +102,8 @@ FAMILIES: tuple[Family, ...] = (
     families.averages,
     long_sums,
     families.sums,
+    families.products,
+    families.long_rows,
 )
 
 
@@ -119,12 +141,14 @@ def kernels(program: Program) -> set[str]:
 @pytest.mark.parametrize("name", VECTORS)
 def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) -> None:
     bench = Bench(Seeded(2026 + len(optimize)))
-    for i in range(40 if optimize == "size" else 10):
+    for i in range(45 if optimize == "size" else 15):
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load(name))
     isa = name.removeprefix("wasm32-").replace("simd", "wasm")
     found = {f.partition("_s8")[0] for f in kernels(program) if f.endswith(f"__{isa}")}
     assert {"conv2d", "depthwise2d"} <= found, kernels(program)
+    variants = ("_one",) if isa == "relaxed" else ("_one", "_three")
+    assert all(any(f.endswith(f"{v}__{isa}") for f in kernels(program)) for v in variants), kernels(program)
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
 
@@ -147,15 +171,16 @@ def _extremes() -> tuple[Graph, dict[str, Array]]:
     """Layers with the largest sums: all inputs and weights at one end, or in turns."""
     b = Builder()
     layers: tuple[tuple[tuple[int, ...], Conv2d], ...] = (
-        ((5, 3, 3, 20), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1)),
-        ((20, 3, 3, 1), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 20)),
+        ((5, 3, 3, 24), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1)),
+        ((5, 3, 3, 24), Conv2d((2, 2), (1, 1, 1, 1), (1, 1), 1)),
+        ((24, 3, 3, 1), Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 24)),
     )
     of_x, of_w = Quant((0.5,), (3,), None, "tfl"), Quant((0.5,), (0,), None, "tfl")
     outputs: list[str] = []
     sample = {}
     for i, (low, high) in enumerate(((-128, -128), (127, 127), (-128, 127))):
-        x = b.input(f"x{i}", Type(DType.S8, (1, 4, 4, 20), of_x))
-        sample[x] = np.resize(np.array([low, high], np.int8), (1, 4, 4, 20))
+        x = b.input(f"x{i}", Type(DType.S8, (1, 4, 4, 24), of_x))
+        sample[x] = np.resize(np.array([low, high], np.int8), (1, 4, 4, 24))
         for shape, op in layers:
             for weight in (-127, 127):
                 w, bias = b.fresh("w"), b.fresh("b")

@@ -77,6 +77,12 @@ def wide(layers: Layers) -> None:
     layers.convolution(image, layers.pair(1, 3), layers.size(1, 35), layers.size(5, 140), groups)
 
 
+def of_three_vectors(layers: Layers) -> None:
+    """Of as many outputs as three vectors of AVX2 have; also in groups."""
+    image, groups = (layers.size(3, 9), layers.size(3, 40)), layers.random.choice((1, 1, 2))
+    layers.convolution(image, layers.pair(1, 3), layers.size(1, 35), 24, groups)
+
+
 def narrow(layers: Layers) -> None:
     """Of few outputs."""
     image = layers.size(3, 9), layers.size(3, 40)
@@ -98,6 +104,12 @@ def depthwise(layers: Layers) -> None:
     layers.convolution(image, kernel, 1, 1, channels)
 
 
+def depthwise_of_few(layers: Layers) -> None:
+    """Of so few channels that a vector holds several pixels."""
+    image, channels = (layers.size(3, 12), layers.size(4, 40)), layers.random.choice((1, 2, 4))
+    layers.convolution(image, (layers.size(1, 3), layers.size(1, 4)), 1, 1, channels)
+
+
 def spread(layers: Layers) -> None:
     """Of one channel to many."""
     layers.convolution((layers.size(4, 12), layers.size(4, 20)), layers.pair(1, 4), 1, layers.size(2, 80))
@@ -110,7 +122,7 @@ def dense(layers: Layers) -> None:
     layers.layer(Dense(*layers.bounds()), (rows, inputs), (results, inputs))
 
 
-FAMILIES = (wide, narrow, of_nine, depthwise, spread, dense)
+FAMILIES = (wide, of_three_vectors, narrow, of_nine, depthwise, depthwise_of_few, spread, dense)
 
 
 WAYS: tuple[tuple[Optimize, str, tuple[str, ...]], ...] = (
@@ -137,8 +149,8 @@ def test_layers_of_any_shape(
 def test_kernels_are_for_their_shapes(name: str) -> None:
     """Each special kernel is taken by some layer, in all the types that weights have."""
     layers = Layers(1)
-    for i in range(108):
-        FAMILIES[i % len(FAMILIES)](layers)
+    for family in FAMILIES * 18:
+        family(layers)
     program = compile_graph(layers.graph(), replace(targets.load(name), cpu_flags=()))
     taken = {function.removesuffix(f"__{name.rpartition('-')[2]}") for function in called(program)}
     for kernel in ("conv2d_f32", "conv2d_f32_winograd", "conv2d_f32_narrow", "dense_f32"):
@@ -149,6 +161,8 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
+    three = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
+    assert three <= taken if name == "x86-64-avx2" else not three & taken
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -19,8 +19,8 @@ struct ek_two_pixels {
     const int8_t *e;
     int32_t blocks; /* of cells, 1 or more */
     const int8_t *w;
-    int32_t outputs;
     int32_t zero;
+    int32_t outputs;
     int32_t lo;
     int32_t hi;
 };
@@ -37,6 +37,11 @@ static inline const int8_t *ek_requantize_tfl_exponents_at(const int8_t *e, int3
     return e + o;
 }
 
+static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, int32_t o)
+{
+    return e + o;
+}
+
 /* A block of cells, times the weights of four outputs. */
 #define EK_TWO_PIXELS_BLOCK(OP)                                                                              \
     "vldrb.u8 q0, [r1], #16\n"                                                                               \
@@ -46,29 +51,54 @@ static inline const int8_t *ek_requantize_tfl_exponents_at(const int8_t *e, int3
     "vldrb.u8 q2, [r5], #16\n" OP ".s8 r4, q0, q2\n" OP ".s8 r12, q1, q2\n"                                  \
     "vldrb.u8 q3, [r5], #16\n" OP ".s8 r6, q0, q3\n" OP ".s8 lr, q1, q3\n"
 
-/* See ek_requantize_e_x4 and ek_requantize_tfl_x4 of fixed_mve.h. */
-#define EK_TWO_PIXELS_E                                                                                      \
+/* Eight sums into two vectors, with biases, and the multipliers in q3. */
+#define EK_TWO_PIXELS_JOIN                                                                                   \
+    "vmov q0[2], q0[0], r0, r4\n"                                                                            \
+    "vmov q0[3], q0[1], r2, r6\n"                                                                            \
+    "vmov q1[2], q1[0], r8, r12\n"                                                                           \
+    "vmov q1[3], q1[1], r10, lr\n"                                                                           \
+    "ldrd r0, r2, [sp, #16]\n"                                                                               \
+    "vldrw.32 q2, [r0], #16\n"                                                                               \
+    "vldrw.32 q3, [r2], #16\n"                                                                               \
+    "vadd.i32 q0, q0, q2\n"                                                                                  \
+    "strd r0, r2, [sp, #16]\n"                                                                               \
+    "vadd.i32 q1, q1, q2\n"
+
+/* See ek_requantize_e_x4 and ek_requantize_tfl_x4 of fixed_mve.h; `zero` is a register, `exponents` loads q3. */
+#define EK_TWO_PIXELS_E(zero)                                                                                \
     "vmulh.s32 q0, q0, q3\n"                                                                                 \
     "vmulh.s32 q1, q1, q3\n"                                                                                 \
     "vrshl.s32 q0, q0, q6\n"                                                                                 \
-    "vrshl.s32 q1, q1, q6\n"
-#define EK_TWO_PIXELS_TFL                                                                                    \
-    "ldr r0, [sp, #24]\n"                                                                                    \
+    "vrshl.s32 q1, q1, q6\n"                                                                                 \
+    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
+    "vadd.i32 q1, q1, " #zero "\n"
+#define EK_TWO_PIXELS_TFL(exponents, zero)                                                                   \
     "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
-    "vqrdmulh.s32 q1, q1, q3\n"                                                                              \
-    "vldrb.s32 q3, [r0], #4\n"                                                                               \
-    "str r0, [sp, #24]\n"                                                                                    \
-    "vand q2, q0, q3\n"                                                                                      \
+    "vqrdmulh.s32 q1, q1, q3\n" exponents "vand q2, q0, q3\n"                                                \
     "vshr.s32 q2, q2, #31\n"                                                                                 \
     "vadd.i32 q0, q0, q2\n"                                                                                  \
     "vrshl.s32 q0, q0, q3\n"                                                                                 \
     "vand q2, q1, q3\n"                                                                                      \
     "vshr.s32 q2, q2, #31\n"                                                                                 \
     "vadd.i32 q1, q1, q2\n"                                                                                  \
-    "vrshl.s32 q1, q1, q3\n"
+    "vrshl.s32 q1, q1, q3\n"                                                                                 \
+    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
+    "vadd.i32 q1, q1, " #zero "\n"
+#define EK_TWO_PIXELS_TFL_UP(exponents, zero)                                                                \
+    "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
+    "vqrdmulh.s32 q1, q1, q3\n" exponents "vrshl.s32 q0, q0, q3\n"                                           \
+    "vrshl.s32 q1, q1, q3\n"                                                                                 \
+    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
+    "vadd.i32 q1, q1, " #zero "\n"
 
-/* The pixels in r0. Their first eight words go to the stack; r5 is w, r7 outputs left, r11 zero; lo and hi are in q4 and
- * q5, the shift of rule E in q6. */
+#define EK_TWO_PIXELS_CLAMP                                                                                  \
+    "vmax.s32 q0, q0, q4\n"                                                                                  \
+    "vmax.s32 q1, q1, q4\n"                                                                                  \
+    "vmin.s32 q0, q0, q5\n"                                                                                  \
+    "vmin.s32 q1, q1, q5\n"
+
+/* The pixels in r0. Their first eight words go to the stack; r5 is w, r11 outputs left; lo and hi are in q4 and q5.
+ * Rule E has the shift in q6 and zero in r7, others zero in q6 and the exponents in r7. */
 #define EK_TWO_PIXELS(constants, requantize)                                                                 \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d13}\n"                                                                                       \
@@ -81,52 +111,48 @@ static inline const int8_t *ek_requantize_tfl_exponents_at(const int8_t *e, int3
     "vdup.32 q4, r0\n"                                                                                       \
     "vdup.32 q5, r2\n" constants "1:\n"                                                                      \
     "ldrd r1, r3, [sp]\n"                                                                                    \
-    "ldr r9, [sp, #28]\n" EK_TWO_PIXELS_BLOCK("vmladav") "subs r9, r9, #1\n"                                 \
-                                                         "beq 3f\n"                                          \
-                                                         "2:\n" EK_TWO_PIXELS_BLOCK(                         \
-                                                             "vmladava") "subs r9, r9, #1\n"                 \
-                                                                         "bne 2b\n"                          \
-                                                                         "3:\n"                              \
-                                                                         "vmov q0[2], q0[0], r0, r4\n"       \
-                                                                         "vmov q0[3], q0[1], r2, r6\n"       \
-                                                                         "vmov q1[2], q1[0], r8, r12\n"      \
-                                                                         "vmov q1[3], q1[1], r10, lr\n"      \
-                                                                         "ldrd r0, r2, [sp, #16]\n"          \
-                                                                         "vldrw.32 q2, [r0], #16\n"          \
-                                                                         "vldrw.32 q3, [r2], #16\n"          \
-                                                                         "vadd.i32 q0, q0, q2\n"             \
-                                                                         "strd r0, r2, [sp, #16]\n"          \
-                                                                         "vadd.i32 q1, q1, q2\n" requantize  \
-                                                                         "ldrd r0, r2, [sp, #8]\n"           \
-                                                                         "vadd.i32 q0, q0, r11\n"            \
-                                                                         "vadd.i32 q1, q1, r11\n"            \
-                                                                         "vmax.s32 q0, q0, q4\n"             \
-                                                                         "vmax.s32 q1, q1, q4\n"             \
-                                                                         "vmin.s32 q0, q0, q5\n"             \
-                                                                         "vmin.s32 q1, q1, q5\n"             \
-                                                                         "vctp.32 r7\n"                      \
-                                                                         "vpstt\n"                           \
-                                                                         "vstrbt.32 q0, [r0], #4\n"          \
-                                                                         "vstrbt.32 q1, [r2], #4\n"          \
-                                                                         "strd r0, r2, [sp, #8]\n"           \
-                                                                         "subs r7, r7, #4\n"                 \
-                                                                         "bgt 1b\n"                          \
-                                                                         "add sp, sp, #32\n"                 \
-                                                                         "vpop {d8-d13}\n"                   \
-                                                                         "pop {r4-r11, pc}\n"
+    "ldr r9, [sp, #28]\n" EK_TWO_PIXELS_BLOCK(                                                               \
+        "vmladav") "subs r9, r9, #1\n"                                                                       \
+                   "beq 3f\n"                                                                                \
+                   "2:\n" EK_TWO_PIXELS_BLOCK(                                                               \
+                       "vmladava") "subs r9, r9, #1\n"                                                       \
+                                   "bne 2b\n"                                                                \
+                                   "3:\n" EK_TWO_PIXELS_JOIN requantize EK_TWO_PIXELS_CLAMP                  \
+                                   "ldrd r0, r2, [sp, #8]\n"                                                 \
+                                   "vctp.32 r11\n"                                                           \
+                                   "vpstt\n"                                                                 \
+                                   "vstrbt.32 q0, [r0], #4\n"                                                \
+                                   "vstrbt.32 q1, [r2], #4\n"                                                \
+                                   "strd r0, r2, [sp, #8]\n"                                                 \
+                                   "subs r11, r11, #4\n"                                                     \
+                                   "bgt 1b\n"                                                                \
+                                   "add sp, sp, #32\n"                                                       \
+                                   "vpop {d8-d13}\n"                                                         \
+                                   "pop {r4-r11, pc}\n"
+
+#define EK_TWO_PIXELS_SHIFT                                                                                  \
+    "ldr r0, [sp, #24]\n"                                                                                    \
+    "ldrsb r0, [r0]\n"                                                                                       \
+    "rsb r0, r0, #32\n"                                                                                      \
+    "vdup.32 q6, r0\n"
+#define EK_TWO_PIXELS_EXPONENTS                                                                              \
+    "vdup.32 q6, r7\n"                                                                                       \
+    "ldr r7, [sp, #24]\n"
 
 static EK_ASSEMBLY void ek_requantize_e_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS("ldr r0, [sp, #24]\n"
-                                 "ldrsb r0, [r0]\n"
-                                 "rsb r0, r0, #32\n"
-                                 "vdup.32 q6, r0\n",
-        EK_TWO_PIXELS_E));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7)));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS("", EK_TWO_PIXELS_TFL));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL("vldrb.s32 q3, [r7], #4\n", q6)));
+}
+
+static EK_ASSEMBLY void ek_requantize_tfl_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(
+        EK_TWO_PIXELS(EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL_UP("vldrb.s32 q3, [r7], #4\n", q6)));
 }
 
 #endif

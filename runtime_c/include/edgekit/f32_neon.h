@@ -17,15 +17,48 @@ static inline float32x4_t ek_bf16_load4(const uint16_t *w)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(w), 16));
 }
 
-/* The same for kernels that exist for both. */
-static inline float32x4_t ek_f32_weights_x4(const float *w)
+/* The n weights that a kernel computes with. f32: as they are. */
+typedef float ek_f32_fma_weight;
+static inline const float *ek_f32_once_neon(const float *w, int32_t n, float **room)
 {
-    return ek_f32_load4(w);
+    (void)n;
+    (void)room;
+    return w;
 }
 
-static inline float32x4_t ek_bf16_weights_x4(const uint16_t *w)
+/* bf16, as they are: they are widened each time that they are loaded. */
+typedef uint16_t ek_bf16_fma_weight;
+static inline const uint16_t *ek_bf16_each_neon(const uint16_t *w, int32_t n, float **room)
 {
-    return ek_bf16_load4(w);
+    (void)n;
+    (void)room;
+    return w;
+}
+
+/* bf16, at least four, widened into what room there is. */
+static inline void ek_bf16_widen8_neon(uint16x8_t w, float *to)
+{
+    vst1q_f32(to, vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(w), 16)));
+    vst1q_f32(to + 4, vreinterpretq_f32_u32(vshll_n_u16(vget_high_u16(w), 16)));
+}
+
+static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float **room)
+{
+    const float *weights = *room;
+    float *to = *room;
+    *room += (n + 3) / 4 * 4;
+    for (; n >= 32; n -= 32, w += 32, to += 32) {
+        const uint16x8_t a = vld1q_u16(w), b = vld1q_u16(w + 8), c = vld1q_u16(w + 16), d = vld1q_u16(w + 24);
+        ek_bf16_widen8_neon(a, to);
+        ek_bf16_widen8_neon(b, to + 8);
+        ek_bf16_widen8_neon(c, to + 16);
+        ek_bf16_widen8_neon(d, to + 24);
+    }
+    for (; n > 0; n -= 4, w += 4, to += 4) {
+        const int32_t back = n < 4 ? 4 - n : 0; /* the last four may be widened twice in part */
+        vst1q_f32(to - back, ek_bf16_load4(w - back));
+    }
+    return weights;
 }
 
 /* The first n of four floats. */

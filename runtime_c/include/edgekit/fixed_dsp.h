@@ -2,15 +2,8 @@
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 
+#include "edgekit/assembly.h"
 #include "edgekit/types.h"
-
-/* ADR counts from words: it is off by two where a linker puts a function between two of them. */
-#if defined(__clang__)
-#define EK_ASSEMBLY __attribute__((naked, aligned(4), noinline, unused))
-#else /* arguments are used, though gcc cannot see it */
-#define EK_ASSEMBLY __attribute__((naked, aligned(4), noipa, unused))
-#endif
-#define EK_IN_ASSEMBLY __attribute__((unused))
 
 /* The constants of a rule for doubled sums. `e` is packed as -e - 1, so that of rule E is -shift - 1. */
 static inline void ek_requantize_tfl_constants(const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
@@ -56,12 +49,18 @@ static inline struct ek_scale ek_scale_e(const int32_t m, const int32_t shift, c
     return scale;
 }
 
+/* The high word of a product, and what is added to it. */
+static inline int32_t ek_high_product_and(int32_t a, int32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smmla %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
 /* Of a sum that does not go to the left. */
 static inline int8_t ek_scaled_small_s8(int32_t sum, const struct ek_scale *p)
 {
-    int32_t y;
-    __asm("smmla %0, %1, %2, %3" : "=r"(y) : "r"(sum), "r"(p->m), "r"(p->offset));
-    y >>= p->down;
+    int32_t y = ek_high_product_and(sum, p->m, p->offset) >> p->down;
     __asm("ssat %0, #8, %0" : "+r"(y) : : "cc");
     return (int8_t)y;
 }

@@ -17,6 +17,12 @@ static inline int32x4_t ek_requantize_e_x4(int32x4_t acc, int32x4_t m, int32x4_t
     return vrshlq_s32(vmulhq_s32(acc, m), e);
 }
 
+/* The same with one multiplier and one shift for all four. */
+static inline int32x4_t ek_requantize_e_same_x4(int32x4_t acc, int32_t m, int32_t shift)
+{
+    return vrshlq_n_s32(vmulhq_s32(acc, vdupq_n_s32(m)), 32 - shift);
+}
+
 static inline int32x4_t ek_requantize_tfl_exponents(const int8_t *e, int32_t o)
 {
     return vldrbq_s32(e + o);

@@ -28,31 +28,56 @@ EK_INLINE float ek_power_wasm(const int32_t e)
     return power;
 }
 
-/* Which rule: kernels name it, and what they call is resolved by the compiler. */
+/* Which rule: kernels name it. A module holds only those that are named, for the few sums that floats cannot tell. */
 EK_INLINE int32_t ek_requantize_e_kind(void)
 {
     return 0;
+}
+static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_e_one(int32_t acc, int32_t m, int32_t e)
+{
+    return ek_requantize_e(acc, m, e);
 }
 EK_INLINE int32_t ek_requantize_e_wide_kind(void)
 {
     return 1;
 }
+static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_e_wide_one(int32_t acc, int32_t m, int32_t e)
+{
+    return ek_requantize_e_wide(acc, m, e);
+}
 EK_INLINE int32_t ek_requantize_once_kind(void)
 {
     return 2;
+}
+static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_once_one(int32_t acc, int32_t m, int32_t e)
+{
+    return ek_requantize_once(acc, m, e);
 }
 EK_INLINE int32_t ek_requantize_tfl_kind(void)
 {
     return 3;
 }
+static EK_SHARED EK_SMALL_WASM int32_t ek_requantize_tfl_one(int32_t acc, int32_t m, int32_t e)
+{
+    return ek_requantize_tfl(acc, m, e);
+}
 
 /* The rule, and what a kernel does behind it. */
 struct ek_results_wasm {
+    int32_t (*rule)(int32_t acc, int32_t m, int32_t e);
     int32_t kind;
+    int32_t
+        each; /* 1 where each output has a multiplier and an exponent, 0 where four hold for all of them */
     int32_t zero;
     int32_t lo;
     int32_t hi;
 };
+
+/* From one exponent to the next: rule E has one. */
+EK_INLINE int32_t ek_exponents_wasm(const struct ek_results_wasm *r)
+{
+    return r->kind < 2 ? 0 : r->each;
+}
 
 /* Four sums become results by these. Rule T rounds twice, which moves the steps of the second rounding by half a unit
  * of the first, away from zero. */
@@ -68,19 +93,19 @@ EK_INLINE int32_t ek_is_signed_wasm(const int32_t kind, const int32_t zero, cons
     return kind == 3 && lo < zero;
 }
 
-/* The scales of outputs from `o` on. */
+/* The scales of four outputs. */
 EK_INLINE struct ek_scales_wasm ek_scales_wasm(
-    const int32_t *m, const int8_t *e, const int32_t o, const struct ek_results_wasm *r)
+    const int32_t *m, const int8_t *e, const struct ek_results_wasm *r)
 {
     const int32_t bias = 127 + EK_POINT_WASM;
     const v128_t exponent =
         r->kind < 2 ? wasm_i32x4_splat(31 - e[0])
-                    : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e + o)));
+                    : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e)));
     /* Powers of two, made of their exponents. */
     const v128_t unit = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias)), 23);
     const v128_t last = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias - 31)), 23);
     struct ek_scales_wasm s;
-    s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m + o)), last);
+    s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m)), last);
     const v128_t nudge =
         wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
     s.nudge = nudge;
@@ -125,27 +150,13 @@ EK_INLINE v128_t ek_fraction_wasm(const v128_t fixed)
     return wasm_v128_and(fixed, wasm_i32x4_splat(EK_UNIT_WASM - 1));
 }
 
-/* One to eight bytes of a lane of 64 bits. */
-EK_INLINE void ek_store_wasm(int8_t *y, uint64_t bytes, int32_t n)
-{
-    if (n >= 8)
-        __builtin_memcpy(y, &bytes, 8);
-    else
-        for (int32_t i = 0; i < n; i++)
-            y[i] = (int8_t)(bytes >> (8 * i));
-}
-
 /* Sums of `pixels` with eight outputs each, of which n are stored, by fixed.h. */
 static EK_SHARED EK_SMALL_WASM void ek_exact_wasm(const int32_t *sum, const int32_t *m, const int8_t *e,
     int8_t *y, int32_t y_step, int32_t pixels, int32_t n, const struct ek_results_wasm *r)
 {
     for (int32_t q = 0; q < pixels; q++)
         for (int32_t o = 0; o < n; o++) {
-            const int32_t acc = sum[8 * q + o];
-            const int32_t z = r->kind == 0   ? ek_requantize_e(acc, m[o], e[0])
-                              : r->kind == 1 ? ek_requantize_e_wide(acc, m[o], e[0])
-                              : r->kind == 2 ? ek_requantize_once(acc, m[o], e[o])
-                                             : ek_requantize_tfl(acc, m[o], e[o]);
+            const int32_t z = r->rule(sum[8 * q + o], m[o * r->each], e[o * ek_exponents_wasm(r)]);
             y[q * y_step + o] = ek_clamp_s8(r->zero + z, r->lo, r->hi);
         }
 }

@@ -100,15 +100,14 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
         }
 }
 
-/* All pixels of an image, for any number of outputs. */
+/* All pixels of an image, for any number of outputs, of which `part` are computed together. */
 EK_INLINE void ek_image_f32(const float *x, const void *w, const float *b, float *y, const int32_t outputs,
-    const struct ek_image_f32 *p)
+    const int32_t part, const struct ek_image_f32 *p)
 {
-    const int32_t tap = p->k_h * p->k_w * p->depth * ek_weight_bytes(p->kind),
-                  whole = outputs / EK_VF_PART * EK_VF_PART;
+    const int32_t tap = p->k_h * p->k_w * p->depth * ek_weight_bytes(p->kind), whole = outputs / part * part;
     const uint8_t *weights = (const uint8_t *)w;
-    for (int32_t o = 0; o < whole; o += EK_VF_PART)
-        ek_image_part_f32(x, weights + o * tap, b + o, y + o, EK_VF_PART, p);
+    for (int32_t o = 0; o < whole; o += part)
+        ek_image_part_f32(x, weights + o * tap, b + o, y + o, part, p);
     if (whole < outputs)
         ek_image_part_f32(x, weights + whole * tap, b + whole, y + whole, outputs - whole, p);
 }

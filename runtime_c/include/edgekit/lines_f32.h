@@ -26,7 +26,7 @@ struct ek_window_f32 {
     int32_t row_weights; /* elements of w from one row to the next; runs of a row follow one another */
     int32_t tap_weights; /* ... from one element of a run to the next */
     int32_t block_weights; /* ... from one vector of outputs to the next */
-    int32_t outputs; /* at most EK_VF_PART */
+    int32_t outputs; /* at most EK_VF_PART, or three vectors */
     int32_t kind;
     float lo;
     float hi;
@@ -54,6 +54,7 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
 {
     const ek_vf none = ek_vf_set(0);
     ek_vf v[4] = {none, none, none, none};
+    EK_VF_HIDE(x); /* or gcc keeps what windows share in memory, vector by vector */
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++)
         v[o] = ek_vf_weights(w, o * s->block_weights, s->kind);
@@ -115,52 +116,67 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, flo
         }
 }
 
-/* A line of `length` pixels, `blocks` known to the compiler. Tiles are alike; the last one may overlap. */
+/* How many pixels the tiles of a line have, all alike: those that take the least time, as the last one may overlap.
+ * Fewer than eight sums take as long as eight, as additions wait for each other. */
+EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
+{
+    int32_t best = 1, least = INT32_MAX;
+#pragma GCC unroll 16
+    for (int32_t n = 16; n > 0; n--) {
+        const int32_t sums = n * blocks < 8 ? 8 : n * blocks, time = (length + n - 1) / n * (sums + 1);
+        if (n <= EK_VF_PIXELS(blocks) && n <= length && n != 11 && (n == 16 || n < 13) && time < least) {
+            best = n;
+            least = time;
+        }
+    }
+    return best;
+}
+
+/* A line of `length` pixels, `blocks` known to the compiler. */
 EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
-    const int32_t most = EK_VF_PIXELS(blocks), count = (length + most - 1) / most;
-    const int32_t wanted = count > 0 ? (length + count - 1) / count : 0;
+    const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
 #define EK_VF_TILES(n)                                                                                       \
     for (int32_t k = 0; k < length; k += (n)) {                                                              \
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
         ek_tile_f32(x + at * x_step, w, b, y + at * y_step, x_step, y_step, (n), blocks, s);                 \
     }
-    if (wanted > 12 && most >= 16 && length >= 16)
+    if (most >= 16 && pixels == 16)
         EK_VF_TILES(16)
-    else if (wanted > 10 && most >= 12 && length >= 12)
+    else if (most >= 12 && pixels == 12)
         EK_VF_TILES(12)
-    else if (wanted > 9 && most >= 10 && length >= 10)
+    else if (most >= 10 && pixels == 10)
         EK_VF_TILES(10)
-    else if (wanted > 8 && most >= 9 && length >= 9)
+    else if (most >= 9 && pixels == 9)
         EK_VF_TILES(9)
-    else if (wanted > 7 && most >= 8 && length >= 8)
+    else if (most >= 8 && pixels == 8)
         EK_VF_TILES(8)
-    else if (wanted > 6 && most >= 7 && length >= 7)
+    else if (most >= 7 && pixels == 7)
         EK_VF_TILES(7)
-    else if (wanted > 5 && length >= 6)
+    else if (most >= 6 && pixels == 6)
         EK_VF_TILES(6)
-    else if (wanted > 4 && length >= 5)
+    else if (most >= 5 && pixels == 5)
         EK_VF_TILES(5)
-    else if (wanted > 3 && length >= 4)
+    else if (pixels == 4)
         EK_VF_TILES(4)
-    else if (wanted > 2 && length >= 3)
+    else if (pixels == 3)
         EK_VF_TILES(3)
-    else if (wanted > 1 && length >= 2)
+    else if (pixels == 2)
         EK_VF_TILES(2)
     else
         EK_VF_TILES(1)
 #undef EK_VF_TILES
 }
 
-/* A line of `length` pixels, at most EK_VF_PART outputs. */
+/* A line of `length` pixels, at most EK_VF_PART outputs or three vectors. */
 EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
     const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
 {
     if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)
         ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 4, s);
-    else if (EK_VF_BLOCKS >= 3 && s->outputs > 2 * EK_VF_LANES)
+    else if (s->outputs > 2 * EK_VF_LANES)
         ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 3, s);
     else if (s->outputs > EK_VF_LANES)
         ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 2, s);

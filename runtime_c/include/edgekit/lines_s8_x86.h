@@ -177,3 +177,74 @@ EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WID
     if (left)
         EK_WIDE(pixel)(x, y + o, o, 1, 4, s);
 }
+
+/* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out: see codegen/blocks.py. Words of one
+ * that is there: where its inputs begin, and its weights. */
+#define EK_BLOCK_WORDS (1 + EK_LANES * EK_TAPS / 4)
+
+/* EK_LANES outputs of `count` rows. */
+EK_PART void EK_WIDE(block_tile)(const uint8_t *x, int8_t *y, const int32_t *w, const int32_t pairs,
+    const int32_t first, const int32_t x_step, const int32_t count, const struct EK_WIDE(layer) * s)
+{
+    const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first);
+    EK_WIDE(ints) sum[64];
+    EK_UNROLL
+    for (int32_t q = 0; q < count; q++)
+        sum[q] = bias;
+    for (int32_t i = 0; i < 2 * pairs; i++, w += EK_BLOCK_WORDS) {
+        const uint8_t *const from = x + w[0] * (4 / EK_TAPS);
+        const EK_WIDE(ints) weights = EK_WIDE(weights)((const int8_t *)(const void *)(w + 1));
+        EK_UNROLL
+        for (int32_t q = 0; q < count; q++)
+            sum[q] = EK_WIDE(dot)(sum[q], EK_WIDE(spread)(from + q * x_step), weights);
+    }
+    EK_WIDE(finish)(sum, y, first, count, 1, s);
+}
+
+/* The same of one row: the blocks of two pairs add to sums of their own, which do not wait for each other. */
+EK_PART void EK_WIDE(block_row)(const uint8_t *x, int8_t *y, const int32_t *w, const int32_t pairs,
+    const int32_t first, const struct EK_WIDE(layer) * s)
+{
+    EK_WIDE(ints) sum[4];
+    EK_UNROLL
+    for (int32_t k = 0; k < 4; k++)
+        sum[k] = k == 0 ? EK_WIDE(load)(s->b + first) : EK_WIDE(same)(0);
+    for (int32_t i = 0; i < pairs; i += 2)
+        EK_UNROLL
+    for (int32_t k = 0; k < 4; k++)
+        if (i + k / 2 < pairs) {
+            const int32_t *const block = w + (2 * i + k) * EK_BLOCK_WORDS;
+            const EK_WIDE(ints) weights = EK_WIDE(weights)((const int8_t *)(const void *)(block + 1));
+            sum[k] = EK_WIDE(dot)(sum[k], EK_WIDE(spread)(x + block[0] * (4 / EK_TAPS)), weights);
+        }
+    sum[0] = EK_WIDE(add)(EK_WIDE(add)(sum[0], sum[1]), EK_WIDE(add)(sum[2], sum[3]));
+    EK_WIDE(finish)(sum, y, first, 1, 1, s);
+}
+
+/* All outputs of `rows` rows. Tiles are alike; the last ones may overlap. */
+EK_INLINE void EK_WIDE(block_rows)(
+    const uint8_t *x, int8_t *y, const int32_t rows, const int32_t x_step, const struct EK_WIDE(layer) * s)
+{
+    const int32_t *w = (const int32_t *)(const void *)s->w;
+    for (int32_t first = 0; first < s->outputs; first += EK_LANES) {
+        const int32_t pairs = *w++;
+#define EK_TILES(n)                                                                                          \
+    for (int32_t k = 0; k < rows; k += (n)) {                                                                \
+        const int32_t at = k + (n) <= rows ? k : rows - (n);                                                 \
+        EK_WIDE(block_tile)                                                                                  \
+        (x + at * x_step, y + first + at * s->outputs, w, pairs, first, x_step, (n), s);                     \
+    }
+        if (EK_LANES == 16 && rows >= 16)
+            EK_TILES(16)
+        else if (rows >= 8)
+            EK_TILES(8)
+        else if (rows >= 4)
+            EK_TILES(4)
+        else
+            for (int32_t k = 0; k < rows; k++)
+                EK_WIDE(block_row)(x + k * x_step, y + first + k * s->outputs, w, pairs, first, s);
+#undef EK_TILES
+        w += 2 * pairs * EK_BLOCK_WORDS;
+    }
+}
+#undef EK_BLOCK_WORDS

@@ -48,6 +48,17 @@ static inline void ek_mve_look_up(const int8_t *x, const int8_t *table, int8_t *
         : "q0", "q1", "q2", "r12", "lr", "memory");
 }
 
+/* The largest of n bytes, one or more. */
+static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
+{
+    int8_t most = -128;
+    for (; n > 0; n -= 16, x += 16) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)n);
+        most = vmaxvq_p_s8(most, vldrbq_z_s8(x, lanes), lanes);
+    }
+    return most;
+}
+
 /* `n` blocks, 1 or more: the first makes the sums, all others add to them. */
 #define EK_MVE_BLOCKS(BLOCK)                                                                                 \
     BLOCK("vmladav") "subs %[n], #1\n beq 2f\n 1:\n" BLOCK("vmladava") "subs %[n], #1\n bne 1b\n 2:\n"

@@ -21,17 +21,42 @@ static inline struct ek_four ek_four_bytes(const int8_t *from, const uint32_t ad
 }
 
 /* Products of halves, b bottom and t top, and what is added to them. */
-#define EK_HALF_PRODUCT(NAME, INSTRUCTION)                                                                   \
-    static inline int32_t ek_product_##NAME(uint32_t a, uint32_t b, int32_t c)                               \
-    {                                                                                                        \
-        int32_t y;                                                                                           \
-        __asm(INSTRUCTION " %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));                             \
-        return y;                                                                                            \
-    }
-EK_HALF_PRODUCT(bb, "smlabb")
-EK_HALF_PRODUCT(bt, "smlabt")
-EK_HALF_PRODUCT(tb, "smlatb")
-EK_HALF_PRODUCT(tt, "smlatt")
+static inline int32_t ek_product_bb(uint32_t a, uint32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smlabb %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+static inline int32_t ek_product_tt(uint32_t a, uint32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smlatt %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+/* Products of both halves, and what is added to them. */
+static inline int32_t ek_products(uint32_t a, uint32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smlad %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+/* Two numbers of 16 bits: the lower halves of two words, or the upper ones. */
+static inline uint32_t ek_lower_halves(uint32_t a, uint32_t b)
+{
+    uint32_t y;
+    __asm("pkhbt %0, %1, %2, lsl #16" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
+
+static inline uint32_t ek_upper_halves(uint32_t a, uint32_t b)
+{
+    uint32_t y;
+    __asm("pkhtb %0, %2, %1, asr #16" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+}
 
 /* a - b as the nearest int8. */
 static inline int8_t ek_difference_s8(int32_t a, int32_t b)

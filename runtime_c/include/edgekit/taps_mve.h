@@ -39,6 +39,11 @@ struct ek_channels {
     "vshr.s32 q6, q6, #31\n"                                                                                 \
     "vadd.i32 " #sum ", " #sum ", q6\n"                                                                      \
     "vrshl.s32 " #sum ", " #sum ", q5\n"
+#define EK_TAPS_TFL_UP(sum)                                                                                  \
+    "vldrw.32 q4, [r3], #16\n"                                                                               \
+    "vldrb.s32 q5, [r4], #4\n"                                                                               \
+    "vqrdmulh.s32 " #sum ", " #sum ", q4\n"                                                                  \
+    "vrshl.s32 " #sum ", " #sum ", q5\n"
 
 #define EK_TAPS_ADD                                                                                          \
     "vmovlb.s16 q6, q4\n"                                                                                    \
@@ -140,6 +145,11 @@ static EK_ASSEMBLY void ek_requantize_e_channels(struct ek_channels *pixels EK_I
 static EK_ASSEMBLY void ek_requantize_tfl_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)
 {
     __asm volatile(EK_TAPS("", EK_TAPS_TFL));
+}
+
+static EK_ASSEMBLY void ek_requantize_tfl_up_channels(struct ek_channels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TAPS("", EK_TAPS_TFL_UP));
 }
 
 #endif

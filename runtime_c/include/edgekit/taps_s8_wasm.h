@@ -1,6 +1,6 @@
 /* Depthwise convolutions of int8 in WebAssembly. For each line of results, rows of x are interleaved, so that a product
  * of vectors takes several taps of a column: four with relaxed vectors, else two of 16 bits. Eight channels of three
- * pixels advance together. Weights are tiled O/8! H/4! W I o8 h4, or H/2! and h2. */
+ * pixels advance together. Weights are tiled O/8! H W I o8, and interleaved like rows. */
 #ifndef EDGEKIT_TAPS_S8_WASM_H
 #define EDGEKIT_TAPS_S8_WASM_H
 
@@ -116,7 +116,7 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
 EK_INLINE void ek_column_wasm(
     v128_t (*sum)[2], const uint8_t *const *x, const size_t at, const int8_t *w, const int32_t cells)
 {
-    const v128_t v = ek_weights_wasm(w, cells), u = ek_weights_wasm(w + 4 * cells, cells);
+    const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 16);
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
         sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), cells);
@@ -126,136 +126,139 @@ EK_INLINE void ek_column_wasm(
     }
 }
 
-/* Eight channels of three pixels, the later ones of which are near[0] and near[1] pixels behind the first; groups of rows
- * lie `step` bytes apart, cells of a column `column`, and pixels `pixel`. */
-EK_INLINE void ek_three_pixels_wasm(const uint8_t *at_first, int8_t *y, const int8_t *w,
-    const struct ek_channels_wasm *channels, const int32_t first, const size_t groups, const size_t step,
-    const size_t column, const size_t pixel, const int32_t *near, const int32_t cells,
-    const int32_t is_signed, const struct ek_taps_s8_wasm *p)
+/* Sums of eight channels of three pixels, the later ones of which are near[0] and near[1] pixels behind the first; groups of
+ * rows lie `step` bytes apart, cells of a column `column`, and pixels `pixel`. */
+EK_INLINE void ek_three_pixels_wasm(int32_t *sums, const uint8_t *at_first, const int8_t *w,
+    const struct ek_outputs_wasm *outputs, const size_t groups, const size_t step, const size_t column,
+    const size_t pixel, const int32_t *near, const int32_t cells, const int32_t k_w)
 {
     const uint8_t *const x[3] = {
         at_first, at_first + pixel * (size_t)near[0], at_first + pixel * (size_t)near[1]};
-    int8_t *const second = y + near[0] * p->channels, *const third = y + near[1] * p->channels;
     v128_t sum[3][2];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
-        sum[q][0] = channels[0].bias;
-        sum[q][1] = channels[1].bias;
+        sum[q][0] = outputs->bias[0];
+        sum[q][1] = outputs->bias[1];
     }
-    const int32_t k_w = p->k_w;
-    for (size_t g = 0; g < groups; g++) {
-        const size_t at = g * step;
-        if (k_w == 3) {
-            ek_column_wasm(sum, x, at, w, cells);
-            ek_column_wasm(sum, x, at + column, w + 8 * cells, cells);
-            ek_column_wasm(sum, x, at + 2 * column, w + 16 * cells, cells);
-        } else
-            for (int32_t j = 0; j < k_w; j++)
-                ek_column_wasm(sum, x, at + (size_t)j * column, w + 8 * cells * j, cells);
-        w += 8 * cells * k_w;
-    }
-    const int32_t n = p->channels - first < 8 ? p->channels - first : 8;
-    v128_t least = wasm_i32x4_splat(EK_UNIT_WASM), z[3];
+    for (size_t g = 0; g < groups; g++)
+        for (int32_t j = 0; j < k_w; j++, w += 32)
+            ek_column_wasm(sum, x, g * step + (size_t)j * column, w, cells);
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 3; q++) {
-        const v128_t low = ek_fixed_wasm(sum[q][0], &channels[0].scales, cells == 4, is_signed, &p->results);
-        const v128_t high = ek_fixed_wasm(sum[q][1], &channels[1].scales, cells == 4, is_signed, &p->results);
-        least = wasm_u32x4_min(least, wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)));
-        z[q] =
-            wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
-    }
-    if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
-        int32_t sums[3 * 8];
-        for (int32_t q = 0; q < 3; q++) {
-            wasm_v128_store(sums + 8 * q, sum[q][0]);
-            wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
-        }
-        ek_exact_wasm(sums, p->m + first, p->results.kind < 2 ? p->e : p->e + first, y, p->channels,
-            near[1] + 1, n, &p->results);
-        return;
-    }
-    const v128_t lo = wasm_u8x16_splat((uint8_t)(p->results.lo + 128));
-    const v128_t hi = wasm_u8x16_splat((uint8_t)(p->results.hi + 128));
-    v128_t two = wasm_u8x16_narrow_i16x8(z[0], z[1]), one = wasm_u8x16_narrow_i16x8(z[2], z[2]);
-    two = wasm_v128_xor(wasm_u8x16_min(wasm_u8x16_max(two, lo), hi), wasm_i8x16_splat(-128));
-    one = wasm_v128_xor(wasm_u8x16_min(wasm_u8x16_max(one, lo), hi), wasm_i8x16_splat(-128));
-    if (n == 8) {
-        wasm_v128_store64_lane(y, two, 0);
-        wasm_v128_store64_lane(second, two, 1);
-        wasm_v128_store64_lane(third, one, 0);
-    } else {
-        ek_store_wasm(y, (uint64_t)wasm_i64x2_extract_lane(two, 0), n);
-        ek_store_wasm(second, (uint64_t)wasm_i64x2_extract_lane(two, 1), n);
-        ek_store_wasm(third, (uint64_t)wasm_i64x2_extract_lane(one, 0), n);
+        wasm_v128_store(sums + 8 * q, sum[q][0]);
+        wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
     }
 }
 
+/* Sums of four channels of neighbouring pixels, whose windows have three columns: each column is read once, and is the last
+ * of one pixel, the second of the next and the first of that after it. The sums of pixels that are not there come first.
+ * Rows are of one group, or of two. */
+EK_INLINE void ek_sliding_wasm(int32_t *sums, const uint8_t *x, const int8_t *w, const v128_t bias,
+    const int32_t pixels, const int32_t groups, const size_t step, const size_t pixel, const int32_t cells)
+{
+    v128_t weights[2][3];
+#pragma clang loop unroll(full)
+    for (int32_t g = 0; g < groups; g++)
+#pragma clang loop unroll(full)
+        for (int32_t j = 0; j < 3; j++)
+            weights[g][j] = wasm_v128_load(w + (g * 3 + j) * 32);
+    v128_t first = bias, second = bias;
+#pragma clang loop unroll(disable)
+    for (int32_t v = 0; v < pixels + 2; v++, x += pixel, sums += 8) {
+        v128_t third = second;
+        second = first;
+        first = bias;
+#pragma clang loop unroll(full)
+        for (int32_t g = 0; g < groups; g++) {
+            const v128_t t = wasm_v128_load(x + (size_t)g * step);
+            third = ek_dot_wasm(third, weights[g][2], t, cells);
+            second = ek_dot_wasm(second, weights[g][1], t, cells);
+            first = ek_dot_wasm(first, weights[g][0], t, cells);
+        }
+        wasm_v128_store(sums, third);
+    }
+}
+
+/* Some pixels of a line; those that slide come two later. */
+EK_INLINE const int32_t *ek_line_of_taps_wasm(int32_t *sums, const uint8_t *x, const int8_t *w,
+    const struct ek_outputs_wasm *outputs, const int32_t pixels, const size_t groups, const size_t step,
+    const size_t column, const size_t pixel, const int32_t cells, const int32_t k_w)
+{
+    if (k_w == 3 && column == pixel && groups <= 2) {
+        for (int32_t k = 0; k < 2; k++, x += 16, w += 16)
+            if (groups == 1)
+                ek_sliding_wasm(sums + 4 * k, x, w, outputs->bias[k], pixels, 1, step, pixel, cells);
+            else
+                ek_sliding_wasm(sums + 4 * k, x, w, outputs->bias[k], pixels, 2, step, pixel, cells);
+        return sums + 16;
+    }
+    const int32_t near[2] = {pixels > 1, pixels > 2 ? 2 : pixels > 1};
+    for (int32_t v = 0; v < pixels; v += 3) {
+        const int32_t at = v + 3 <= pixels || pixels < 3 ? v : pixels - 3;
+        ek_three_pixels_wasm(
+            sums + 8 * at, x + pixel * (size_t)at, w, outputs, groups, step, column, pixel, near, cells, k_w);
+    }
+    return sums;
+}
+
+/* The weights of eight channels: taps of a column, as many as a product takes, are put together. */
+EK_INLINE void ek_interleave_weights_wasm(
+    const int8_t *w, uint8_t *y, const int32_t k_h, const int32_t k_w, const int32_t cells)
+{
+    for (int32_t i = 0; i < k_h; i += cells)
+        for (int32_t j = 0; j < k_w; j++, y += 32) {
+            v128_t t[4];
+#pragma clang loop unroll(full)
+            for (int32_t k = 0; k < cells; k++)
+                t[k] = i + k < k_h ? wasm_v128_load64_zero(w + ((i + k) * k_w + j) * 8) : wasm_i32x4_splat(0);
+            ek_interleave_sixteen_wasm(y, t, cells); /* the second half is overwritten by what follows */
+        }
+}
+
 /* All of an image. */
-EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t cells, const int32_t is_signed)
+EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t cells)
 {
     const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)p->channels * 4;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
-    const size_t step = (size_t)columns * wide, taps = groups * (size_t)(p->k_w * 8 * cells);
-    const size_t pixel = (size_t)p->stride_w * wide;
-    const int32_t near[2] = {p->out_w > 1, p->out_w > 2 ? 2 : p->out_w > 1};
-    struct ek_channels_wasm *channels = (struct ek_channels_wasm *)(void *)p->scratch;
-    uint8_t *lines = p->scratch + ((size_t)p->channels + 7) / 8 * 2 * sizeof *channels;
-    for (int32_t c = 0; c < p->channels; c += 8)
-        ek_eight_channels_wasm(channels + c / 4, p->w + (size_t)(c / 8) * taps, (int32_t)groups * p->k_w,
-            p->b, p->m, p->e, c, cells == 4 && !p->is_unsigned, &p->results);
+    const size_t step = (size_t)columns * wide, taps = groups * (size_t)p->k_w * 32;
+    const size_t pixel = (size_t)p->stride_w * wide, blocks = ((size_t)p->channels + 7) / 8;
+    struct ek_outputs_wasm *outputs = (struct ek_outputs_wasm *)(void *)p->scratch;
+    uint8_t *const weights = p->scratch + blocks * sizeof *outputs, *const lines = weights + blocks * taps;
+    for (int32_t c = 0; c < p->channels; c += 8) {
+        int8_t *const here = (int8_t *)weights + (size_t)(c / 8) * taps;
+        ek_interleave_weights_wasm(p->w + c * p->k_h * p->k_w, (uint8_t *)here, p->k_h, p->k_w, cells);
+        ek_outputs_wasm(outputs + c / 8, here, (int32_t)groups * p->k_w, p->b, p->m, p->e, c, p->channels,
+            cells == 4 && !p->is_unsigned, &p->results);
+    }
     for (int32_t h = 0; h < p->out_h; h++) {
         const int32_t row = h * p->stride_h - p->pad_top;
         for (size_t g = 0; g < groups; g++)
             ek_interleave_wasm(p, lines + g * step, row + cells * (int32_t)g * p->dilation_h,
                 p->k_h - cells * (int32_t)g, columns, cells);
         for (int32_t c = 0; c < p->channels; c += 8)
-            for (int32_t v = 0; v < p->out_w; v += 3) {
-                const int32_t at = v + 3 <= p->out_w || p->out_w < 3 ? v : p->out_w - 3;
-                ek_three_pixels_wasm(lines + pixel * (size_t)at + 4 * c,
-                    p->y + (h * p->out_w + at) * p->channels + c, p->w + (size_t)(c / 8) * taps,
-                    channels + c / 4, c, groups, step, (size_t)p->dilation_w * wide, pixel, near, cells,
-                    is_signed, p);
+            for (int32_t v = 0; v < p->out_w; v += EK_HELD_WASM) {
+                const int32_t pixels = p->out_w - v < EK_HELD_WASM ? p->out_w - v : EK_HELD_WASM;
+                int32_t room[8 * (EK_HELD_WASM + 2)];
+                const int32_t *sums = ek_line_of_taps_wasm(room, lines + pixel * (size_t)v + 4 * c,
+                    (const int8_t *)weights + (size_t)(c / 8) * taps, outputs + c / 8, pixels, groups, step,
+                    (size_t)p->dilation_w * wide, pixel, cells, p->k_w);
+                ek_finish_wasm(sums, p->y + (h * p->out_w + v) * p->channels + c, pixels, outputs + c / 8,
+                    cells, &p->results);
             }
     }
 }
 
-/* Once for all layers, of each of two kinds: with two taps a step. */
-static EK_SHARED void ek_two_plain_taps_wasm(const struct ek_taps_s8_wasm *p)
+/* Once for all layers: with two taps a step. */
+static EK_SHARED void ek_two_taps_wasm(const struct ek_taps_s8_wasm *p)
 {
-    ek_taps_s8_wasm(p, 2, 0);
-}
-
-static EK_SHARED void ek_two_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
-{
-    ek_taps_s8_wasm(p, 2, 1);
-}
-
-EK_INLINE void ek_two_taps_wasm(const int32_t is_signed, const struct ek_taps_s8_wasm *p)
-{
-    if (is_signed)
-        ek_two_signed_taps_wasm(p);
-    else
-        ek_two_plain_taps_wasm(p);
+    ek_taps_s8_wasm(p, 2);
 }
 
 #ifdef __wasm_relaxed_simd__
 /* With four. */
-static EK_SHARED void ek_four_plain_taps_wasm(const struct ek_taps_s8_wasm *p)
+static EK_SHARED void ek_four_taps_wasm(const struct ek_taps_s8_wasm *p)
 {
-    ek_taps_s8_wasm(p, 4, 0);
-}
-
-static EK_SHARED void ek_four_signed_taps_wasm(const struct ek_taps_s8_wasm *p)
-{
-    ek_taps_s8_wasm(p, 4, 1);
-}
-
-EK_INLINE void ek_four_taps_wasm(const int32_t is_signed, const struct ek_taps_s8_wasm *p)
-{
-    if (is_signed)
-        ek_four_signed_taps_wasm(p);
-    else
-        ek_four_plain_taps_wasm(p);
+    ek_taps_s8_wasm(p, 4);
 }
 #endif
 

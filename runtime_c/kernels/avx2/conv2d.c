@@ -8,6 +8,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
+    const int32_t part = outputs == 3 * EK_VF_LANES ? outputs : EK_VF_PART;
     const int32_t tiled = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES * p->k_h * p->k_w * depth;
     const struct ek_image_f32 s = {p->in_h, p->in_w, depth, p->step_h, p->step_w, p->step_c, p->out_h,
         p->out_w, p->out_c, p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h,
@@ -15,6 +16,6 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
         for (int32_t g = 0; g < p->groups; g++)
-            ek_image_f32(
-                x + g * depth * p->step_c, w + g * tiled, b + g * outputs, y + g * outputs, outputs, &s);
+            ek_image_f32(x + g * depth * p->step_c, w + g * tiled, b + g * outputs, y + g * outputs, outputs,
+                part, &s);
 }

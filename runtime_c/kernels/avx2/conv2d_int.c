@@ -7,7 +7,8 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64 */
+ * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
+ * order bands */
 #include "edgekit/conv2d_int.h"
 #include "edgekit/rules_x86.h"
 

@@ -6,7 +6,8 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch rows * inputs * 2 + 64 */
+ * scratch rows * inputs * 2 + 64
+ * order bands */
 #include "edgekit/dense_int.h"
 #include "edgekit/rules_x86.h"
 

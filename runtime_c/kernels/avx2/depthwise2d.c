@@ -93,7 +93,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     /* Rows that stay in a cache while all channels are computed one vector after the other. */
-    const int32_t room = 98304 / (p->in_w * p->in_c * p->stride_h) - p->k_h, band = room < 1 ? 1 : room;
+    const int32_t room = 24576 / (p->in_w * p->in_c * p->stride_h) - p->k_h, band = room < 1 ? 1 : room;
     const int32_t taps = p->k_h * p->k_w, whole = p->out_c / EK_VF_LANES * EK_VF_LANES;
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)

@@ -15,10 +15,8 @@ EK_INLINE void EK_FN_numbers(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *
 {
     const int32_t top = h * p->stride_h - p->pad_top, line = p->in_w * p->in_c;
     const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
-    ek_vf sum[8];
-#pragma GCC unroll 8
-    for (int32_t q = 0; q < count; q++)
-        sum[q] = ek_vf_load(b, lanes);
+    const ek_vf bias = ek_vf_load(b, lanes);
+    ek_vf sum[8] = {bias, bias, bias, bias, bias, bias, bias, bias};
     for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++) {
         const EK_T *row = x + (top + i * p->dilation_h) * line + at;
         for (int32_t k = j; k < end; k++) {

@@ -9,7 +9,8 @@
  * pack m: O/16~ o16(2x2x4)
  * pack e: O/16~ o16(2x2x4)
  * scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128 */
+ * scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128
+ * order bands 8 */
 #include "edgekit/depthwise2d_int.h"
 #include "edgekit/rules_x86.h"
 

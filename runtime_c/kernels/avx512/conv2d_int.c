@@ -8,4 +8,5 @@
  * pack m: O/16! o16
  * pack e: O/16! o16
  * fold b: -128 w
- * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64 */
+ * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
+ * order bands */

@@ -8,4 +8,5 @@
  * pack m: O/16! o16
  * pack e: O/16! o16
  * fold b: -128 w
- * scratch rows * inputs + 64 */
+ * scratch rows * inputs + 64
+ * order bands */

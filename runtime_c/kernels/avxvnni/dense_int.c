@@ -8,4 +8,5 @@
  * pack m: O/8! o8
  * pack e: O/8! o8
  * fold b: -128 w
- * scratch rows * inputs + 64 */
+ * scratch rows * inputs + 64
+ * order bands */

@@ -9,4 +9,5 @@
  * pack e: O/32~ o32(2x4x4)
  * fold b: -128 w
  * scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128 */
+ * scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
+ * order bands 8 */

@@ -1,7 +1,7 @@
 /* Convolution of int8 with Helium: the windows of two pixels are gathered, then four outputs of both are computed at
  * once: see dots_mve.h. Windows are read in blocks of 16: what is too much meets weights of 0.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl
+ * rule e tfl tfl_up
  * when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0) and (most_exponent <= 0 or least_exponent > 32)
  * pack w: G O/4! HWI/16! o4 hwi16
  * pack b: O/4! o4
@@ -22,7 +22,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
         p->k_w * depth, p->dilation_h * p->step_h, p->step_h, p->step_w, p->in_h, p->in_w, depth, p->k_w,
         p->dilation_h, p->dilation_w, p->in_zero};
     struct ek_two_pixels two = {
-        window, window + 16 * blocks, y, y, b, m, e, blocks, w, outputs, p->zero, p->lo, p->hi};
+        window, window + 16 * blocks, y, y, b, m, e, blocks, w, p->zero, outputs, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t g = 0; g < p->groups; g++, x += depth) {
             int32_t left_over = p->out_h * p->out_w, column = p->out_w;

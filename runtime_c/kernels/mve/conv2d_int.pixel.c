@@ -1,7 +1,7 @@
 /* Convolution of int8 with windows of one cell with Helium: see conv2d_int.h and dots_mve.h. Those of two
  * pixels are copied: y may lie over them.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl
+ * rule e tfl tfl_up
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
  * when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
@@ -18,7 +18,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     const int8_t *e, int8_t *y, int8_t *copy, const struct EK_STRUCT *p)
 {
     const int32_t blocks = (p->in_c + 15) / 16, step = p->stride_w * p->step_w;
-    struct ek_two_pixels two = {copy, copy, y, y, b, m, e, blocks, w, p->out_c, p->zero, p->lo, p->hi};
+    struct ek_two_pixels two = {copy, copy, y, y, b, m, e, blocks, w, p->zero, p->out_c, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
         const int8_t *line = x, *cells = x;
         int32_t column = p->out_w;

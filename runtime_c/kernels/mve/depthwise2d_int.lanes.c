@@ -1,7 +1,7 @@
 /* Depthwise convolution of int8 with Helium: 16 channels of a pixel at once, see taps_mve.h. The cells of each window are
  * found first; those outside of x are in the border, and those that end with x are copied.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl
+ * rule e tfl tfl_up
  * when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)
  * pack w: O/16! HWI o16
  * pack b: O/16! o16(048c26ae159d37bf)

@@ -39,9 +39,9 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
 
 /* One to four pixels, one to four blocks of outputs from output `first` on, of those before `end`. */
 EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
-    float *EK_RESTRICT y, const int32_t first, const int32_t end, const int32_t pixels, const int32_t blocks,
-    const struct EK_STRUCT *p)
+    const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
+    const float *EK_RESTRICT b, float *EK_RESTRICT y, const int32_t first, const int32_t end,
+    const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
 {
     float32x4_t sum[16];
     for (int32_t k = 0; k < blocks; k++)
@@ -57,8 +57,9 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const 
 
 /* All outputs of a group, of one to four pixels. */
 EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
-    float *EK_RESTRICT y, const int32_t group, const int32_t pixels, const struct EK_STRUCT *p)
+    const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
+    const float *EK_RESTRICT b, float *EK_RESTRICT y, const int32_t group, const int32_t pixels,
+    const struct EK_STRUCT *p)
 {
     const int32_t outputs = p->out_c / p->groups, end = (group + 1) * outputs;
     int32_t o = group * outputs;
@@ -75,7 +76,7 @@ EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, cons
 
 /* One to four pixels from pixel `start` of row `first` on, which may be behind its end, of a group. Windows are read
  * where they are, or gathered. */
-EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
     const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t group,
     const int32_t first, const int32_t start, const int32_t pixels, const struct EK_STRUCT *p)
 {
@@ -102,9 +103,9 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT
 }
 
 /* One to four pixels of all groups. */
-EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
-    float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t line, const int32_t v,
-    const int32_t pixels, const int flat, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
+    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t line,
+    const int32_t v, const int32_t pixels, const int flat, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     for (int32_t g = 0; g < p->groups; g++) {
@@ -126,13 +127,15 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t width = joined ? p->batch * p->out_h * p->out_w : p->out_w;
     const int32_t lines = joined ? 1 : p->batch * p->out_h;
     float *windows = (float *)(void *)scratch;
+    const ek_f32_fma_weight *weights =
+        ek_f32_once_neon(w, (p->out_c + 3) / 4 * 4 * p->k_h * p->k_w * (p->in_c / p->groups), &windows);
     for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
         int32_t v = 0;
         for (; v + 3 <= width && width >= 4; v += 4) {
             v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
-            EK_FN_groups(x, w, b, y + v * p->out_c, windows, line, v, 4, flat, p);
+            EK_FN_groups(x, weights, b, y + v * p->out_c, windows, line, v, 4, flat, p);
         }
         for (int32_t rest = width - v; rest > 0; rest--, v++)
-            EK_FN_groups(x, w, b, y + v * p->out_c, windows, line, v, 1, flat, p);
+            EK_FN_groups(x, weights, b, y + v * p->out_c, windows, line, v, 1, flat, p);
     }
 }

@@ -2,11 +2,12 @@
  * for T=f32 W=f32 B=f32
  * when in_c == out_c
  * pack w: H W O I
+ * scratch 16
  * order pixels 1 */
 #include "edgekit/depthwise2d.h"
 
 /* Four times `blocks` channels of one pixel, from channel `first` on. */
-EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
+EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,
     float *EK_RESTRICT y, const int32_t first, const int32_t top, const int32_t left, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
@@ -22,9 +23,9 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w
             if (column < 0 || column >= p->in_w)
                 continue;
             const float *cell = x + (row * p->in_w + column) * p->in_c + first;
-            const EK_W *weights = w + (i * p->k_w + j) * p->out_c + first;
+            const float *weights = w + (i * p->k_w + j) * p->out_c + first;
             for (int32_t k = 0; k < blocks; k++)
-                sum[k] = vfmaq_f32(sum[k], vld1q_f32(cell + 4 * k), ek_f32_weights_x4(weights + 4 * k));
+                sum[k] = vfmaq_f32(sum[k], vld1q_f32(cell + 4 * k), vld1q_f32(weights + 4 * k));
         }
     }
     for (int32_t k = 0; k < blocks; k++)
@@ -32,7 +33,7 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w
 }
 
 /* One channel of one pixel. */
-EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,
+EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,
     float *EK_RESTRICT y, const int32_t at, const int32_t top, const int32_t left, const struct EK_STRUCT *p)
 {
     float sum = b[at];
@@ -40,25 +41,26 @@ EK_INLINE void EK_FN_one(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, 
         for (int32_t j = 0; j < p->k_w; j++) {
             const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
             if (row >= 0 && row < p->in_h && column >= 0 && column < p->in_w)
-                sum += x[(row * p->in_w + column) * p->in_c + at]
-                       * EK_LOAD_W(w[(i * p->k_w + j) * p->out_c + at]);
+                sum += x[(row * p->in_w + column) * p->in_c + at] * w[(i * p->k_w + j) * p->out_c + at];
         }
     y[at] = sum < p->lo ? p->lo : sum > p->hi ? p->hi : sum;
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
+    float *room = (float *)(void *)scratch;
+    const float *weights = ek_f32_once_neon(w, p->k_h * p->k_w * p->out_c, &room);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
                 const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
                 int32_t o = 0;
                 for (; o + 16 <= p->out_c; o += 16)
-                    EK_FN_block(x, w, b, y, o, top, left, 4, p);
+                    EK_FN_block(x, weights, b, y, o, top, left, 4, p);
                 for (; o + 4 <= p->out_c; o += 4)
-                    EK_FN_block(x, w, b, y, o, top, left, 1, p);
+                    EK_FN_block(x, weights, b, y, o, top, left, 1, p);
                 for (; o < p->out_c; o++)
-                    EK_FN_one(x, w, b, y, o, top, left, p);
+                    EK_FN_one(x, weights, b, y, o, top, left, p);
             }
 }

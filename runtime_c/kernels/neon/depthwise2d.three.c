@@ -48,12 +48,12 @@ EK_INLINE float32x4x4_t EK_FN_column(
     }
 
 /* Four channels of one row of pixels, or of two, which read four rows. */
-EK_INLINE void EK_FN_line(const float *const *row, const int32_t rows, const EK_W *EK_RESTRICT weights,
+EK_INLINE void EK_FN_line(const float *const *row, const int32_t rows, const float *EK_RESTRICT weights,
     const float *EK_RESTRICT bias, float *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     float32x4_t w[10];
     for (int32_t i = 0; i < 9; i++)
-        w[i] = ek_f32_weights_x4(weights + i * p->out_c);
+        w[i] = vld1q_f32(weights + i * p->out_c);
     w[9] = vld1q_f32(bias);
     int32_t left = -p->pad_left, n = p->out_w;
     float32x4x4_t s = EK_FN_column(row, left, rows, p), t, u;
@@ -94,7 +94,7 @@ EK_INLINE void EK_FN_line(const float *const *row, const int32_t rows, const EK_
 
 /* All channels of one row of pixels, or of two. */
 EK_INLINE void EK_FN_lines(const float *EK_RESTRICT x, const float *EK_RESTRICT zeros, const int32_t top,
-    const int32_t rows, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b, float *EK_RESTRICT y,
+    const int32_t rows, const float *EK_RESTRICT w, const float *EK_RESTRICT b, float *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     for (int32_t o = 0; o < p->out_c; o += 4) {
@@ -110,13 +110,14 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     float *zeros = (float *)(void *)scratch; /* a row above and below the image */
+    const float *weights = ek_f32_once_neon(w, 9 * p->out_c, &zeros);
     const int32_t line = p->out_w * p->out_c;
     ek_f32_zero_neon(zeros, p->in_w * p->in_c);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
         int32_t h = 0;
         for (; p->stride_h == 1 && h + 2 <= p->out_h; h += 2, y += 2 * line)
-            EK_FN_lines(x, zeros, h - p->pad_top, 4, w, b, y, p);
+            EK_FN_lines(x, zeros, h - p->pad_top, 4, weights, b, y, p);
         for (; h < p->out_h; h++, y += line)
-            EK_FN_lines(x, zeros, h * p->stride_h - p->pad_top, 3, w, b, y, p);
+            EK_FN_lines(x, zeros, h * p->stride_h - p->pad_top, 3, weights, b, y, p);
     }
 }

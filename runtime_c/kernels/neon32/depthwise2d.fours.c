@@ -3,6 +3,7 @@
  * for T=f32 W=f32 B=f32
  * when in_c == out_c and out_c >= 4
  * pack w: H W O I
+ * scratch 16
  * order pixels 4 */
 #include "edgekit/depthwise2d.h"
 
@@ -44,18 +45,20 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
+    float *room = (float *)(void *)scratch;
+    const float *weights = ek_f32_once_neon(w, p->k_h * p->k_w * p->out_c, &room);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
                 const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
                 int32_t o = 0;
                 for (; o + 16 <= p->out_c; o += 16)
-                    EK_FN_block(x + o, w + o, b + o, y + o, top, left, 16, p);
+                    EK_FN_block(x + o, weights + o, b + o, y + o, top, left, 16, p);
                 for (; o < p->out_c; o += 4) {
                     o = o + 4 <= p->out_c ? o : p->out_c - 4;
-                    EK_FN_block(x + o, w + o, b + o, y + o, top, left, 4, p);
+                    EK_FN_block(x + o, weights + o, b + o, y + o, top, left, 4, p);
                 }
             }
 }

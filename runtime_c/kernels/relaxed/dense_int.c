@@ -8,45 +8,38 @@
  * pack m: O/8! o8
  * pack e: O/8! o8
  * fold b: -128 w
- * scratch rows * inputs + 16 */
+ * scratch rows * inputs + 16
+ * order rows 8 */
 #include "edgekit/dense_int.h"
 
-/* `few`: rows one at a time. */
+/* Once for all layers, of each of two kinds: modules are fetched. `few`: rows one at a time. */
 EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t few, const int32_t is_signed)
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t few)
 {
     const int32_t is_unsigned = ek_four_unsigned_wasm();
     const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y, 1, 0, EK_FOUR_BYTES * p->inputs, p->rows,
         1, (p->inputs + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, 0, p->outputs, is_unsigned,
-        {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
+        {EK_RULE(one), EK_RULE(kind)(), EK_EACH_SCALE, p->zero, p->lo, p->hi}};
     ek_prepare_wasm(x, scratch, p->rows * p->inputs, EK_FOUR_CELLS, is_unsigned ? 128 : 0);
     if (few)
         ek_four_rows_wasm(&lines);
     else
-        ek_four_lines_wasm(is_signed, &lines);
+        ek_four_lines_wasm(&lines);
 }
 
-/* Once for all layers, of each of three kinds: modules are fetched. */
 static EK_SHARED void EK_FN_few(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
     const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 1, 1);
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 1);
 }
 
-static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+static EK_SHARED void EK_FN_many(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
     const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 0, 0);
-}
-
-static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 0, 1);
+    EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
@@ -56,8 +49,6 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     /* Six rows at a time are a waste where there are few, and less code where there is little to do. */
     if (p->rows < 4 && p->inputs * p->outputs > 1000)
         EK_FN_few(x, w, b, m, e, y, scratch, p);
-    else if (ek_is_signed_wasm(EK_RULE(kind)(), p->zero, p->lo))
-        EK_FN_signed(x, w, b, m, e, y, scratch, p);
     else
-        EK_FN_plain(x, w, b, m, e, y, scratch, p);
+        EK_FN_many(x, w, b, m, e, y, scratch, p);
 }

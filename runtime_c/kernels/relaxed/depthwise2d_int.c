@@ -3,49 +3,34 @@
  * rule e e_wide tfl once
  * when in_c == out_c and least_weight > -128
  * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
- * pack w: O/8! H/4! W I o8 h4
+ * pack w: O/8! H W I o8
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
  * fold b: -128 w
- * scratch (in_c + 7) // 8 * 160 + (k_h + 3) // 4 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64 */
+ * scratch (in_c + 7) // 8 * (144 + (k_h + 3) // 4 * k_w * 32)
+ * scratch + (k_h + 3) // 4 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64
+ * order lines 8 */
 #include "edgekit/depthwise2d_int.h"
 
-EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t is_signed)
+/* Once for all layers: modules are fetched. */
+static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t size = p->in_h * p->in_w * p->in_c;
     for (int32_t n = 0; n < p->batch; n++) {
         const struct ek_taps_s8_wasm taps = {x + n * size, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
             scratch, p->in_h, p->in_w, p->in_c, p->out_h, p->out_w, p->k_h, p->k_w, p->stride_h, p->stride_w,
             p->pad_top, p->pad_left, p->dilation_h, p->dilation_w, p->in_zero, ek_four_unsigned_wasm(),
-            {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
-        ek_four_taps_wasm(is_signed, &taps);
+            {EK_RULE(one), EK_RULE(kind)(), 1, p->zero, p->lo, p->hi}};
+        ek_four_taps_wasm(&taps);
     }
-}
-
-/* Once for all layers, of each of two kinds: modules are fetched. */
-static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
-}
-
-static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 1);
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    if (ek_is_signed_wasm(EK_RULE(kind)(), p->zero, p->lo))
-        EK_FN_signed(x, w, b, m, e, y, scratch, p);
-    else
-        EK_FN_plain(x, w, b, m, e, y, scratch, p);
+    EK_FN_all(x, w, b, m, e, y, scratch, p);
 }

@@ -8,49 +8,33 @@
  * pack m: O/8! o8
  * pack e: O/8! o8
  * fold b: -128 w
- * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16 */
+ * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
+ * order windows 1048576 */
 #include "edgekit/depthwise2d_int.h"
 
-EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
-    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p, const int32_t is_signed)
+/* Once for all layers: modules are fetched. */
+static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
     const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w;
     const int32_t flip = ek_four_unsigned_wasm() ? 128 : 0;
-    const struct ek_image_s8_wasm bordered = {p->in_h, p->in_w, 1, p->in_w, 1, 1, p->pad_top, p->pad_left,
-        rows, columns, p->in_zero, EK_FOUR_CELLS, flip};
+    const struct ek_image_s8_wasm bordered = {
+        p->in_h, p->in_w, 1, p->in_w, 1, 1, p->pad_top, p->pad_left, rows, columns, p->in_zero, flip};
     for (int32_t n = 0; n < p->batch; n++) {
         const struct ek_lines_s8_wasm lines = {scratch, w, b, m, e, y + n * p->out_h * p->out_w * p->out_c,
             p->out_h, EK_FOUR_BYTES * p->stride_h * columns, EK_FOUR_BYTES * p->stride_w, p->out_w, p->k_h,
             (p->k_w + EK_FOUR_CELLS - 1) / EK_FOUR_CELLS, EK_FOUR_BYTES * p->dilation_h * columns, p->out_c,
-            flip != 0, {EK_RULE(kind)(), p->zero, p->lo, p->hi}};
-        ek_bordered_wasm(x + n * p->in_h * p->in_w, scratch, &bordered);
-        ek_four_lines_wasm(is_signed, &lines);
+            flip != 0, {EK_RULE(one), EK_RULE(kind)(), 1, p->zero, p->lo, p->hi}};
+        ek_four_bordered_wasm(x + n * p->in_h * p->in_w, scratch, &bordered);
+        ek_four_lines_wasm(&lines);
     }
-}
-
-/* Once for all layers, of each of two kinds: modules are fetched. */
-static EK_SHARED void EK_FN_plain(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 0);
-}
-
-static EK_SHARED void EK_FN_signed(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
-    const EK_S *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
-    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
-{
-    EK_FN_any(x, w, b, m, e, y, scratch, p, 1);
 }
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    if (ek_is_signed_wasm(EK_RULE(kind)(), p->zero, p->lo))
-        EK_FN_signed(x, w, b, m, e, y, scratch, p);
-    else
-        EK_FN_plain(x, w, b, m, e, y, scratch, p);
+    EK_FN_all(x, w, b, m, e, y, scratch, p);
 }

@@ -8,7 +8,7 @@
 EK_INLINE v128_t EK_FN_four(
     const v128_t a, const v128_t b, const float of_a, const float of_b, const struct EK_STRUCT *p)
 {
-    const struct ek_results_wasm r = {3, p->zero, p->lo, p->hi};
+    const struct ek_results_wasm r = {0, 3, 1, p->zero, p->lo, p->hi};
     const v128_t u = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(a), wasm_f32x4_splat(of_a));
     const v128_t v = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(b), wasm_f32x4_splat(of_b));
     const float offset = (float)((p->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 7);

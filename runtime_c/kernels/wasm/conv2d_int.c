@@ -7,4 +7,5 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16 */
+ * scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
+ * order windows 1048576 */

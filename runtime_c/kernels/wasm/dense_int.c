@@ -6,4 +6,5 @@
  * pack b: O/8! o8
  * pack m: O/8! o8
  * pack e: O/8! o8
- * scratch 2 * (rows * inputs) + 16 */
+ * scratch 2 * (rows * inputs) + 16
+ * order rows 8 */

@@ -1,0 +1,12 @@
+/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
+ * like relaxed/dense_int.c each=one
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e e_wide tfl once
+ * when one_scale and least_weight > -128
+ * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
+ * pack w: O/8! I/4! o8 i4
+ * pack b: O/8! o8
+ * pack m: same! 4
+ * pack e: same! 4
+ * fold b: -128 w
+ * scratch rows * inputs + 16 */

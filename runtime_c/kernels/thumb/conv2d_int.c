@@ -1,0 +1,70 @@
+/* Convolution of int8 on small Cortex-M: see conv2d_int.h. Each window is gathered once for all outputs of a group, of which
+ * four advance together: see cells_thumb.h.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e tfl tfl_up
+ * when sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * pack w: G O/4! HWI/4! hwi4 o4 : s16 +128 u8
+ * pack b: G O/4! o4
+ * pack e: O : s8 x-1 +-1
+ * fold b: -128 w
+ * order windows 1
+ * scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 */
+#include "edgekit/conv2d_int.h"
+
+/* Brings the window that starts at (top, left), maybe outside of x, to `to`; the sum of its cells. */
+static EK_SHARED uint32_t EK_FN_gather(
+    uint8_t *to, const int8_t *x, int32_t top, int32_t left, const struct EK_STRUCT *p)
+{
+    const int32_t depth = p->in_c / p->groups;
+    uint32_t total = 0;
+    for (int32_t i = 0; i < p->k_h; i++)
+        for (int32_t j = 0; j < p->k_w; j++, to += depth) {
+            const int32_t row = top + i * p->dilation_h, column = left + j * p->dilation_w;
+            const int8_t *cell = x + row * p->step_h + column * p->step_w;
+            const int is_inside = row >= 0 && row < p->in_h && column >= 0 && column < p->in_w;
+            if (is_inside && p->step_c == 1)
+                total += ek_copy_cells(to, cell, depth);
+            else
+                for (int32_t c = 0; c < depth; c++) {
+                    to[c] = (uint8_t)((is_inside ? cell[c * p->step_c] : p->in_zero) + 128);
+                    total += to[c];
+                }
+        }
+    return total;
+}
+
+static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, uint8_t *window, const struct EK_STRUCT *p)
+{
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
+    const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
+    const int32_t cells = p->k_h * p->k_w * depth, whole = (cells + 3) / 4 * 4,
+                  padded = (outputs + 3) / 4 * 4;
+    ek_end_cells(window, cells);
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++)
+                for (int32_t g = 0; g < p->groups; g++) {
+                    const uint32_t total = EK_FN_gather(window, x + g * depth * p->step_c,
+                        h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, p);
+                    for (int32_t o = 0; o < outputs; o += 4) {
+                        const int32_t at = g * padded + o;
+                        uint32_t sums[4];
+                        for (int32_t k = 0; k < 4; k++)
+                            sums[k] = (uint32_t)b[at + k] - 128 * total;
+                        ek_four_sums(window, window + whole, w + at * whole, sums);
+                        for (int32_t k = 0; k < 4 && o + k < outputs; k++) {
+                            const int32_t c = g * outputs + o + k;
+                            const int32_t result = EK_RULE(one)((int32_t)sums[k], m[c], e, c);
+                            *y++ = ek_clamp_s8(zero + result, lo, hi);
+                        }
+                    }
+                }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, (const uint8_t *)w, b, m, e, y, scratch, p);
+}

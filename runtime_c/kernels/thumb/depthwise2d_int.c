@@ -1,0 +1,72 @@
+/* Depthwise convolution of int8 on small Cortex-M: see depthwise2d_int.h. The cells of each window are found once, see taps.h;
+ * then four channels advance together.
+ * for X=s8 W=s8 Y=s8 S=s32
+ * rule e tfl tfl_up
+ * when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * pack w: O/4! HWI o4
+ * pack b: O/4! o4
+ * pack e: O : s8 x-1 +-1
+ * scratch 4 * k_h * k_w + in_c
+ * order pixels 4 */
+#include "edgekit/depthwise2d_int.h"
+
+/* Adds up the four channels from `channel` on, or some of them. */
+static EK_SHARED void EK_FN_four(
+    const int8_t **cells, const int8_t **end, const int8_t *w, int32_t channel, int32_t *sums, int32_t count)
+{
+    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    if (count == 4)
+        for (; cells != end; w += 4) {
+            const int8_t *cell = *cells++ + channel;
+            s0 += cell[0] * w[0];
+            s1 += cell[1] * w[1];
+            s2 += cell[2] * w[2];
+            s3 += cell[3] * w[3];
+        }
+    else
+        for (; cells != end; w += 4) {
+            const int8_t *cell = *cells++ + channel;
+            s0 += cell[0] * w[0];
+            s1 += count > 1 ? cell[1] * w[1] : 0;
+            s2 += count > 2 ? cell[2] * w[2] : 0;
+        }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
+static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+    const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
+{
+    const int32_t zero = p->zero, lo = p->lo, hi = p->hi; /* once: y may point anywhere */
+    const int32_t depth = p->in_c, taps = p->k_h * p->k_w;
+    const struct ek_taps window = {
+        p->in_h, p->in_w, depth, depth, p->k_h, p->k_w, p->dilation_h, p->dilation_w};
+    const int8_t **const cells = (const int8_t **)(void *)scratch;
+    int8_t *const border = (int8_t *)(cells + taps);
+    for (int32_t c = 0; c < depth; c++)
+        border[c] = (int8_t)p->in_zero;
+    for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * depth)
+        for (int32_t h = 0; h < p->out_h; h++)
+            for (int32_t v = 0; v < p->out_w; v++) {
+                ek_find_cells(
+                    cells, border, x, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &window);
+                for (int32_t c = 0; c < depth; c += 4) {
+                    const int32_t count = depth - c < 4 ? depth - c : 4;
+                    int32_t sums[4] = {b[c], b[c + 1], b[c + 2], b[c + 3]};
+                    EK_FN_four(cells, cells + taps, w + c * taps, c, sums, count);
+                    for (int32_t k = 0; k < count; k++) {
+                        const int32_t result = EK_RULE(one)(sums[k], m[c + k], e, c + k);
+                        *y++ = ek_clamp_s8(zero + result, lo, hi);
+                    }
+                }
+            }
+}
+
+EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
+    const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, w, b, m, e, y, scratch, p);
+}
