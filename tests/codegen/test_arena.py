@@ -3,13 +3,15 @@
 from dataclasses import replace
 from itertools import combinations, permutations, product
 from random import Random
-from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen.arena import Buffer, Plan, Shift, plan
+from edgekit.codegen import arena_search
+from edgekit.codegen.arena import BUDGET, Buffer, Plan, Shift, plan
+from edgekit.codegen.arena_search import Problem
 
 
 def buffers_of(
@@ -69,6 +71,9 @@ def least_gap(lower: Buffer, upper: Buffer) -> int:
 def legal(offsets: dict[str, int], buffers: list[Buffer], shifts: list[Shift]) -> bool:
     leave = {(shift.output, shift.input): shift.distance for shift in shifts}
 
+    def lies_under(lower: Buffer, upper: Buffer) -> bool:
+        return offsets[lower.name] + lower.size <= offsets[upper.name]
+
     def may_follow(lower: Buffer, upper: Buffer, step: int) -> bool:
         gap, size = offsets[upper.name] - offsets[lower.name], used(lower, step)
         return gap >= min(size, leave.get((lower.name, upper.name), size))
@@ -76,6 +81,7 @@ def legal(offsets: dict[str, int], buffers: list[Buffer], shifts: list[Shift]) -
     return all(offsets[b.name] >= 0 and offsets[b.name] % b.align == 0 for b in buffers) and all(
         may_follow(a, b, step) or may_follow(b, a, step)
         for a, b in combinations(buffers, 2)
+        if not (lies_under(a, b) or lies_under(b, a))
         for step in shared_steps(a, b)
     )
 
@@ -258,12 +264,22 @@ def test_searching_pays() -> None:
 
 @pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("longest", [10, 300])
-def test_a_thousand_buffers_take_seconds(longest: int, shrinking: bool) -> None:
+def test_a_thousand_buffers_take_what_the_budget_says(
+    longest: int, shrinking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """About a second: it is counted, for a clock would count what else the machine does."""
     buffers = many(1000, longest, shrinking=shrinking)
-    start = process_time()
-    result = plan(buffers)
-    assert process_time() - start < 4  # about one on an idle machine
-    check(result, buffers, [])
+    compared = 0
+    fit = arena_search._fit
+
+    def counted(problem: Problem, i: int, placed: list[int], *rest: Any) -> int:
+        nonlocal compared
+        compared += len(placed)
+        return fit(problem, i, placed, *rest)
+
+    monkeypatch.setattr(arena_search, "_fit", counted)
+    check(plan(buffers), buffers, [])
+    assert len(buffers) < compared < BUDGET * 1.1
 
 
 @pytest.mark.parametrize(

@@ -76,15 +76,17 @@ def formats(b: Bench) -> tuple[DType, DType, DType]:
     return of_x, of_w, b.pick((DType.S8, DType.S16))
 
 
-def integer_layer(b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
+def integer_layer(
+    b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tuple[int, ...], zeros: float = 0
+) -> None:
     """Results all over their range, of which nothing is cut off: what changes is seen."""
     numbers = b.choices.generator()
     of_x, of_w, of_y = formats(b)
     x = b.input(*image, dtype=of_x, quant=Quant((1.0,), (0,), None, b.rounding))
     b.inputs[x] = numbers.integers(*fixed.int_range(of_x), image).astype(of_x.numpy)
     w = numbers.integers(-fixed.int_range(of_w)[1], fixed.int_range(of_w)[1], weights)
-    if b.is_rare():
-        w = with_zeros(w, (16, 4), 0.8, numbers)
+    if zeros:
+        w = with_zeros(w, (16, 4), zeros, numbers)
     spread = b.inputs[x].std() * w.std() * np.sqrt(w[0].size) + 1
     scales = (fixed.int_range(of_y)[1] / 3 / spread * numbers.uniform(0.5, 1, weights[0])).astype(np.float32)
     w_quant = Quant(tuple(scales.tolist()), (0,) * weights[0], 0, b.rounding)
@@ -108,6 +110,16 @@ def integer_channels(b: Bench) -> None:
 def integer_rows(b: Bench) -> None:
     inputs, outputs = b.pick((5, 8, 16, 24, 33)), b.pick((3, 4, 8, 11, 16, 20, 27, 40))
     integer_layer(b, Dense(), (b.size(9), inputs), (outputs, inputs))
+
+
+def integer_zeros(b: Bench) -> None:
+    """Blocks of zeros, which pay where sums are long."""
+    depth, outputs = b.pick((24, 64, 128)), b.pick((8, 16, 20, 40))
+    if b.is_rare(2):
+        integer_layer(b, Dense(), (b.size(9), depth), (outputs, depth), zeros=0.85)
+    else:
+        image = (1, 1 + b.size(5), 1 + b.size(5), depth)
+        integer_layer(b, Conv2d(), image, (outputs, 1, 1, depth), zeros=0.85)
 
 
 def real_input(b: Bench, *shape: int) -> str:
@@ -157,6 +169,7 @@ INTEGERS = [
     integer_channels,
     integer_rows,
     integer_rows,
+    integer_zeros,
     integer_pools,
 ]
 REALS = [*[real_convolutions] * 5, real_rows, real_pools, real_pools]
