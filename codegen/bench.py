@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import re
-import shlex
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
 from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.build import generate, library_sources
+from edgekit.codegen import counting, runner, toolchain
 from edgekit.codegen.driver import FLAGS
-from edgekit.codegen.elf import symbols
 from edgekit.codegen.fit import fit
+from edgekit.codegen.gpu import host
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize
+from edgekit.codegen.render import Optimize, render, sources
 from edgekit.codegen.verify import LEVEL, Tell
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.target import Target
 
-_PLUGIN = Path(str(files("edgekit.runtime_c"))) / "bare" / "instructions.c"
 _ROUNDS = 200
-_MARKERS = ("ek_begin", "ek_end")
 
 
 @dataclass(frozen=True)
@@ -63,20 +58,15 @@ def bench(
     native = not target.startup
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
-        library = generate(program, optimize)
-        write(library, folder)
-        is_wasm = runner.is_wasm(target)
-        (folder / "main.c").write_text("\n".join(wasm_main(program) if is_wasm else _main(program, native)))
         tell(f"compiling with {compiler.name}")
-        # Zig leaves names out of small programs, unless they are for a debugger.
-        flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
-        sources = [*library_sources(library, optimize), "main.c", "-o", "bench"]
-        compiler.run([*flags, *sources, *runner.link_flags(target, compiler, folder)], folder)
+        executable = compiled(program, folder, compiler, optimize)
         tell("running")
-        if is_wasm:
+        if runner.is_wasm(target):
             times, instructions = _times_in_engine(target, folder), _operations(target, folder)
+        elif native:
+            times, instructions = _times(target, folder), None
         else:
-            times, instructions = (_times(target, folder), None) if native else ([], _count(target, folder))
+            times, instructions = [], counting.count(target, executable).total
     return Bench(
         name=program.name,
         target=target.name,
@@ -91,30 +81,27 @@ def bench(
     )
 
 
+def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optimize: Optimize) -> Path:
+    """The library in a program that runs it, and measures that where it is not counted."""
+    target = program.target
+    library = render(program, optimize, "auto")
+    write(library, folder)
+    main = wasm_main(program) if runner.is_wasm(target) else _main(program, native=not target.startup)
+    (folder / "main.c").write_text("\n".join(main))
+    # Zig leaves names out of small programs, unless they are for a debugger.
+    flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
+    files = [*sources(library, optimize), "main.c", "-o", "bench"]
+    compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
+    return folder / "bench"
+
+
 def _times(target: Target, folder: Path) -> list[float]:
     done = runner.run(target, folder / "bench", [])
+    if done.code == host.NO_DEVICE:
+        raise EdgeKitError("E0503", "no OpenCL device here runs this model")
     if done.code:
         raise EdgeKitError("E0602", f"the benchmark ended with {done.code}", hint="please report it")
     return [float(line) for line in done.out.split()]
-
-
-def _count(target: Target, folder: Path) -> int:
-    """Instructions between the markers, by a plugin of the emulator."""
-    host = toolchain.find(targets.load("host"))
-    host.run(
-        ["-O2", "-shared", "-fPIC", "-fvisibility=hidden", str(_PLUGIN), "-o", "instructions.so"], folder
-    )
-    at = symbols((folder / "bench").read_bytes())
-    start, stop = (at[name] for name in _MARKERS)
-    emulator = shlex.split(target.runner)
-    plugin = f"{folder / 'instructions.so'},start={start:#x},stop={stop:#x}"
-    done = runner.run(
-        targets.with_runner(target, shlex.join([*emulator, "-plugin", plugin])), folder / "bench", []
-    )
-    found = re.search(r"instructions (\d+)", done.words)
-    if done.code or not found:
-        raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")
-    return int(found[1])
 
 
 def _times_in_engine(target: Target, folder: Path) -> list[float]:
@@ -143,12 +130,14 @@ def _setting(program: Program) -> Iterator[str]:
     """Memory for a run, and a function that fills it; in front of it, what it includes."""
     name = program.name
     ports: Sequence[Port] = (*program.inputs, *program.outputs)
-    yield f'#include "{name}.h"'
+    yield f'#include <stdlib.h>\n#include "{host.header(program)}"'
     for i, port in enumerate(ports):
         yield f"static {port.type.dtype.c} p{i}[{port.type.size or 1}];"
     yield f"static uint8_t arena[{program.arena.size + 1}] __attribute__((aligned({program.target.align})));"
     if program.states:
         yield f"static struct {name}_state state;"
+    if program.target.opencl:
+        yield "static struct ek_gpu *gpu;"
     yield "static void prepare(void)\n{"
     for i, port in enumerate(program.inputs):
         is_float = port.type.dtype.c in ("float", "double")
@@ -156,13 +145,15 @@ def _setting(program: Program) -> Iterator[str]:
         yield f"    for (int i = 0; i < {port.type.size}; i++)\n        p{i}[i] = {value};"
     if program.states:
         yield f"    {name}_reset(&state);"
+    if program.target.opencl:
+        yield from host.created(program)
     yield "}"
 
 
 def _run(program: Program) -> str:
     """The statement that runs it once."""
     ports = [f"p{i}" for i in range(len(program.inputs) + len(program.outputs))]
-    return f"{program.name}_run({', '.join([*ports, *['&state'] * bool(program.states), 'arena'])});"
+    return host.run(program, ports, [*["&state"] * bool(program.states), "arena"])
 
 
 def wasm_main(program: Program) -> Iterator[str]:
@@ -207,7 +198,7 @@ def _main(program: Program, native: bool) -> Iterator[str]:
         yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
     yield from _setting(program)
     yield "void ek_begin(void);\nvoid ek_end(void);"
-    for marker in _MARKERS:
+    for marker in counting.MARKERS:
         yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
     yield "int main(void)\n{\n    prepare();"
     run = _run(program)

@@ -123,7 +123,7 @@ def build(
         optimize=optimize,
         folder=str(folder),
         files=tuple(files),
-        layers=tuple(_layers(program)),
+        layers=tuple(layers_of(program)),
         macs=program.macs,
         weight_bytes=program.weight_bytes,
         arena_bytes=program.arena.size,
@@ -185,10 +185,11 @@ def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | Non
 
 
 def _weights_of(program: Program) -> list[tuple[str, int]]:
-    return [(layer.origin, layer.weight_bytes) for layer in _layers(program)]
+    return [(layer.origin, layer.weight_bytes) for layer in layers_of(program)]
 
 
-def _layers(program: Program) -> Iterator[Layer]:
+def layers_of(program: Program) -> Iterator[Layer]:
+    """The kernel calls of a program, and what each of them adds to the constants."""
     bytes_of = {c.c: c.data.size * c.dtype.bytes for c in program.constants}
     seen: set[str] = set()
     for line in program.lines:

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit import simulate
 from edgekit import target as targets
 from edgekit.codegen import runner, toolchain
+from edgekit.codegen.gpu import host
 from edgekit.codegen.literal import restored, stored
 from edgekit.codegen.program import Port, Program
 from edgekit.errors import EdgeKitError
@@ -68,6 +69,8 @@ class Driver:
                 _SHORT: f"{name} did not get its inputs",
                 _OUTSIDE: f"{name} wrote outside its arena, outputs or states",
                 _CHANGED: f"{name} changed its inputs",
+                host.NO_DEVICE: f"{name} found no OpenCL device that runs it",
+                host.LOST: f"the OpenCL device failed while it ran {name}",
             }.get(done.code, f"{name} crashed ({done.code})\n{done.words}")
             raise EdgeKitError("E0602", words, hint="please report it")
         at = 0
@@ -91,7 +94,7 @@ def _bytes(array: Array) -> bytes:
 def _driver(programs: Sequence[Program]) -> Iterator[str]:
     """A main that poisons memory, runs the program with a given number a number of times, and checks what is
     around memory."""
-    yield from (f'#include "{p.name}.h"' for p in programs)
+    yield from (f'#include "{host.header(p)}"' for p in programs)
     yield '#include "edgekit/types.h"'
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))
     if any(port.type.dtype.c.startswith("ek_") for p in programs for port in (*p.inputs, *p.outputs)):
@@ -150,6 +153,9 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     if state:
         yield "    memset(state.at, 0xFF, state.size);"
         yield f"    {program.name}_reset((struct {program.name}_state *)(void *)state.at);"
+    if program.target.opencl:
+        yield "    struct ek_gpu *gpu;"
+        yield from host.created(program)
     yield "    for (int step = 0; step < steps; step++) {"
     yield from (f"        memset({name}.at, 0xFF, {name}.size);" for name, _, _ in used)
     for port in program.inputs:
@@ -157,18 +163,19 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         yield f"        if (fread({name}.at, 1, {size}, stdin) != {size})\n            return {_SHORT};"
         if outside:
             yield f"        const uint32_t {name}_sum = checksum({name});"
-    arguments = []
+    passed = []
     if outside:
-        arguments += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
-        arguments += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
-    arguments += [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
-    yield f"        {program.name}_run({', '.join([*arguments, 'arena.at'])});"
+        passed += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
+        passed += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
+    others = [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
+    yield f"        {host.run(program, passed, [*others, 'arena.at'])}"
     yield from (f"        if (!intact({name}))\n            return {_OUTSIDE};" for name, _, _ in rooms)
     for port in program.inputs if outside else ():
         name, _, _ = _room(port)
         yield f"        if (checksum({name}) != {name}_sum)\n            return {_CHANGED};"
     yield from (f"        fwrite({_room(p)[0]}.at, 1, {p.type.bytes}, stdout);" for p in program.outputs)
-    yield "    }\n    return 0;\n}\n"
+    destroyed = f"    {program.name}_gpu_destroy(gpu);\n" if program.target.opencl else ""
+    yield f"    }}\n{destroyed}    return 0;\n}}\n"
 
 
 def _room(port: Port) -> tuple[str, str, int]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from edgekit.codegen import toolchain
-from edgekit.codegen.build import settled
+from edgekit.codegen import instructions, toolchain
+from edgekit.codegen.build import Layer, layers_of, settled
 from edgekit.codegen.fit import fit
+from edgekit.codegen.instructions import Instructions
+from edgekit.codegen.memory import Peak
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
@@ -18,7 +20,8 @@ from edgekit.target import Target
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of a library, exactly; code is None where object files are of a kind that is not read."""
+    """Of a library: its sizes exactly; code is None where object files are of a kind that is not read. What a
+    run takes is an estimate, unless it was counted; None where nothing is known of the target's kernels."""
 
     target: str
     memory: Mapping[str, int]  # that the target has
@@ -29,11 +32,17 @@ class Estimate:
     arena_bytes: int
     working_bytes: int  # arena, inputs and outputs
     macs: int
+    state_bytes: int = 0
+    peak: Peak | None = None  # what fills the arena
+    layers: tuple[Layer, ...] = ()
+    run: Instructions | None = None
+    clock: int = field(default=0, repr=False)
+    cycles_per_instruction: float = field(default=0.0, repr=False)
 
     @property
     def ram_bytes(self) -> int:
         """What the library works in, and its stack as far as that is known."""
-        return self.arena_bytes + (self.stack_bytes or 0)
+        return self.arena_bytes + self.state_bytes + (self.stack_bytes or 0)
 
     @property
     def flash_bytes(self) -> int:
@@ -42,15 +51,33 @@ class Estimate:
             return self.weight_bytes
         return self.code_bytes + self.constant_bytes
 
+    @property
+    def instructions(self) -> int | None:
+        return self.run.total if self.run else None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Where the target says its clock, and how many cycles an instruction takes."""
+        if self.run is None or not self.clock or not self.cycles_per_instruction:
+            return None
+        return 1e3 * self.run.total * self.cycles_per_instruction / self.clock
+
 
 def estimate(
-    graph: Graph, target: Target, *, optimize: Optimize = "speed", ports: Ports = "caller"
+    graph: Graph,
+    target: Target,
+    *,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    count: bool = False,
 ) -> Estimate:
-    """The sizes of the library of a graph; EdgeKitError where there is no compiler for the target."""
+    """The sizes of the library of a graph, and the instructions of a run, with `count` those that an emulator
+    counts; EdgeKitError where there is no compiler for the target."""
     compiler = toolchain.find(target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         first = fit(graph, target, ports, optimize=optimize)
         program, _, _, found = settled(graph, first, Path(scratch), compiler, optimize=optimize)
+    how = instructions.counted if count else instructions.estimated
     return Estimate(
         target.name,
         target.memory,
@@ -61,4 +88,10 @@ def estimate(
         program.arena.size,
         program.working_bytes,
         program.macs,
+        program.state_bytes,
+        program.peak,
+        tuple(layers_of(program)),
+        how(program, optimize),
+        target.clock,
+        target.cycles_per_instruction,
     )

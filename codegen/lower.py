@@ -16,7 +16,7 @@ from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.variants import evaluated
-from edgekit.ir import Graph, Node, Value
+from edgekit.ir import DType, Graph, Node, Value
 from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
@@ -33,30 +33,30 @@ def lower(
     """The layers in the order of execution that needs the least memory. The weights of those whose results
     are named in `small` take less memory, if there is a kernel for that."""
     layers = []
-    for layer in fuse_sums(graph, [_layer(graph, node) for node in graph.nodes], target):
+    for layer in fuse_sums(graph, [layer_of(graph, node) for node in graph.nodes], target):
         steps: list[Step] = []
         for step in layer.steps:
             if isinstance(step, Call):
                 if layer.node.outputs[0] in small:
                     step = replace(step, facts={**step.facts, "small": 1})
                 call = _as_convolution(_absorb_transpose(step, graph), target)
-                call = _fitted(_as_affine(_as_line(call, target), target), target)
+                call = _fitted(_as_affine(_rounded_up(_as_line(call, target), target), target), target)
                 packing, call = _pack_computed_weights(call, instantiate(call, target))
                 steps += [*packing, call]
             else:
                 steps.append(step)
         layers.append(Layer(layer.node, tuple(steps)))
-    return _in_best_order(graph, _drop_dead(graph, layers), ports)
+    return in_best_order(graph, drop_dead(graph, layers), ports)
 
 
-def _layer(graph: Graph, node: Node) -> Layer:
+def layer_of(graph: Graph, node: Node) -> Layer:
     """The calls of a node, as its operator says."""
     ins = [Arg(name, graph.values[name]) for name in node.inputs]
     outs = [Arg(name, graph.values[name]) for name in node.outputs]
     return Layer(node, tuple(node.op.lower(ins, outs)))
 
 
-def _in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[Layer, ...]:
+def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[Layer, ...]:
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
     they are placed; what the caller has, states and constants are not ours."""
     sharing = Sharing(graph, layers, ports)
@@ -128,6 +128,18 @@ def _as_line(call: Call, target: Target) -> Call:
     return proven(call) or call
 
 
+def _rounded_up(call: Call, target: Target) -> Call:
+    """The call by TFLite's rule with halves that go up, not away from zero, where the target has a kernel for
+    that and bounds leave no results below zero."""
+    up = f"{call.rule}_up"
+    if call.types.get("Y") is not DType.S8 or up not in variant_of(replace(call, rule=up), target).rules:
+        return call
+    zero, low = call.params["zero"], call.params["lo"]
+    assert isinstance(zero, int)
+    assert isinstance(low, int)
+    return replace(call, rule=up, name=f"{call.name}_up") if low >= zero else call
+
+
 def _as_affine(call: Call, target: Target) -> Call:
     """A sum by TFLite's rule as products, where the target has a kernel for them, and they are proven."""
     if call.kernel != "add_s8":
@@ -178,7 +190,7 @@ def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call
     return copies, replace(call, args=tuple(args)) if copies else call
 
 
-def _drop_dead(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def drop_dead(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     """Drop layers whose results nobody reads any more."""
     live = set(graph.exits)
     kept: list[Layer] = []

@@ -29,6 +29,7 @@ def distance(order: str, call: Call) -> int | None:
         channels    all of a channel is read before any of it is written: the result may lie where x lies, no
                     less and no more (Call.inplace)
         windows M   as pixels, where all that M pixels of an image need is read before any of them is written
+        bands M     the same of M rows of an image; without M, of all of them, or of all of a matrix
     """
     if not order or order == CHANNELS:
         return None
@@ -38,13 +39,19 @@ def distance(order: str, call: Call) -> int | None:
     if x.dtype is not y.dtype and min(x.dtype.bits, y.dtype.bits) > 8:
         return None  # C lets only bytes be looked at as something else
     name, *numbers = order.split()
-    block, group = (int(n) for n in (*numbers, "1")[:2])
+    block, group = (int(n) for n in (*numbers, "1", "1")[:2])
     p = call.params
     match name:
         case "pixels":
             return _pixels(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "windows":
             return _windows(p, block, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
+        case "bands":
+            if "rows" in p:
+                return 0
+            rows = block if numbers else _number(p, "out_h")
+            pixels = max(rows * _number(p, "out_w"), 1)
+            return _windows(p, pixels, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "lines":
             return _lines(p, block, group, x.dtype.bytes, y.dtype.bytes) if _is_dense(p) else None
         case "rows":

@@ -15,6 +15,7 @@ from edgekit.codegen.names import HEADERS, identifier
 from edgekit.codegen.pack import is_tiled, pack
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Array, DType, Graph, Type, Value
+from edgekit.ops import Call
 from edgekit.target import Target
 
 
@@ -70,6 +71,7 @@ class Line:
     comment: str
     origin: str
     macs: int
+    call: Call  # what it was made of
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ def _lines(
             _comment(scheduled),
             scheduled.node.origin,
             call.macs,
+            call,
         )
 
 

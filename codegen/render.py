@@ -9,6 +9,7 @@ from typing import Literal
 import jinja2
 
 import edgekit
+from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels import support_files
 from edgekit.codegen.literal import elements, lines, stored
 from edgekit.codegen.program import Constant, Line, Program
@@ -45,6 +46,10 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     for path, text in support_files(sorted(supports)):
         files[f"edgekit/{path}"] = text
     content = {path: text.encode() for path, text in files.items()}
+    if program.target.opencl:
+        content |= gpu.render(
+            program, environment(), model_origin(program), specialised=optimize == "speed", binary=binary
+        )
     if binary:
         content[f"{name}_weights.bin"] = b"".join(data for _, data in weight_blocks(program))
     return dict(sorted(content.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import importlib.util
 import shlex
 import shutil
@@ -43,6 +44,8 @@ def why_not_here(target: Target) -> str:
         return f"{first} does not run programs of target {target.name}"
     if not _is_installed(first):
         return f"target {target.name} runs under {first}, which is not installed"
+    if target.opencl and ctypes.util.find_library("OpenCL") is None:
+        return f"target {target.name} needs OpenCL, which is not installed"
     if missing := [flag for flag in target.cpu_flags if flag not in _cpu_flags()]:
         return f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
     return ""

@@ -132,6 +132,11 @@ def section_sizes(objects: Sequence[Path]) -> tuple[int, int, int]:
     return code, constants, writable
 
 
+# For functions of the compiler's own, such as floating point on a processor without it, and of the C library:
+# nobody tells their frames. An allowance each, more than any was seen to take on painted stacks.
+_OWN_FUNCTIONS = 128
+_LIBRARY = {"memcpy": 32, "memset": 32}
+
 _CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([\w,]+)\)[^"]*?)?"')
 _CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 
@@ -154,9 +159,6 @@ def stack_bound(call_graphs: Sequence[Path], entry: str) -> int | None:
 
 _FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in '(\w+)'")
 _RETURN = 16  # bytes of a return address, and what aligns the frame behind it
-# For the compiler's own functions, such as floating point on a processor without it, whose frames nobody
-# tells: an allowance, more than any was seen to take on painted stacks.
-_OWN_FUNCTIONS = 128
 
 
 def stack_bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int | None:
@@ -169,6 +171,7 @@ def stack_bound_of_frames(warnings: str, entry: str, layers: Collection[str]) ->
 
 
 def _deepest(entry: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int:
-    """The largest sum of frames on a path; generated code has no recursion. memcpy and memset are leaves of
-    the C library with frames we cannot see: nothing in them needs more than a few registers."""
-    return frames.get(entry, 0) + max((_deepest(c, frames, calls) for c in calls.get(entry, ())), default=0)
+    """The largest sum of frames on a path; generated code has no recursion."""
+    if entry not in frames:
+        return _LIBRARY.get(entry, _OWN_FUNCTIONS)
+    return frames[entry] + max((_deepest(c, frames, calls) for c in calls.get(entry, ())), default=0)

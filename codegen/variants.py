@@ -4,7 +4,8 @@ A file says in its first comment what it is for, one tag a line:
 
     for X=s8 W=s8           what the type letters must stand for
     rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
-    when k_h == 1 and ...   a condition on parameters and facts of the call; `small` where weights should be
+    when k_h == 1 and ...   a condition on parameters and facts of the call; `small` where weights should be,
+                            `zero_blocks(1, 4)` of the weights so many percent, of 1 output and 4 inputs each
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
@@ -24,8 +25,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from edgekit.codegen.blocks import is_stream, tiled
 from edgekit.codegen.pack import is_tiled
 from edgekit.ops import Call
+from edgekit.tiles import zero_blocks
 
 KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -55,14 +58,16 @@ class Variant:
         text = self.path.read_text(encoding="utf-8")
         if not self.like:
             return text
-        file, _, change = self.like.partition(" ")
-        old, _, new = (change or "=").partition("=")
+        file, *changes = self.like.split()
         other = (KERNELS / file).read_text(encoding="utf-8")
         first, theirs = _COMMENT.match(text), _COMMENT.match(other)
         assert first, f"{self.path} says nothing of itself"
         assert theirs, f"{file} says nothing of itself"
-        code = re.sub(rf"\bek_{old}_", f"ek_{new}_", other[theirs.end() :])
-        return first[0] + re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
+        code = other[theirs.end() :]
+        for old, new in (change.split("=") for change in changes):
+            code = re.sub(rf"\bek_{old}_", f"ek_{new}_", code)
+            code = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
+        return first[0] + code
 
     def fits(self, call: Call, operands: Sequence[str]) -> bool:
         """Can this file compute the call, whose operands have these names in C?"""
@@ -93,6 +98,12 @@ def select(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) 
             if variant.fits(call, operands):
                 return variant
     raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
+
+
+def tile_of(isas: Sequence[str]) -> tuple[int, int] | None:
+    """Outputs and inputs of the blocks of zeros that kernels of these sets leave out; None if none does."""
+    tags = (variant.pack.get("w", "") for isa in isas for variant in variants(isa, "dense_int"))
+    return next((tiled(tag)[1:] for tag in tags if is_stream(tag)), None)
 
 
 def _read(isa: str, path: Path, kernel: str) -> Variant:
@@ -133,4 +144,9 @@ def _named(text: str) -> tuple[str, str]:
 def evaluated(expression: str, call: Call) -> int:
     """A condition or size over the parameters and facts of a call: the text comes from our own kernels."""
     names = {"small": 0, **call.params, **call.facts, "rule": call.rule}
-    return int(eval(expression, {"__builtins__": {"max": max, "min": min}}, names))
+
+    def share(outputs: int, inputs: int) -> int:
+        return zero_blocks(call.args[1].value.data, outputs, inputs)
+
+    known = {"max": max, "min": min, "zero_blocks": share}
+    return int(eval(expression, {"__builtins__": known}, names))

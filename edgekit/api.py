@@ -23,6 +23,7 @@ from edgekit.codegen.build import Report
 from edgekit.codegen.estimate import Estimate
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.sharing import Ports
+from edgekit.codegen.variants import tile_of
 from edgekit.codegen.verify import Verification
 from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
@@ -33,6 +34,7 @@ from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from edgekit.quantize import narrow, post_training
 from edgekit.quantize.gate import Gate, labels
+from edgekit.quantize.io import Io
 from edgekit.quantize.outcome import Quantization
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
@@ -40,22 +42,29 @@ from edgekit.quantize.pruning.plan import Pruned, Pruning
 from edgekit.quantize.settings import DEFAULT, Settings
 from edgekit.sample_files import Samples
 from edgekit.target import Target
+from edgekit.tuning import output as tuned_files
+from edgekit.tuning import tune as tuning
+from edgekit.tuning.output import Limits
+from edgekit.tuning.tune import Effort, Tuned
 
 __all__ = [
     "Bench",
     "Checkup",
     "Difference",
     "EdgeKitError",
+    "Effort",
     "Estimate",
     "Gate",
     "Graph",
     "Inspection",
+    "Limits",
     "Pruned",
     "Pruning",
     "Quantization",
     "Report",
     "Settings",
     "Target",
+    "Tuned",
     "Verification",
     "bench",
     "build",
@@ -71,6 +80,7 @@ __all__ = [
     "read_labels",
     "run",
     "save",
+    "tune",
     "verify",
 ]
 
@@ -259,7 +269,19 @@ def prune(
         return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
 
     multiple = max(wanted.multiple, 1 if wanted.ratio is not None else on.channels)
-    return pruning.prune(graph, given, replace(wanted, multiple=multiple), tell, flash, labels)
+    wanted = replace(wanted, multiple=multiple)
+    if wanted.blocks is not None:
+        wanted = replace(wanted, tile=_tile(on))
+    return pruning.prune(graph, given, wanted, tell, flash, labels)
+
+
+def _tile(target: Target) -> tuple[int, int]:
+    """The blocks that the target's kernels leave out where they are zero."""
+    if tile := tile_of(target.isa):
+        return tile
+    able = ", ".join(name for name in target_files.names() if tile_of(target_files.load(name).isa))
+    hint = f"--target, one of {able}"
+    raise EdgeKitError("E0101", f"no kernel for {target.name} leaves out blocks of zeros", hint=hint)
 
 
 def read_labels(path: str | PathLike[str]) -> Array:
@@ -338,10 +360,56 @@ def bench(
 
 
 def estimate(
-    model: Model, *, target: str | Target = "host", optimize: Optimize = "speed", ports: Ports = "caller"
+    model: Model,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    count: bool = False,
 ) -> Estimate:
-    """What the library of a model takes of flash and memory, to the byte; nothing is written."""
-    return estimation.estimate(convert(model), _target(target), optimize=optimize, ports=ports)
+    """What the library of a model takes of flash and memory, to the byte, and about how many instructions a
+    run takes, where kernels are calibrated; `count` counts them in an emulator. Nothing is written."""
+    return estimation.estimate(convert(model), _target(target), optimize=optimize, ports=ports, count=count)
+
+
+_MOST_TUNED = 1024  # samples in memory
+
+
+def tune(
+    model: Model,
+    samples: Inputs | None,
+    limits: Limits,
+    *,
+    target: str | Target = "host",
+    labels: Array | None = None,
+    folder: str | PathLike[str] | None = None,
+    effort: Effort | None = None,
+    ports: Ports = "caller",
+    io: Io = "float",
+    count: bool = False,
+    tell: Tell = _quiet,
+) -> Tuned:
+    """Find the pruning, the formats and the code with which a model keeps its limits on a target. `samples`
+    are typical inputs and `labels` their classes, by default what the model answers. The `folder` gets the
+    model that was chosen, with settings to build it, a report, and a journal: whoever is interrupted goes on
+    from there. `count` counts instructions in an emulator instead of estimating them. Where nothing keeps
+    the limits, `Tuned.best` is None, and `Tuned.closest` is what comes nearest."""
+    tell("reading the model")
+    graph = convert(model)
+    if samples is None:
+        raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --data; random is for a try")
+    given = list(islice(_given(graph, samples), _MOST_TUNED))
+    if labels is not None and len(labels) < len(given):
+        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    on = _target(target)
+    budget, board = limits.on(on)
+    how = tuning.how_to_count(board, count, budget.instructions is not None)
+    right = None if labels is None else [int(label) for label in labels]
+    problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
+    place = tuned_files.claimed(Path(folder or f"{graph.name}_tuned"))
+    found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, tell)
+    tuned_files.write(place, problem, found)
+    return found
 
 
 def diff(

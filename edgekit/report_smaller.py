@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
 from edgekit.report import shortened, size, table
+
+_NAMED = 3  # kernels
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,13 @@ def pruning(file: str, found: Pruned) -> list[str]:
     if found.accuracy is not None and found.accuracy_before is not None:
         rows.append(("accuracy", f"{found.accuracy:.2%}, before {found.accuracy_before:.2%}"))
     groups = [(shortened(g.name), g.before, g.after, f"{g.after / g.before:.0%}") for g in found.groups]
-    return [*table(rows), "", *table(groups, ("channels of", "before", "after", "left"), "<>>>")]
+    lines = table(rows)
+    if groups:
+        lines += ["", *table(groups, ("channels of", "before", "after", "left"), "<>>>")]
+    if found.blocks:
+        zeros = [(shortened(layer.name), f"{layer.share:.0%}") for layer in found.blocks]
+        lines += ["", *table(zeros, ("blocks of", "zero"), "<>")]
+    return lines
 
 
 def _change(before: int, after: int) -> str:
@@ -50,6 +59,7 @@ def estimate(found: Estimate) -> list[str]:
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", f"{found.macs:,}"),
+        *_time(found),
     ]
     rows += [
         (f"of {bank}", f"{need[bank] / have:.1%} of {have:,} B")
@@ -57,3 +67,18 @@ def estimate(found: Estimate) -> list[str]:
         if bank in need
     ]
     return table(rows)
+
+
+def _time(found: Estimate) -> Iterator[tuple[str, str]]:
+    """What a run takes, how sure that is, and what is not in it."""
+    run = found.run
+    if run is None:
+        yield "run", f"unknown: kernels of {found.target} are not calibrated (--count asks an emulator)"
+        return
+    how = f"within {run.error:.1%}" if run.error else "counted"
+    yield "instructions", f"{run.total:,}, {how}"
+    if found.milliseconds is not None:
+        yield "time", f"{found.milliseconds:.3g} ms at {found.clock / 1e6:g} MHz"
+    if run.unknown:
+        names = ", ".join(run.unknown[:_NAMED]) + ", ..." * (len(run.unknown) > _NAMED)
+        yield "not in it", f"kernels that are not calibrated: {names}"

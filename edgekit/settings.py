@@ -136,6 +136,35 @@ def size(text: str, option: str) -> int | None:
     return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
 
 
+_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def seconds(text: str) -> float | None:
+    """20ms, 500us or 1s; None for a number of instructions."""
+    match = re.fullmatch(r"([\d.]+)(us|ms|s)", text)
+    number = _number(match[1], (), "--latency", "20ms") if match else None
+    return None if number is None or match is None else number * _TIMES[match[2]]
+
+
+def instructions(text: str) -> int | None:
+    """3M, 500K or a plain number of instructions; None for a time."""
+    if not text or seconds(text) is not None:
+        return None
+    match = re.fullmatch(r"([\d.]+)([KM]?)", text)
+    number = _number(match[1], (), "--latency", "20ms") if match else None
+    if number is None or match is None:
+        hint = "20ms, or 3M for three million instructions"
+        raise EdgeKitError("E0103", f"--latency {text} is no time", hint=hint)
+    return round(number * {"": 1, "K": 1e3, "M": 1e6}[match[2]])
+
+
+def count(text: str, option: str, least: int = 1) -> int:
+    """A whole number."""
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise EdgeKitError("E0103", f"{option} {text} is no count", hint=f"a whole number from {least} on")
+    return int(text)
+
+
 def _number(text: str, units: Sequence[str], option: str, example: str) -> float | None:
     if not text:
         return None

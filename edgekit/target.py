@@ -13,6 +13,8 @@ from typing import Any
 from edgekit import suggest
 from edgekit.errors import EdgeKitError
 
+_GPUS = ("", "opencl", "webgpu")
+
 
 @dataclass(frozen=True)
 class Target:
@@ -33,7 +35,18 @@ class Target:
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
+    # opencl: libraries have a path for graphics processors, too; webgpu: npm packages have one
+    gpu: str = ""
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
+    clock: int = 0  # Hz, in files 168M too; 0: unknown
+    # Cycles that an instruction takes, as measured on the device or as its maker says; 0: unknown.
+    cycles_per_instruction: float = 0.0
+    core: str = ""  # the processor of a board: its base, and the base of that; of others their own name
+
+    @property
+    def opencl(self) -> bool:
+        """Do its libraries have a path for graphics processors?"""
+        return self.gpu == "opencl"
 
 
 def load(name: str) -> Target:
@@ -69,7 +82,7 @@ def parse(name: str, text: str) -> Target:
     base = table.pop("base", "")
     if base and (base not in names() or base == name):
         raise EdgeKitError("E0106", f"target {name}: no base {base}", hint=suggest.hint(base, names()))
-    known = {f.name for f in fields(Target)} - {"name"}
+    known = {f.name for f in fields(Target)} - {"name", "core"}
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in known:
@@ -78,12 +91,29 @@ def parse(name: str, text: str) -> Target:
             )
         expected = type(getattr(Target(name), key))
         value = tuple(value) if isinstance(value, list) else value
+        if key == "clock":
+            value = _hertz(name, value)
+        elif expected is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
         if not isinstance(value, expected):
             raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
         values[key] = value
     if "memory" in values:
         values["memory"] = {bank: _bytes(name, bank, size) for bank, size in values["memory"].items()}
-    return replace(load(base), name=name, **values) if base else Target(name, **values)
+    if values.get("gpu", "") not in _GPUS:
+        raise EdgeKitError("E0106", f"target {name}: unknown gpu {values['gpu']}", hint="opencl or webgpu")
+    if values.get("cycles_per_instruction", 0.0) < 0:
+        raise EdgeKitError("E0106", f"target {name}: an instruction takes at least no time")
+    return replace(load(base), name=name, **values) if base else Target(name, **values, core=name)
+
+
+def _hertz(name: str, value: object) -> int:
+    """A frequency: a number of Hz, or 168M."""
+    match = re.fullmatch(r"(\d+)(M?)", str(value)) if isinstance(value, int | str) else None
+    if match is None:
+        hint = "a number of Hz, or such as 168M"
+        raise EdgeKitError("E0106", f"target {name}: {value} is no clock", hint=hint)
+    return int(match[1]) * (1_000_000 if match[2] else 1)
 
 
 def _bytes(name: str, bank: str, size: object) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.numpy_helper
 import torch
 from torch import nn
 
@@ -66,6 +67,17 @@ def export_onnx(net: nn.Module, shape: tuple[int, ...], path: Path, *, any_batch
         del noted.metadata_props[:]
         noted.ClearField("doc_string")
     onnx.save(model, path)
+
+
+def restore(net: nn.Module, path: Path) -> nn.Module:
+    """Give a network the weights that `export_onnx` wrote of a classifier around it."""
+    stored = {t.name.partition(".")[2]: t for t in onnx.load(path).graph.initializer}
+    state = {
+        name: torch.from_numpy(onnx.numpy_helper.to_array(stored[name]).copy()) if name in stored else tensor
+        for name, tensor in net.state_dict().items()
+    }
+    net.load_state_dict(state)
+    return net.eval()
 
 
 def write_samples(path: Path, about: str, samples: npt.NDArray[np.integer], more: str = "") -> None:

@@ -106,6 +106,11 @@ def answer(graph: Graph, sample: Sample) -> int:
             hint="--min-sqnr takes any model",
         )
     (result,) = simulate.run(graph, sample).values()
+    return chosen(result)
+
+
+def chosen(result: Array) -> int:
+    """The class that an output names."""
     return int(result.argmax()) if result.size > 1 else int(result.item() > 0.5)
 
 

@@ -91,6 +91,10 @@ class Problem:
         np.put_along_axis(result, self.order[:, :, None], weights, axis=1)
         return result
 
+    def bounds(self, limit: int) -> Array:
+        """Of each integer: weights that are 0 stay 0, as kernels may leave them out."""
+        return np.where(self.weights == 0, 0, limit)
+
     def error(self, integers: Array, scale: Array) -> Array:
         """Of each output [G, O], for sorted integers."""
         distance = integers * scale[:, None] - self.centre
@@ -119,7 +123,7 @@ def round_to(problem: Problem, scale: Array, limit: int) -> Array:
 def _in_turn(problem: Problem, scale: Array, limit: int) -> Array:
     """One weight after the other to the nearest integer, each where the error of those before it is made up
     for best (Babai's nearest plane, which GPTQ is, too)."""
-    target = problem.centre / scale[:, None]
+    target, bounds = problem.centre / scale[:, None], problem.bounds(limit)
     upper = np.linalg.cholesky(problem.squares).transpose(0, 2, 1)
     upper = upper / np.einsum("gii->gi", upper)[:, :, None]
     integers, error, carried = np.empty_like(target), np.empty_like(target), np.zeros_like(target)
@@ -127,7 +131,8 @@ def _in_turn(problem: Problem, scale: Array, limit: int) -> Array:
         first = max(end - _BLOCK, 0)
         for i in range(end - 1, first - 1, -1):
             inside = (upper[:, i, None, i + 1 : end] @ error[:, i + 1 : end])[:, 0]
-            integers[:, i] = np.rint(target[:, i] + carried[:, i] + inside).clip(-limit, limit)
+            wanted = np.rint(target[:, i] + carried[:, i] + inside)
+            integers[:, i] = wanted.clip(-bounds[:, i], bounds[:, i])
             error[:, i] = target[:, i] - integers[:, i]
         carried[:, :first] += upper[:, :first, first:end] @ error[:, first:end]
     return integers
@@ -135,7 +140,7 @@ def _in_turn(problem: Problem, scale: Array, limit: int) -> Array:
 
 def _descended(problem: Problem, integers: Array, scale: Array, limit: int) -> Array:
     """Each weight in turn to the integer that is best beside all others, until none moves."""
-    squares, integers = problem.squares, integers.copy()
+    squares, bounds, integers = problem.squares, problem.bounds(limit), integers.copy()
     diagonal = np.einsum("gii->gi", squares)[:, :, None]
     slope = squares @ (integers - problem.centre / scale[:, None])
     for _ in range(_MOST_SWEEPS):
@@ -143,8 +148,8 @@ def _descended(problem: Problem, integers: Array, scale: Array, limit: int) -> A
         for first in range(0, integers.shape[1], _BLOCK):
             block = slice(first, first + _BLOCK)
             for i in range(first, min(first + _BLOCK, integers.shape[1])):
-                wanted = np.rint(integers[:, i] - slope[:, i] / diagonal[:, i]).clip(-limit, limit)
-                step = wanted - integers[:, i]
+                wanted = np.rint(integers[:, i] - slope[:, i] / diagonal[:, i])
+                step = wanted.clip(-bounds[:, i], bounds[:, i]) - integers[:, i]
                 # Halves could go back and forth for ever.
                 step[step * (2 * slope[:, i] + step * diagonal[:, i]) >= -1e-9 * diagonal[:, i]] = 0
                 if step.any():

@@ -83,7 +83,7 @@ class Search:
         if verdict.passed:
             return Mixed(levels, trial, verdict, {})
         plain = self.trial(levels)
-        sensitivity = self._sensitivity(plain)
+        sensitivity = self.sensitivity(plain)
         best = (trial, verdict, levels)
         age = 0
         queue = [c for name in self.layers if (c := self._next(name, levels, plain, age)) is not None]
@@ -132,11 +132,13 @@ class Search:
         node = self.graph.producer(name)
         return node is None or name in real or name not in self.layers or takes_wide(node)
 
-    def _sensitivity(self, plain: Trial) -> dict[str, float]:
+    def sensitivity(self, plain: Trial, *, weighted: bool = False) -> dict[str, float]:
+        """What the outputs gain when a layer alone is computed in floats: of all, or those with weights."""
         found = {}
         base = self.measure.quality(plain)
-        for number, name in enumerate(self.layers, 1):
-            self.tell(f"sensitivity, layer {number} of {len(self.layers)}")
+        layers = [n for n, node in self.layers.items() if not weighted or _has_weights(self.graph, node)]
+        for number, name in enumerate(layers, 1):
+            self.tell(f"sensitivity, layer {number} of {len(layers)}")
             found[name] = self.measure.quality(self.trial({name: F32}, plain)) - base
         return found
 

@@ -36,6 +36,44 @@ def quantize(
     """The graph of integers, and the report. Every other sample is held out: the others give ranges, and
     those are chosen by what they do to the samples held out. In the end the ranges are those of all samples.
     With labels, `samples` are gone through again."""
+    known = calibrated(graph, samples, settings, tell)
+    judge = Judge(known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), tell)
+    found = known.search(judge).run()
+    made = bring_integers_out(found.trial.quantized.graph, settings.io)
+    report = describe(known.graph, settings, known.measure, found, made, known.methods)
+    seen = known.seen
+    warnings = (*report.warnings, *_warnings(known.graph, seen, report.layers))
+    return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A graph whose ranges are chosen: it can be quantized to any formats from there."""
+
+    graph: Graph
+    seen: _Seen
+    measure: Measure
+    methods: Mapping[str, str]
+    tensors: Tensors
+    settings: Settings
+    tell: Tell
+
+    def finish(self, formats: Formats) -> Trial:
+        """The graph in these formats, biases corrected."""
+        wide = _could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
+        formats = replace(formats, wide=formats.wide | frozenset(wide))
+        plain = self.measure.trial(self.tensors.quantized(self.methods, formats))
+        high = self.settings.effort == "high"
+        return refined(self.graph, plain, self.seen.kept, self.measure, high=high, tell=self.tell)
+
+    def search(self, judge: Judge) -> Search:
+        """The search for the cheapest formats that pass."""
+        allowed = self.settings.formats
+        return Search(self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.tell)
+
+
+def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, tell: Tell) -> Calibrated:
+    """Look at the samples, and choose the ranges of tensors by trial."""
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
@@ -46,19 +84,7 @@ def quantize(
     graph, seen, measure, methods = _chosen(graph, seen, Measure(graph, held), settings.calibrate, tell)
     # What was held out has made the choice; the ranges are those of all samples.
     tensors = Tensors.of(graph, seen.together(), int4_layers(graph) if settings.weights == "int4" else {})
-    everywhere = frozenset(_could_be_wide(graph, methods) if settings.activations == "int16" else ())
-
-    def finish(formats: Formats) -> Trial:
-        formats = replace(formats, wide=formats.wide | everywhere)
-        plain = measure.trial(tensors.quantized(methods, formats))
-        return refined(graph, plain, seen.kept, measure, high=settings.effort == "high", tell=tell)
-
-    judge = Judge(graph, settings.gate, measure, _Labelled(samples, settings.gate.labels), tell)
-    found = Search(tensors, methods, measure, judge, finish, settings.formats, tell).run()
-    made = bring_integers_out(found.trial.quantized.graph, settings.io)
-    report = describe(graph, settings, measure, found, made, methods)
-    warnings = (*report.warnings, *_warnings(graph, seen, report.layers))
-    return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)
+    return Calibrated(graph, seen, measure, methods, tensors, settings, tell)
 
 
 def _chosen(

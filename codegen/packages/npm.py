@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import edgekit
 from edgekit import target as targets
 from edgekit.codegen import runner, wasm
+from edgekit.codegen.gpu.plan import plan
+from edgekit.codegen.gpu.web import WEBGPU, Web
+from edgekit.codegen.gpu.wgsl import DOT4
 from edgekit.codegen.packages import Package, Wish
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
@@ -48,6 +51,9 @@ def make(wish: Wish) -> Package:
             f"an npm package holds WebAssembly, and target {program.target.name} is none",
             hint="--target wasm32-simd, or wasm32 for a package that fits every engine",
         )
+    web = (
+        Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
+    )  # refused before anything is built
     modules = list(_modules(wish))
     text = _text(program, modules, wish.helpers)
     stem = program.name
@@ -61,14 +67,21 @@ def make(wish: Wish) -> Package:
         f"{stem}.worker.d.ts": text("types.d.ts.j2", kind="worker"),
         f"{stem}.thread.js": text("thread.js.j2"),
     }
+    if web:
+        files |= {
+            f"{stem}.gpu.js": text("gpu.js.j2", gpu=web, dot4=DOT4),
+            f"{stem}.gpu.d.ts": text("gpu.d.ts.j2"),
+            f"{stem}.gpu.bin": web.weights,
+        }
     for helper in wish.helpers:
         files |= {
             f"{stem}.{helper}.js": text(f"{helper}.js.j2"),
             f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
         }
-    manifest = _manifest(program, files, wish.helpers)
+    parts = ("inline", "worker", *(["gpu"] if web else []), *wish.helpers)
+    manifest = _manifest(program, files, parts)
     files |= {
-        "README.md": text("README.md.j2"),
+        "README.md": text("README.md.j2", gpu=web),
         "demo.html": text("demo.html.j2"),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
@@ -160,6 +173,7 @@ def _port(port: Port) -> dict[str, Any]:
         "c": port.c,
         "array": _ARRAYS[port.type.dtype.c],
         "size": port.type.size,
+        "room": port.type.bytes + -port.type.bytes % 4,  # of whole words
         "meaning": meaning,
         "words": words,
         "about": "{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }",
@@ -171,16 +185,16 @@ def package_name(program: Program) -> str:
     return program.name.lower().lstrip("_") or "model"
 
 
-def _manifest(program: Program, files: Mapping[str, bytes], helpers: tuple[str, ...]) -> dict[str, Any]:
-    """package.json."""
+def _manifest(program: Program, files: Mapping[str, bytes], parts: Sequence[str]) -> dict[str, Any]:
+    """package.json; `parts` are the modules beside the model's."""
     stem = program.name
     exports: dict[str, Any] = {
         ".": {"types": f"./{stem}.d.ts", "default": f"./{stem}.js"},
         **{
             f"./{part}": {"types": f"./{stem}.{part}.d.ts", "default": f"./{stem}.{part}.js"}
-            for part in ("inline", "worker", *helpers)
+            for part in parts
         },
-        **{f"./{path}": f"./{path}" for path in sorted(files) if path.endswith(".wasm")},
+        **{f"./{path}": f"./{path}" for path in sorted(files) if path.endswith((".wasm", ".bin"))},
         "./package.json": "./package.json",
     }
     return {
@@ -211,3 +225,7 @@ def _notes(files: Mapping[str, bytes], stem: str, modules: list[Built]) -> Itera
         shipped = kilobytes(script + len(module.data))
         parts = f"{stem}.js {script:,} + {stem}{suffix} {len(module.data):,}"
         yield "npm", f"{shipped} KB = {parts}; memory {module.pages * wasm.PAGE // 1024} KiB"
+    if f"{stem}.gpu.js" in files:
+        script, weights = (len(files[f"{stem}.gpu.{end}"]) for end in ("js", "bin"))
+        shipped = kilobytes(script + weights)
+        yield "webgpu", f"{shipped} KB = {stem}.gpu.js {script:,} + {stem}.gpu.bin {weights:,}"

@@ -34,9 +34,14 @@ def _coefficients(pattern: re.Pattern[str]) -> dict[str, list[str]]:
     }
 
 
+def coefficients(name: str) -> tuple[float, ...]:
+    """Of the polynomial of that name, that of the highest power first."""
+    return tuple(float(np.float32(c)) for c in _coefficients(_POLYNOMIAL)[name])
+
+
 def poly(name: str, x: Array) -> Array:
     """The polynomial of that name, by Horner's rule."""
-    first, *rest = (np.float32(c) for c in _coefficients(_POLYNOMIAL)[name])
+    first, *rest = (np.float32(c) for c in coefficients(name))
     p: Array = np.full_like(x, first)
     for c in rest:
         p = p * x + c

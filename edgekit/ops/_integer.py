@@ -117,6 +117,7 @@ def requantization(
             "least_exponent": int(exponent.min()),
             "most_exponent": int(exponent.max()),
             "least_weight": int(weights.min()),
+            "one_scale": int(np.unique(multiplier).size == np.unique(exponent).size == 1),
         },
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,

@@ -147,6 +147,8 @@ class ConvTranspose2d(Linear):
             args=(x, w, *rule.args, y),
             params=params | rule.params | {"in_zero": quant_of(x.type).zero[0]},
             name=f"conv_transpose2d_{rule.name}",
+            rule=rule.rule,
+            facts=rule.facts,
             expr=rule.expr,
             macs=self.macs(x.type, w.type, b.type),
         )

@@ -111,6 +111,7 @@ class Resample(Op):
                 params=params | rule.params,
                 label=f"resample_s8{rule.suffix}",
                 expr=rule.expr,
+                rule=rule.name,
                 macs=macs,
             )
         ]

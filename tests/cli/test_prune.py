@@ -1,6 +1,7 @@
 """`edgekit prune`: what users ask for, and what they are told."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,17 @@ def test_flash_may_be_that_of_int8(cli: CommandLine) -> None:
     assert report.flash_bytes <= 8 << 10
 
 
+def test_blocks_in_the_tile_of_the_target(cli: CommandLine) -> None:
+    where = ["--blocks", "60%", "--target", "cortex-m4", "--calib", "calib.npz"]
+    answer = cli.ok("prune", "digits.onnx", *where, "-o", "small.ek")
+    assert re.search(r"blocks of +zero\n.* +60%", answer.out), answer.out
+    cli.ok("quantize", "small.ek", "--calib", "calib.npz", "-o", "small8.ek")
+    kernels = [
+        layer.kernel for layer in api.build("small8.ek", "out", target="cortex-m4", verify=False).layers
+    ]
+    assert any("blocks" in kernel for kernel in kernels), kernels
+
+
 def test_a_budget_that_is_too_small(cli: CommandLine) -> None:
     require("gcc")
     answer = cli("prune", "digits.onnx", "--flash", "1K", "--calib", "calib.npz", "-o", "small.ek")
@@ -88,6 +100,8 @@ def test_accuracy_is_a_gate(cli: CommandLine) -> None:
         (["--ratio", "50%", "--macs", "50%"], "how much is to be pruned"),
         (["--macs", "half"], "no number"),
         (["--macs", "150%"], "no share"),
+        (["--blocks", "100%", "--target", "cortex-m4"], "no share"),
+        (["--blocks", "50%"], "--target, one of cortex-m33, cortex-m4"),
         (["--flash", "small"], "no size"),
         (["--ratio", "50%", "--criterion", "bn"], "needs typical inputs"),
         (["--ratio", "50%", "--max-drop", "1%"], "needs labels"),

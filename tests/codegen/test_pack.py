@@ -38,6 +38,12 @@ def test_blocks_are_filled_up_with_their_first_elements() -> None:
     assert pack("O/4~ o4", np.arange(6, dtype=np.int8)).tolist() == [0, 1, 2, 3, 4, 5, 0, 1]
 
 
+def test_numbers_that_are_the_same_are_kept_once() -> None:
+    packed = pack("same! 4", np.full(640, 7, np.int32))
+    assert packed.dtype == np.int32
+    assert packed.tolist() == [7] * 4
+
+
 def test_the_first_dimensions_of_a_block_change_places() -> None:
     packed = pack("O/16! o16(2x4x2)", np.arange(16, dtype=np.int32))
     assert packed.tolist() == [0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]

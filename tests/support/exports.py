@@ -12,6 +12,7 @@ import numpy as np
 from support.tools import ROOT
 
 from edgekit.converters import read
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 
 SAMPLES = ROOT / "tests" / "frontends" / "samples"
@@ -42,11 +43,26 @@ class Export:
         own = [p for p in sorted(beside) if p != self.path and "io" not in p.stem.split("_")]
         return [self.path, *(p for p in own if who_reads(p) is None)]
 
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What --shape has to bind: the shape of the recorded input, where the file does not say it."""
+        return {name: self.recorded()[0].shape for name in open_inputs(self.path)}
+
     def recorded(self) -> tuple[Array, Array]:
         """An input and the output."""
         recordings = "*int8_io.npz" if self.is_int8 else "io.npz"
         with np.load(next(path for folder in self.path.parents for path in folder.glob(recordings))) as io:
             return io["x"], io["y"]
+
+
+@cache
+def open_inputs(path: Path) -> tuple[str, ...]:
+    """The inputs whose shapes a file leaves to --shape."""
+    try:
+        read.read(path)
+    except EdgeKitError as error:
+        return tuple(error.inputs)
+    return ()
 
 
 @cache

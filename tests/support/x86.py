@@ -19,10 +19,7 @@ from edgekit.codegen.verify import compare
 from edgekit.ir import Array
 from edgekit.target import Target
 
-COMPILERS = ("gcc", "clang")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DEK_GUARD=0", "-Wno-type-limits")
-LEVEL = {"size": ("-Os", *SANITIZERS), "speed": ("-O2",)}
 
 
 def load(name: str, compiler: str = "gcc") -> Target:
@@ -34,12 +31,12 @@ def load(name: str, compiler: str = "gcc") -> Target:
     return target
 
 
-def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ()) -> Driver:
-    """What runs the program, compiled with these flags, or those of the level."""
+def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ("-O2",)) -> Driver:
+    """What runs the program, compiled with these flags."""
     files = render(program, optimize)
     write(files, folder)
     compiler = toolchain.find(program.target)
-    flags = [*STRICT, *(level or LEVEL[optimize]), *program.target.cflags]
+    flags = [*STRICT, *level, *program.target.cflags]
     return Driver([program], sources(files, optimize), folder, compiler, flags)
 
 

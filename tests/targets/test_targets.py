@@ -72,6 +72,7 @@ def test_a_board_is_a_processor_with_memory() -> None:
     [
         ('base = "cortex-m5"', "no base cortex-m5"),
         ('base = "mine"', "no base mine"),
+        ('gpu = "vulkan"', "unknown gpu vulkan"),
         ('memory = { ram = "much" }', "much is no size of ram"),
         ('memory = { ram = "128k" }', "128k is no size of ram"),
         ("memory = { ram = -1 }", "-1 is no size of ram"),

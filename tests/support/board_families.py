@@ -1,0 +1,102 @@
+"""Families of int8 operators as kernels of microcontrollers see them: residual blocks, long rows."""
+
+import numpy as np
+from support import integer_families as families
+from support import more_integer_families as more
+from support.integer_bench import Bench, Family
+
+from edgekit.ir import DType, Type
+from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Quantize
+
+
+def residuals(b: Bench) -> None:
+    """A block of a residual network: what two convolutions make of an image, and the result of the first."""
+    channels = b.pick((16, b.size(20)))
+    x = b.input(1, b.size(7), b.size(7), channels)
+    made: list[str] = []
+    for _ in range(2):
+        w, bias = b.weights(DType.S8, channels, 3, 3, channels)
+        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), 1, *b.limits())
+        made += b.builder.add(op, made[-1] if made else x, w, bias, quant=b.quant(0, 6))
+    b.result(Add(), *b.pick((made, made[::-1])), quant=b.quant(0, 6))
+
+
+def long_sums(b: Bench) -> None:
+    """Of all elements, of which there are more than a word."""
+    shape = (b.size(3), b.size(40))
+    b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant())
+
+
+def long_products(b: Bench) -> None:
+    """Of all elements, or by a number for each channel."""
+    shape = (b.size(3), b.size(3), b.size(40))
+    operands = [b.input(*shape), b.input(*b.pick((shape, (1, 1, shape[2]))))]
+    b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
+
+
+def borders(b: Bench) -> None:
+    """Means of windows that differ in how many cells count."""
+    b.rounding = "E"
+    height, width = (b.size(4), b.size(4)), (b.size(5) + 1, b.size(5) + 1)
+    pads = tuple(b.size(k) - 1 for k in (*width, *width))
+    counted = tuple(b.pick((0, p)) for p in pads)
+    x = b.input(b.size(2), width[0] + height[0], width[1] + height[1], b.width())
+    op = Pool2d("mean", width, (b.size(3), b.size(3)), pads, counted=counted)  # type: ignore[arg-type]
+    b.result(op, x, quant=b.quant())
+
+
+def steps_to_int8(b: Bench) -> None:
+    """Of reals on, beside and far from the middle between two integers."""
+    b.rounding = "E"
+    quant, numbers = b.quant(), b.choices.generator()
+    halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
+    far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
+    name = f"x{len(b.inputs)}"
+    b.inputs[name] = np.concatenate([halves, np.nextafter(halves, 9), far]).astype(np.float32)
+    b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
+    b.result(Quantize(DType.S8), name, quant=quant)
+
+
+def wide_channels(b: Bench) -> None:
+    """Depthwise convolutions of int16, whose last channels end within a vector."""
+    b.rounding = "E"
+    of_y, width = b.pick((DType.S16, DType.S8)), b.pick((1, 7, 8, 9, 24))
+    kernel, dilations = (
+        b.pick(((3, 3), (2, 2), (1, 5), (4, 1))),
+        b.pick(((1, 1), (1, 1), (b.size(2), b.size(2)))),
+    )
+    height, columns = ((k - 1) * d + b.size(4) for k, d in zip(kernel, dilations, strict=True))
+    x = b.input(b.size(2), height, columns, width, dtype=DType.S16)
+    w, bias = b.weights(DType.S8, width, *kernel, 1)
+    top, left, bottom, right = (b.size(3) - 1 for _ in range(4))
+    different = None if of_y is DType.S16 else of_y
+    pads = (top, left, bottom, right)
+    op = Conv2d((b.size(2), b.size(2)), pads, dilations, width, *b.limits(), different)
+    b.result(op, x, w, bias, quant=b.quant(2, 8, of_y))
+
+
+ELEMENTWISE: tuple[Family, ...] = (
+    long_sums,
+    families.sums,
+    long_products,
+    families.products,
+    families.means,
+    borders,
+    families.averages,
+    families.maxima,
+    families.functions,
+    steps_to_int8,
+)
+
+MORE: tuple[Family, ...] = (
+    more.matrices,
+    families.attentions,
+    families.softmaxes,
+    more.norms,
+    more.filters,
+    more.transposed_convolutions,
+    wide_channels,
+)
