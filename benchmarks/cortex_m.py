@@ -1,6 +1,6 @@
 """What int8 MLPerf Tiny networks cost on Cortex-M: instructions of one inference, code, memory.
 
-Beside stand the figures of TFLite Micro with CMSIS-NN, counted in the same way on the same emulated board.
+Beside stand figures of TFLite Micro with CMSIS-NN, counted in the same way on the same emulated board.
 """
 
 from __future__ import annotations
@@ -40,8 +40,13 @@ class Core:
     board: str
 
 
-CORES = (Core("Cortex-M4", "cortex-m4", "mps2-an386"), Core("Cortex-M55", "cortex-m55", "mps3-an547"))
-M4, M55 = (core.target for core in CORES)
+CORES = (
+    Core("Cortex-M4", "cortex-m4", "mps2-an386"),
+    Core("Cortex-M55", "cortex-m55", "mps3-an547"),
+    Core("Cortex-M3", "cortex-m3", "mps2-an385"),
+    Core("Cortex-M0+", "cortex-m0plus", "mps2-an385"),
+)
+M4, M55 = "cortex-m4", "cortex-m55"
 NETWORKS = (
     Network("image classification", "pretrainedResnet_quant", {M4: 29.86, M55: 4.91}, 49_720, 54_996),
     Network("keyword spotting", "kws_ref_model", {M4: 7.70, M55: 1.82}, 51_918, 22_820),
@@ -59,8 +64,9 @@ _HOW = """\
 One inference on an emulated board, counted by a plugin of the emulator. The compiled code gave the integers
 of the simulator, those of LiteRT's reference kernels. Channels that cannot change a result are removed
 before: MACs are those that remain. Code is without weights and the parameters of layers, which TFLM keeps in
-the model file, too (its code was measured for Cortex-M4 only); both arenas hold input and output. TFLM is
-TFLite Micro 90b983c2 with CMSIS-NN 4ab83cc3, its core compiled for size and its kernels with -O2 by
+the model file, too (its code was measured for Cortex-M4 only, and it was not compiled for Cortex-M3 and
+M0+); both arenas hold input and output. Code for Cortex-M0+ runs on an emulated Cortex-M3. TFLM is TFLite
+Micro 90b983c2 with CMSIS-NN 4ab83cc3, its core compiled for size and its kernels with -O2 by
 arm-none-eabi-gcc 12.2.1."""
 
 
@@ -78,7 +84,7 @@ def row(network: Network, core: Core) -> list[str]:
         network.title,
         f"{report.macs / 1e6:.2f} M",
         f"{counted / 1e6:.2f} M",
-        f"{network.millions[core.target]} M",
+        f"{network.millions[core.target]} M" if core.target in network.millions else "-",
         f"{counted / report.macs:.2f}",
         f"{report.code_bytes:,}",
         f"{network.code:,}" if core.target == M4 else "-",

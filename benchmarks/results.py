@@ -1,4 +1,4 @@
-"""Tables of docs/performance.md: each benchmark replaces its own section, and says how it was measured."""
+"""Tables of docs: each benchmark replaces its own section of a page, and says how it was measured."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def machine() -> str:
     return f"{cpu}, {gcc.splitlines()[0]}"
 
 
-def write_section(script: str, title: str, text: str) -> None:
-    """Replace the section of a script in docs/performance.md."""
+def write_section(script: str, title: str, text: str, on: Path = PAGE) -> None:
+    """Replace the section of a script on a page, docs/performance.md if nothing else is said."""
     start, end = f"<!-- {script} -->", f"<!-- end of {script} -->"
-    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else _HEAD
+    page = on.read_text(encoding="utf-8") if on.exists() else _HEAD
     section = f"{start}\n## {title}\n\n`python -m benchmarks.{script}`\n\n{text}\n{end}"
     if start in page:
         before, rest = page.split(start)
         page = before + section + rest.split(end)[1]
     else:
         page = page.rstrip() + "\n\n" + section + "\n"
-    PAGE.write_text(page, encoding="utf-8")
+    on.write_text(page, encoding="utf-8")

@@ -1,8 +1,7 @@
 """EdgeKit's code for x86-64 against LiteRT, ONNX Runtime, ncnn and MNN: one thread each, in turns.
 
-Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. ncnn and MNN take part in float
-where they can be imported: ncnn's integers need its own calibration, and those of some of these files end
-MNN.
+Needs the MLPerf Tiny networks as TFLite files (--models), float and int8. ncnn and MNN take part where they
+can be imported, MNN in float only; MobileNetV2 in int8 where ai-edge-quantizer can.
 """
 
 from __future__ import annotations
@@ -39,13 +38,32 @@ _SECONDS = 0.002  # of one turn: short runs are repeated
 _NOTE = """\
 Microseconds of one inference: the best tenth of {rounds} rounds in which all take turns, each for about
 {turn:g} ms. All are called from Python, EdgeKit's library through ctypes, and the calls are included. Ratios
-are to the fastest peer; the means are over the networks of MLPerf Tiny. All peers use AVX-512 where they have
-code for it, also beside EdgeKit's code for AVX2. They have their defaults but for one thread and float32:
-LiteRT runs XNNPACK, ncnn and MNN may use Winograd's algorithm. ONNX Runtime's int8 networks are made by its
-own quantizer.
+are to the fastest peer; the means are over the networks of MLPerf Tiny. {view} They have their defaults but
+for one thread and float32: LiteRT runs XNNPACK, ncnn and MNN may use Winograd's algorithm. int8 networks of
+ONNX Runtime are made by its own quantizer, those of ncnn with a scale for each output of weights and one for
+each input. The quantizer in MNN's package ends with an exception on these networks, and of the int8 TFLite
+files MNN ends on one and gives numbers out of range for another: it takes part in floats only.
 
 {peers}. {machine}.
 """
+
+
+@dataclass(frozen=True)
+class View:
+    """One section of the page."""
+
+    script: str
+    title: str
+    targets: tuple[str, ...]
+    note: str  # which instructions peers use
+
+
+_VIEW = View(
+    "x86",
+    "x86-64 against LiteRT, ONNX Runtime, ncnn and MNN",
+    TARGETS,
+    "All peers use AVX-512 where they\nhave code for it, also beside EdgeKit's code for AVX2.",
+)
 
 
 @dataclass(frozen=True)
@@ -121,14 +139,14 @@ def measure(network: Network, graph: Graph, rounds: int, targets: Sequence[str])
         return compare(runs, rounds), list(others)
 
 
-def main() -> None:
+def main(view: View = _VIEW) -> None:
     """Measure, print, write docs/performance.md."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--models", type=Path, required=True, help="folder of the MLPerf Tiny .tflite files")
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--targets", nargs="*", default=list(TARGETS))
+    parser.add_argument("--targets", nargs="*", default=list(view.targets))
     parser.add_argument("--only", default="", help="part of a title, such as `keyword, float`")
     parser.add_argument("--dry", action="store_true", help="print only")
     arguments = parser.parse_args()
@@ -163,7 +181,7 @@ def main() -> None:
             row += ["", f"{math.exp(statistics.fmean(map(math.log, gains[numbers, name]))):.2f}"]
         rows.append([*row, ""])
     head = ["us", *(text for name in arguments.targets for text in (name, "times faster")), "peers"]
-    facts = {"peers": ", ".join(versions()), "machine": machine()}
+    facts = {"peers": ", ".join(versions()), "machine": machine(), "view": view.note}
     note = _NOTE.strip().format(rounds=arguments.rounds, turn=_SECONDS * 1e3, **facts)
     text = table(head, rows) + "\n\n" + note
     if halves:
@@ -171,7 +189,7 @@ def main() -> None:
         text += "\n\n" + table(head, halves)
     print(text)
     if not arguments.dry:
-        write_section("x86", "x86-64 against LiteRT, ONNX Runtime, ncnn and MNN", text)
+        write_section(view.script, view.title, text)
 
 
 if __name__ == "__main__":

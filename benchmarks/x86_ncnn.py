@@ -1,9 +1,13 @@
-"""ncnn as benchmarks call it: float ONNX models of few operators, written as ncnn's own files."""
+"""ncnn as benchmarks call it: ONNX models of few operators, written as ncnn's own files, of floats or int8.
+
+ncnn's own quantizer is a program that its Python package lacks. What is written here is what that makes: a
+scale for each output of weights and one for each input, and int8 between convolutions that follow each other.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -18,16 +22,19 @@ from edgekit.ir import Array
 Activation = tuple[int, Sequence[float]]  # its kind, 0 for none, and bounds
 
 _MAGIC = 7767517
+_IS_INT8 = b"\x38\x4b\x0d\x00"  # before weights
 _RELU, _CLIP = 1, 3  # kinds of activation
 _POOLS: list[Any] = []  # of memory: they must outlive all that is in them
 
 
-def runner(model: Path, folder: Path, x: Array) -> Callable[[], Any]:
-    """What runs a model once, in floats of 32 bits. It keeps its memory from one run to the next. Its other
-    options are at their defaults: networks are slower without its packed layout or Winograd's algorithm. The
-    input is NCHW."""
+def runner(
+    model: Path, folder: Path, x: Array, ranges: Mapping[str, float] | None = None
+) -> Callable[[], Any]:
+    """What runs a model once, in floats of 32 bits or, with `ranges` as `translated` takes them, in int8. It
+    keeps its memory from one run to the next. Its other options are at their defaults: networks are slower
+    without its packed layout or Winograd's algorithm. The input is NCHW."""
     library = import_module("ncnn")
-    text, weights, names = translated(onnx.load(model))
+    text, weights, names = translated(onnx.load(model), ranges)
     param, data = folder / f"{model.stem}.param", folder / f"{model.stem}.bin"
     param.write_text(text)
     data.write_bytes(weights)
@@ -39,7 +46,7 @@ def runner(model: Path, folder: Path, x: Array) -> Callable[[], Any]:
         setattr(net.opt, f"use_{kind}", False)
     assert net.load_param(str(param)) == 0
     assert net.load_model(str(data)) == 0
-    image = library.Mat(np.ascontiguousarray(x[0]))
+    image = library.Mat(np.ascontiguousarray(x[0])).clone()  # what it is made of stays another's
 
     def run() -> Any:
         with net.create_extractor() as extractor:
@@ -51,11 +58,15 @@ def runner(model: Path, folder: Path, x: Array) -> Callable[[], Any]:
     return run
 
 
-def translated(model: onnx.ModelProto) -> tuple[str, bytes, tuple[str, str]]:
+def translated(
+    model: onnx.ModelProto, ranges: Mapping[str, float] | None = None
+) -> tuple[str, bytes, tuple[str, str]]:
     """The text and the weights of ncnn's files, activations within the layers before them; what its input and
-    its output are called."""
-    net = _Net({t.name: numpy_helper.to_array(t) for t in model.graph.initializer})
+    its output are called. `ranges` has the largest magnitude of each layer's input: then layers are int8."""
+    constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
     users = Counter(name for node in model.graph.node for name in node.input)
+    convolutions = {node.input[0] for node in model.graph.node if node.op_type == "Conv"}
+    net = _Net(constants, ranges or {}, {name for name in convolutions if users[name] == 1})
     (x,) = (i.name for i in model.graph.input if i.name not in net.constants)
     net.layer("Input", [], x, {})
     nodes = [node for node in model.graph.node if node.op_type != "Constant"]
@@ -79,6 +90,8 @@ class _Net:
     """Lines and weights under construction."""
 
     constants: dict[str, Array]
+    ranges: Mapping[str, float]
+    only_convolved: Set[str]  # what a convolution reads and nothing else
     lines: list[tuple[str, list[str], str, Mapping[str, object]]] = field(default_factory=list)
     weights: list[bytes] = field(default_factory=list)
     words: dict[str, str] = field(default_factory=dict)
@@ -93,6 +106,21 @@ class _Net:
     def store(self, data: Array, is_tagged: bool) -> None:
         tag = b"\0\0\0\0" if is_tagged else b""
         self.weights.append(tag + np.ascontiguousarray(data, np.float32).tobytes())
+
+    def filters(self, x: str, weights: Array, bias: Array, y: str) -> dict[str, object]:
+        """Stores the weights of a layer, a row for each output; the fields that say how."""
+        if not self.ranges:
+            self.store(weights, True)
+            self.store(bias, False)
+            return {}
+        scales = 127 / np.maximum(np.abs(weights).reshape(len(weights), -1).max(axis=1), 1e-9)
+        steps = np.rint(weights * scales.reshape(-1, *[1] * (weights.ndim - 1))).astype(np.int8).tobytes()
+        self.weights.append(_IS_INT8 + steps + bytes(-len(steps) % 4))
+        stays = y in self.only_convolved
+        ends = [x, y] if stays else [x]
+        for data in (bias, scales, *([127 / self.ranges[name]] for name in ends)):
+            self.store(np.asarray(data), False)
+        return {"8": 101 if stays else 1}
 
     def text(self) -> str:
         """The lines, with a Split behind each blob that several layers read."""
@@ -145,18 +173,16 @@ def _conv(net: _Net, node: onnx.NodeProto, y: str, activation: Activation) -> No
     fields |= {"4": left, "15": right, "14": top, "16": bottom, "5": 1, "6": weights.size}
     fields |= {"7": groups} if groups > 1 else {}
     kind = "ConvolutionDepthWise" if groups > 1 else "Convolution"
+    fields |= net.filters(x, weights, net.constants[b], y)
     net.layer(kind, [x], y, fields | _activated(activation, 9, 10))
-    net.store(weights, True)
-    net.store(net.constants[b], False)
 
 
 def _gemm(net: _Net, node: onnx.NodeProto, y: str, activation: Activation) -> None:
     x, w, b = node.input
     weights = net.constants[w] if _attributes(node).get("transB") else net.constants[w].T
     fields = {"0": weights.shape[0], "1": 1, "2": weights.size}
+    fields |= net.filters(x, weights, net.constants[b], "")
     net.layer("InnerProduct", [x], y, fields | _activated(activation, 9, 10))
-    net.store(weights, True)
-    net.store(net.constants[b], False)
 
 
 def _average(net: _Net, node: onnx.NodeProto, y: str, _: Activation) -> None:

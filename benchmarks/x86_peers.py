@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -29,7 +30,10 @@ def peers(network: Network, folder: Path) -> dict[str, Run]:
     if network.is_int8:
         source = folder / "model_int8.onnx"
         quantized(network.onnx, source)
-        return found | {"ONNX Runtime": onnx_runtime(source)}
+        found["ONNX Runtime"] = onnx_runtime(source)
+        if find_spec("ncnn"):
+            found["ncnn"] = ncnn_int8(network.onnx, folder)
+        return found
     found["ONNX Runtime"] = onnx_runtime(network.onnx)
     if find_spec("ncnn"):
         shape = input_of(onnx.load(network.onnx))[1]
@@ -85,8 +89,7 @@ def quantized(model: Path, path: Path) -> None:
         """A few random inputs."""
 
         def __init__(self) -> None:
-            generator = np.random.default_rng(0)
-            self.left = [{name: generator.normal(size=shape).astype(np.float32)} for _ in range(4)]
+            self.left = [{name: sample} for sample in reversed(_samples(shape))]
 
         def get_next(self) -> Any:
             return self.left.pop() if self.left else None
@@ -102,13 +105,49 @@ def quantized(model: Path, path: Path) -> None:
     )
 
 
+def ncnn_int8(model: Path, folder: Path) -> Run:
+    """ncnn in int8, on scales of the same inputs as ONNX Runtime's."""
+    shape = input_of(onnx.load(model))[1]
+    run = x86_ncnn.runner(model, folder, _samples(shape)[0], ranges(model))
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, {session.get_inputs()[0].name: _samples(shape)[0]})
+    found = np.array(run()).reshape(-1)
+    assert np.corrcoef(found, expected.reshape(-1))[0, 1] > 0.9, "ncnn computes something else in int8"
+    return run
+
+
+def ranges(model: Path) -> dict[str, float]:
+    """The largest magnitudes of what layers read."""
+    graph = onnx.load(model)
+    names = list(dict.fromkeys(n.input[0] for n in graph.graph.node if n.op_type in ("Conv", "Gemm")))
+    x, shape = input_of(graph)
+    made = {name for node in graph.graph.node for name in node.output}
+    graph.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name in made)
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    most: dict[str, float] = dict.fromkeys(names, 1e-9)
+    for sample in _samples(shape):
+        values = {
+            x: sample,
+            **dict(zip([y.name for y in session.get_outputs()], session.run(None, {x: sample}), strict=True)),
+        }
+        most |= {name: max(most[name], float(np.abs(values[name]).max())) for name in names}
+    return most
+
+
+def _samples(shape: tuple[int, ...]) -> list[Array]:
+    """A few random inputs."""
+    generator = np.random.default_rng(0)
+    return [generator.normal(size=shape).astype(np.float32) for _ in range(4)]
+
+
 def mnn(model: Path, folder: Path) -> Run:
     """MNN, converted by its own tool."""
     library = import_module("MNN")
     made = folder / f"{model.stem}.mnn"
     tool = "import sys; from MNN.tools.mnnconvert import main; sys.exit(main())"
     arguments = ["-f", "ONNX", "--modelFile", str(model), "--MNNModel", str(made), "--bizCode", "x"]
-    paths = {"PYTHONPATH": ":".join(sys.path)}
+    # No PATH: the tool would install packages by the pip that it finds there.
+    paths = {"PYTHONPATH": ":".join(sys.path), "PATH": os.devnull}
     subprocess.run([sys.executable, "-c", tool, *arguments], check=True, capture_output=True, env=paths)
     interpreter = library.Interpreter(str(made))
     session = interpreter.createSession({"numThread": 1, "backend": "CPU"})
