@@ -22,6 +22,7 @@ def convert(
 ) -> None:
     """Make an .ek file of a model: simplified and checked."""
     from edgekit import api, report
+    from edgekit.api.models import left_over
     from edgekit.inspection import float_layers
 
     path = output or f"{name or Path(model).stem}.ek"
@@ -30,7 +31,7 @@ def convert(
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     emit("convert", found, report.conversion(found), json)
-    for note in api.left_over(graph) if mean or std else ():
+    for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
     if floats := float_layers(graph):
         console.say(f"warning: {floats}")

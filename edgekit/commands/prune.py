@@ -73,6 +73,7 @@ def prune(
 ) -> None:
     """Make a smaller model: take out what matters least."""
     from edgekit import api, report_smaller
+    from edgekit.api.models import check_graph_path
 
     path = output or f"{name or Path(model).stem}_pruned.ek"
     allowed = settings.share(max_drop)
@@ -91,7 +92,7 @@ def prune(
     with console.progress() as tell:
         tell("reading the model")
         graph = api.convert(model, shapes=settings.shapes(shape), name=name)
-        api.check_graph_path(path)
+        check_graph_path(path)
         made, found = api.prune(
             graph,
             calib or None,

@@ -95,6 +95,7 @@ def quantize(
     """Make int8 or 16-bit floats of a model, and tell what it costs."""
     from edgekit import api, html_report
     from edgekit import report as words
+    from edgekit.api.models import check_graph_path
 
     narrowest = weights or dtype.value
     path = output or f"{name or Path(model).stem}_{narrowest}.ek"
@@ -104,7 +105,7 @@ def quantize(
         tell("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
         graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
-        api.check_graph_path(path)
+        check_graph_path(path)
         chosen = api.Settings(
             dtype=dtype.value,
             weights=weights,

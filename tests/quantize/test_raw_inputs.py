@@ -7,6 +7,7 @@ import pytest
 from support.nets import Net, kinds
 
 from edgekit import EdgeKitError, api, convert, simulate
+from edgekit.api.models import left_over
 from edgekit.ir import Array, DType, Graph, Quant
 from edgekit.ops.arithmetic import Add
 from edgekit.ops.conv2d import Conv2d
@@ -63,7 +64,7 @@ def test_pixels_give_what_normalized_images_gave(
     assert after.type("x").dtype is DType.U8
     assert not {"Mul", "Div", "Sub"} & set(kinds(after))
     assert ("Add" in kinds(after)) == any(pads)
-    assert bool(api.left_over(after)) == any(pads)
+    assert bool(left_over(after)) == any(pads)
 
 
 def test_one_number_is_for_all_channels() -> None:
@@ -80,7 +81,7 @@ def test_a_flattened_image_goes_into_a_dense_layer(mean: float) -> None:
     before = net.done(net(Dense(), flat, net.random(4, 192), net.random(4)))
     after = convert(before, mean={"x": (mean, 2.0, 3.0)}, std=STD)
     assert kinds(after) == ["Reshape", "Cast", "Dense"]
-    assert not api.left_over(after)
+    assert not left_over(after)
     assert_takes_pixels(before, after, PIXELS, normalized(PIXELS, (mean, 2, 3)))
 
 
@@ -111,7 +112,7 @@ def test_a_layer_that_takes_nothing_over_is_told() -> None:
         PIXELS[:, :, 0, :2].reshape(24, 1, 6),
         normalized(PIXELS[:, :, 0, :2].reshape(24, 1, 6), [1] * 6, [2] * 6),
     )
-    (note,) = api.left_over(after)
+    (note,) = left_over(after)
     assert "normalization of x stays in operators of its own (Add and Mul): Cumulative cannot" in note
     made, found = api.quantize_model(after, {"x": PIXELS[:, :, 0, :2].reshape(24, 1, 6)})
     assert note in found.warnings

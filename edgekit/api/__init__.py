@@ -1,0 +1,60 @@
+"""The verbs of EdgeKit in Python; `edgekit` exports them, and the command line only puts them into words."""
+
+from edgekit.api.insight import diff, inspect
+from edgekit.api.libraries import bench, build, estimate, run, verify
+from edgekit.api.models import convert, list_targets, load, save
+from edgekit.api.samples import read_labels
+from edgekit.api.smaller import prune, quantize_model, tune
+from edgekit.checkup import Checkup, doctor
+from edgekit.codegen.bench import Bench
+from edgekit.codegen.build import Report
+from edgekit.codegen.estimate import Estimate
+from edgekit.codegen.verify import Verification
+from edgekit.difference import Difference
+from edgekit.errors import EdgeKitError
+from edgekit.inspection import Inspection
+from edgekit.ir import Graph
+from edgekit.quantize.gate import Gate
+from edgekit.quantize.outcome import Quantization
+from edgekit.quantize.pruning.plan import Pruned, Pruning
+from edgekit.quantize.settings import Settings
+from edgekit.target import Target
+from edgekit.tuning.output import Limits
+from edgekit.tuning.tune import Effort, Tuned
+
+__all__ = [
+    "Bench",
+    "Checkup",
+    "Difference",
+    "EdgeKitError",
+    "Effort",
+    "Estimate",
+    "Gate",
+    "Graph",
+    "Inspection",
+    "Limits",
+    "Pruned",
+    "Pruning",
+    "Quantization",
+    "Report",
+    "Settings",
+    "Target",
+    "Tuned",
+    "Verification",
+    "bench",
+    "build",
+    "convert",
+    "diff",
+    "doctor",
+    "estimate",
+    "inspect",
+    "list_targets",
+    "load",
+    "prune",
+    "quantize_model",
+    "read_labels",
+    "run",
+    "save",
+    "tune",
+    "verify",
+]

@@ -1,0 +1,39 @@
+"""The verbs that tell what is in a model, and what sets two apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from edgekit import difference, inspection, simulate
+from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.samples import Inputs, samples_of
+from edgekit.difference import Difference, Order
+from edgekit.inspection import Inspection
+from edgekit.ir import Array
+from edgekit.target import Target
+
+
+def inspect(model: Model, *, target: str | Target = "host") -> Inspection:
+    """What is in a model, and the working memory that it needs on a target."""
+    return inspection.inspect(convert(model), target_of(target))
+
+
+def diff(
+    a: Model,
+    b: Model,
+    inputs: Inputs | None = None,
+    *,
+    order: Order = "culprit",
+    most: int | None = None,
+    tell: Tell = quiet,
+) -> Difference:
+    """How far two models are apart in the simulator, on these inputs (a folder of files, too) or on seeded
+    random ones: the outputs, and the layers that both have. `order`: first the layer that does most harm, or
+    as in the graph. `most` limits the samples."""
+    first, second = convert(a), convert(b)
+    if inputs is None:
+        samples: Iterable[Mapping[str, Array]] = (simulate.random_inputs(first, seed) for seed in range(3))
+    else:
+        samples = samples_of(first, inputs)
+    return difference.diff(first, second, list(islice(samples, most)), order=order, tell=tell)

@@ -1,0 +1,123 @@
+"""The verbs that make C libraries, and that run, compare and measure them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from edgekit import arrays, simulate
+from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.samples import Inputs, named_inputs
+from edgekit.codegen import bench as benchmark
+from edgekit.codegen import build as library
+from edgekit.codegen import estimate as estimation
+from edgekit.codegen.bench import Bench
+from edgekit.codegen.build import Report
+from edgekit.codegen.estimate import Estimate
+from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.sharing import Ports
+from edgekit.codegen.verify import Verification
+from edgekit.ir import Array
+from edgekit.target import Target
+
+
+def build(
+    model: Model,
+    folder: str | PathLike[str] | None = None,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    weights: Weights = "auto",
+    ports: Ports = "caller",
+    verify: bool | None = None,
+    package: Sequence[str] = (),
+    helpers: Sequence[str] = (),
+    force: bool = False,
+    tell: Tell = quiet,
+) -> Report:
+    """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
+    default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
+    parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
+    cannot be done. `package` names packages to make of it ("npm"), and `helpers` what to add to them
+    ("image", "audio"). `force` overwrites files that were changed or come from elsewhere. `tell` hears of
+    progress."""
+    wanted = target_of(target)
+    tell("reading the model")
+    graph = convert(model)
+    return library.build(
+        graph,
+        wanted,
+        None if folder is None else Path(folder),
+        optimize=optimize,
+        weights=weights,
+        ports=ports,
+        check=verify,
+        package=package,
+        helpers=helpers,
+        force=force,
+        tell=tell,
+    )
+
+
+def run(
+    model: Model,
+    inputs: Inputs,
+    *,
+    target: str | Target | None = None,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    tell: Tell = quiet,
+) -> dict[str, Array]:
+    """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
+    dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the
+    model has states, the samples are the steps of one stream."""
+    wanted = None if target is None else target_of(target)
+    graph = convert(model)
+    given = named_inputs(graph, inputs)
+    samples = arrays.samples(graph, given)
+    if wanted is None:
+        results = []
+        for i, outputs in enumerate(simulate.run_each(graph, samples)):
+            tell(f"simulated sample {i + 1} of {len(samples)}")
+            results.append(outputs)
+    else:
+        results = library.run(graph, wanted, samples, optimize=optimize, ports=ports, tell=tell)
+    return arrays.together(graph, given, results)
+
+
+def verify(
+    model: Model,
+    *,
+    target: str | Target = "host",
+    inputs: Inputs | None = None,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    tell: Tell = quiet,
+) -> Verification:
+    """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
+    an output is further off than rounding explains."""
+    wanted = target_of(target)
+    graph = convert(model)
+    samples = None if inputs is None else arrays.samples(graph, named_inputs(graph, inputs))
+    return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, tell=tell)
+
+
+def bench(
+    model: Model, *, target: str | Target = "host", optimize: Optimize = "speed", tell: Tell = quiet
+) -> Bench:
+    """What one run of the compiled code costs: time where it runs natively, else executed instructions."""
+    return benchmark.bench(convert(model), target_of(target), optimize=optimize, tell=tell)
+
+
+def estimate(
+    model: Model,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    count: bool = False,
+) -> Estimate:
+    """What the library of a model takes of flash and memory, to the byte, and about how many instructions a
+    run takes, where kernels are calibrated; `count` counts them in an emulator. Nothing is written."""
+    return estimation.estimate(convert(model), target_of(target), optimize=optimize, ports=ports, count=count)

@@ -1,0 +1,90 @@
+"""Models in, graphs out: whatever the other verbs take begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+from edgekit import file
+from edgekit import target as target_files
+from edgekit.converters import normalize, read
+from edgekit.converters.normalize import Numbers
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Graph
+from edgekit.passes.simplify import simplify
+from edgekit.target import Target
+
+Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
+Tell = Callable[[str], None]
+
+
+def quiet(step: str) -> None:
+    """Progress that nobody wants to see."""
+
+
+def convert(
+    model: Model,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    name: str = "",
+    profile: str | None = None,
+    mean: Mapping[str, Numbers] | Numbers | None = None,
+    std: Mapping[str, Numbers] | Numbers | None = None,
+    raw: Mapping[str, str] | str | None = None,
+) -> Graph:
+    """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
+    becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
+    model keeps: those of litert (the default) or of tflm, TFLite Micro. With `mean` and `std`, a number or
+    one for each channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw`
+    is the type of raw data, uint8 by default. All three are for the only input, or by name."""
+    if name and not (name.isascii() and name.isidentifier()):
+        raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
+    if isinstance(model, Graph):
+        graph, is_new = model, False
+    else:
+        path = Path(model)
+        is_new = not file.is_ek(path)
+        read_new = partial(read.read, shapes=shapes, name=name, profile=profile)
+        graph = simplify(read_new(path)) if is_new else file.load(path)
+    if (shapes or profile) and not is_new:
+        what = "shapes are" if shapes else "profile is"
+        raise EdgeKitError(
+            "E0103",
+            f"{graph.name} is converted already, its {what} fixed",
+            hint="convert the model file again",
+        )
+    graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))
+    return graph.with_name(name) if name else graph
+
+
+def left_over(graph: Graph) -> list[str]:
+    """Why the normalization of inputs, or some of it, takes operators of its own, in a sentence each."""
+    return [note for name in graph.inputs if (note := normalize.left_over(graph, name))]
+
+
+def load(path: str | PathLike[str]) -> Graph:
+    """Read an .ek file."""
+    return file.load(Path(path))
+
+
+def save(graph: Graph, path: str | PathLike[str]) -> None:
+    """Write an .ek file, whole or not at all."""
+    check_graph_path(path)
+    file.save(graph, Path(path))
+
+
+def check_graph_path(path: str | PathLike[str]) -> None:
+    """Refuse a file name that `save` cannot write; asked before the work is done."""
+    if Path(path).suffix.lower() != file.SUFFIX:
+        raise EdgeKitError("E0105", f"cannot write {path}: graphs go into {file.SUFFIX} files")
+
+
+def list_targets() -> tuple[Target, ...]:
+    """The targets that come with EdgeKit."""
+    return tuple(target_files.load(name) for name in target_files.names())
+
+
+def target_of(target: str | Target) -> Target:
+    return target if isinstance(target, Target) else target_files.load(target)

@@ -1,0 +1,157 @@
+"""The verbs that make models smaller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from edgekit import target as target_files
+from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
+from edgekit.codegen import estimate as estimation
+from edgekit.codegen.render import Optimize
+from edgekit.codegen.sharing import Ports
+from edgekit.codegen.variants import tile_of
+from edgekit.converters import normalize
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph
+from edgekit.quantize import narrow, post_training
+from edgekit.quantize.io import Io
+from edgekit.quantize.outcome import Quantization
+from edgekit.quantize.prepare import prepare
+from edgekit.quantize.pruning import prune as pruning
+from edgekit.quantize.pruning.plan import Pruned, Pruning
+from edgekit.quantize.settings import DEFAULT, Settings
+from edgekit.target import Target
+from edgekit.tuning import output as tuned_files
+from edgekit.tuning import tune as tuning
+from edgekit.tuning.output import Limits
+from edgekit.tuning.tune import Effort, Tuned
+
+
+def quantize_model(
+    model: Model,
+    samples: Inputs | None,
+    settings: Settings = DEFAULT,
+    *,
+    tell: Tell = quiet,
+    **options: Any,
+) -> tuple[Graph, Quantization]:
+    """The model in narrower numbers, and what became of its quality. `samples` are typical inputs: arrays, a
+    file, a folder of files, or "random" where there are none yet; 16-bit floats need none. `options` are
+    the fields of `Settings`: quantize_model(model, x, io="int8"). Where no formats pass the gate, the best
+    that were found are returned: see `Quantization.verdict`."""
+    tell("reading the model")
+    graph = convert(model)
+    chosen = replace(settings, **options)
+    if graph.states:
+        names = ", ".join(state.input for state in graph.states)
+        raise EdgeKitError(
+            "E0210",
+            f"{graph.name} has states ({names}), which cannot be quantized yet",
+            hint="quantize it in the framework it comes from: EdgeKit keeps the integers of such a model",
+        )
+    if samples is None and chosen.dtype == "int8":
+        types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
+        raise EdgeKitError(
+            "E0101",
+            "quantization needs calibration data",
+            hint=f"--calib takes an .npz, an .npy or a folder of them with typical inputs ({types}); "
+            "--calib random is for a first try",
+        )
+    is_random = are_random(samples)
+    given = () if samples is None else samples_of(graph, samples)
+    quantize = post_training.quantize if chosen.dtype == "int8" else narrow.quantize
+    made, found = quantize(graph, given, chosen, tell)
+    if is_random:
+        warning = "calibrated with random numbers: nothing is known of the quality on real data"
+        found = replace(found, warnings=(warning, *found.warnings))
+    bytes_in = [name for name in graph.inputs if graph.type(name).dtype.is_integer]
+    notes = [normalize.left_over(prepare(graph), name) for name in bytes_in]
+    return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
+
+
+def prune(
+    model: Model,
+    samples: Inputs | None,
+    wanted: Pruning,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    measured_as: str = "float32",
+    labels: Array | None = None,
+    tell: Tell = quiet,
+) -> tuple[Graph, Pruned]:
+    """A smaller model, and what became of its quality. `samples` are typical inputs: with them what is left
+    makes up for what is gone; without, weights alone decide. Where flash is the limit, the library for
+    `target` is compiled to see what it takes, `measured_as` "float32" or as it will be in "int8"."""
+    tell("reading the model")
+    graph = convert(model)
+    given = [] if samples is None else list(samples_of(graph, samples))
+    if labels is not None and len(labels) != len(given):
+        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    on = target_of(target)
+
+    def flash(smaller: Graph) -> int:
+        if measured_as == "int8":
+            quick = Settings(calibrate="minmax")
+            smaller, _ = post_training.quantize(smaller, (given or random_samples(smaller))[:2], quick, quiet)
+        return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
+
+    multiple = max(wanted.multiple, 1 if wanted.ratio is not None else on.channels)
+    wanted = replace(wanted, multiple=multiple)
+    if wanted.blocks is not None:
+        wanted = replace(wanted, tile=_tile(on))
+    return pruning.prune(graph, given, wanted, tell, flash, labels)
+
+
+def _tile(target: Target) -> tuple[int, int]:
+    """The blocks that the target's kernels leave out where they are zero."""
+    if tile := tile_of(target.isa):
+        return tile
+    able = ", ".join(name for name in target_files.names() if tile_of(target_files.load(name).isa))
+    hint = f"--target, one of {able}"
+    raise EdgeKitError("E0101", f"no kernel for {target.name} leaves out blocks of zeros", hint=hint)
+
+
+_MOST_TUNED = 1024  # samples in memory
+
+
+def tune(
+    model: Model,
+    samples: Inputs | None,
+    limits: Limits,
+    *,
+    target: str | Target = "host",
+    labels: Array | None = None,
+    folder: str | PathLike[str] | None = None,
+    effort: Effort | None = None,
+    ports: Ports = "caller",
+    io: Io = "float",
+    count: bool = False,
+    tell: Tell = quiet,
+) -> Tuned:
+    """Find the pruning, the formats and the code with which a model keeps its limits on a target. `samples`
+    are typical inputs and `labels` their classes, by default what the model answers. The `folder` gets the
+    model that was chosen, with settings to build it, a report, and a journal: whoever is interrupted goes on
+    from there. `count` counts instructions in an emulator instead of estimating them. Where nothing keeps
+    the limits, `Tuned.best` is None, and `Tuned.closest` is what comes nearest."""
+    tell("reading the model")
+    graph = convert(model)
+    if samples is None:
+        raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --data; random is for a try")
+    given = list(islice(samples_of(graph, samples), _MOST_TUNED))
+    if labels is not None and len(labels) < len(given):
+        raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
+    on = target_of(target)
+    budget, board = limits.on(on)
+    how = tuning.how_to_count(board, count, budget.instructions is not None)
+    right = None if labels is None else [int(label) for label in labels]
+    problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
+    place = tuned_files.claimed(Path(folder or f"{graph.name}_tuned"))
+    found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, tell)
+    tuned_files.write(place, problem, found)
+    return found
