@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod as _prod
 from typing import Any
 
@@ -18,40 +18,22 @@ _Ints = Sequence[int]
 _MAX_PARTS = 4096
 
 
-def max_pool1d(
-    x: Tensor,
-    *,
-    kernel_size: _Ints,
-    stride: _Ints = (),
-    padding: _Ints = (0,),
-    dilation: _Ints = (1,),
-    ceil_mode: bool = False,
-) -> Tensor:
-    return _max_pool(x, 1, kernel_size, stride, padding, dilation, ceil_mode)
+def _max_pools(n: int) -> Callable[..., Tensor]:
+    def handler(
+        x: Tensor,
+        *,
+        kernel_size: _Ints,
+        stride: _Ints = (),
+        padding: _Ints = (0,),
+        dilation: _Ints = (1,),
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        return _max_pool(x, n, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return handler
 
 
-def max_pool2d(
-    x: Tensor,
-    *,
-    kernel_size: _Ints,
-    stride: _Ints = (),
-    padding: _Ints = (0,),
-    dilation: _Ints = (1,),
-    ceil_mode: bool = False,
-) -> Tensor:
-    return _max_pool(x, 2, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d(
-    x: Tensor,
-    *,
-    kernel_size: _Ints,
-    stride: _Ints = (),
-    padding: _Ints = (0,),
-    dilation: _Ints = (1,),
-    ceil_mode: bool = False,
-) -> Tensor:
-    return _max_pool(x, 3, kernel_size, stride, padding, dilation, ceil_mode)
+max_pool1d, max_pool2d, max_pool3d = map(_max_pools, (1, 2, 3))
 
 
 def max_pool2d_with_indices(
@@ -89,51 +71,34 @@ def avg_pool1d(
     return _avg_pool(x, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-def avg_pool2d(
-    x: Tensor,
-    *,
-    kernel_size: _Ints,
-    stride: _Ints = (),
-    padding: _Ints = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    return _avg_pool(x, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+def _avg_pools(n: int) -> Callable[..., Tensor]:
+    def handler(
+        x: Tensor,
+        *,
+        kernel_size: _Ints,
+        stride: _Ints = (),
+        padding: _Ints = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        return _avg_pool(x, n, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    return handler
 
 
-def avg_pool3d(
-    x: Tensor,
-    *,
-    kernel_size: _Ints,
-    stride: _Ints = (),
-    padding: _Ints = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    return _avg_pool(x, 3, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+avg_pool2d, avg_pool3d = map(_avg_pools, (2, 3))
 
 
-def adaptive_avg_pool1d(x: Tensor, *, output_size: _Ints) -> Tensor:
-    return _adaptive(x, 1, output_size, "mean")
+def _adaptive_pools(n: int, kind: str) -> Callable[..., Tensor]:
+    """Those of maxima have no places of the maxima."""
+    return lambda x, *, output_size: _adaptive(x, n, output_size, kind)
 
 
-def adaptive_avg_pool2d(x: Tensor, *, output_size: _Ints) -> Tensor:
-    return _adaptive(x, 2, output_size, "mean")
-
-
-def adaptive_avg_pool3d(x: Tensor, *, output_size: _Ints) -> Tensor:
-    return _adaptive(x, 3, output_size, "mean")
-
-
-def adaptive_max_pool2d(x: Tensor, *, output_size: _Ints) -> Tensor:
-    """Without the places of the maxima."""
-    return _adaptive(x, 2, output_size, "max")
-
-
-def adaptive_max_pool1d(x: Tensor, *, output_size: _Ints) -> Tensor:
-    return _adaptive(x, 1, output_size, "max")
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
+    _adaptive_pools(n, "mean") for n in (1, 2, 3)
+)
+adaptive_max_pool1d, adaptive_max_pool2d = (_adaptive_pools(n, "max") for n in (1, 2))
 
 
 def _max_pool(

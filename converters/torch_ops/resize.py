@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace as _replace
+from collections.abc import Callable, Mapping, Sequence
 
 from edgekit.converters.onnx_ops.images import GridSample as _GridSample
 from edgekit.converters.onnx_ops.resize import Axis as _Axis
@@ -14,104 +13,40 @@ from edgekit.errors import EdgeKitError
 
 _Floats = Sequence[float] | None
 _Ints = Sequence[int] | None
+_Handler = Callable[..., Tensor]
 
 
-def upsample_nearest1d(
-    x: Tensor, *, output_size: _Ints = None, scale_factors: _Floats = None, scales: float | None = None
-) -> Tensor:
-    return _resized(x, _Style("nearest", "asymmetric", "floor"), output_size, scale_factors, [scales])
+def _nearest(n: int, style: _Style) -> _Handler:
+    def handler(
+        x: Tensor, *, output_size: _Ints = None, scale_factors: _Floats = None, **scales: float | None
+    ) -> Tensor:
+        return _resized(x, style, output_size, scale_factors, _spatial(n, scales))
+
+    return handler
 
 
-def upsample_nearest2d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    scale_factors: _Floats = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    style = _Style("nearest", "asymmetric", "floor")
-    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
+def _smooth(n: int, mode: str, antialias: bool = False) -> _Handler:
+    def handler(
+        x: Tensor,
+        *,
+        output_size: _Ints = None,
+        align_corners: bool,
+        scale_factors: _Floats = None,
+        **scales: float | None,
+    ) -> Tensor:
+        where = "align_corners" if align_corners else "half_pixel"
+        style = _Style(mode, where, antialias=antialias, exclude_outside=antialias)
+        return _resized(x, style, output_size, scale_factors, _spatial(n, scales))
+
+    return handler
 
 
-def upsample_nearest_exact2d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    scale_factors: _Floats = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    style = _Style("nearest", "half_pixel", "round_prefer_ceil")
-    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
-
-
-def upsample_linear1d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    align_corners: bool,
-    scale_factors: _Floats = None,
-    scales: float | None = None,
-) -> Tensor:
-    return _resized(x, _smooth("linear", align_corners), output_size, scale_factors, [scales])
-
-
-def upsample_bilinear2d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    align_corners: bool,
-    scale_factors: _Floats = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    style = _smooth("linear", align_corners)
-    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
-
-
-def upsample_bicubic2d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    align_corners: bool,
-    scale_factors: _Floats = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    style = _smooth("cubic", align_corners)
-    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
-
-
-def upsample_nearest3d(
-    x: Tensor, *, output_size: _Ints = None, scale_factors: _Floats = None, **scales: float | None
-) -> Tensor:
-    style = _Style("nearest", "asymmetric", "floor")
-    return _resized(x, style, output_size, scale_factors, list(scales.values()))
-
-
-def upsample_trilinear3d(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    align_corners: bool,
-    scale_factors: _Floats = None,
-    **scales: float | None,
-) -> Tensor:
-    return _resized(x, _smooth("linear", align_corners), output_size, scale_factors, list(scales.values()))
-
-
-def upsample_bilinear2d_aa(
-    x: Tensor,
-    *,
-    output_size: _Ints = None,
-    align_corners: bool,
-    scale_factors: _Floats = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tensor:
-    style = _replace(_smooth("linear", align_corners), antialias=True, exclude_outside=True)
-    return _resized(x, style, output_size, scale_factors, [scales_h, scales_w])
+_FLOOR = _Style("nearest", "asymmetric", "floor")
+upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (_nearest(n, _FLOOR) for n in (1, 2, 3))
+upsample_nearest_exact2d = _nearest(2, _Style("nearest", "half_pixel", "round_prefer_ceil"))
+upsample_linear1d, upsample_bilinear2d, upsample_trilinear3d = (_smooth(n, "linear") for n in (1, 2, 3))
+upsample_bicubic2d = _smooth(2, "cubic")
+upsample_bilinear2d_aa = _smooth(2, "linear", antialias=True)
 
 
 def grid_sampler(
@@ -141,8 +76,12 @@ def grid_sampler_2d(
     )
 
 
-def _smooth(mode: str, align_corners: bool) -> _Style:
-    return _Style(mode, "align_corners" if align_corners else "half_pixel")
+def _spatial(n: int, scales: Mapping[str, float | None]) -> list[float | None]:
+    """A factor for each spatial dimension."""
+    names = ["scales"] if n == 1 else [f"scales_{d}" for d in "dhw"[-n:]]
+    if unknown := scales.keys() - set(names):
+        raise EdgeKitError("E0401", f"{min(unknown)[:20]} is no factor of {n} dimensions")
+    return [scales.get(name) for name in names]
 
 
 def _resized(
