@@ -19,7 +19,7 @@ from edgekit.converters import tflite_ops
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
-from edgekit.converters.tflite_file import Table, root
+from edgekit.converters.tflite_file import Table, root, stored
 from edgekit.converters.tflite_layer import Layer, labelled
 from edgekit.converters.tflite_variables import KINDS as VARIABLES
 from edgekit.converters.tflite_variables import Variables
@@ -234,7 +234,7 @@ class Importer:
         index = self.tensors[i].integer(2, "I")
         if index >= len(self.buffers):
             raise EdgeKitError("E0401", f"buffer {index} does not exist")
-        raw = self.buffers[index].array(0, "u1")
+        raw = stored(self.buffers[index])
         where = f"tensor {self._name(i)}"
         if not raw.size and self._is_variable(i):  # LiteRT starts from 0 of bytes, whatever other types say
             zero = type.quant.zero[0] if type.quant and type.dtype is DType.S8 else 0

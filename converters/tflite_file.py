@@ -74,6 +74,16 @@ class Table:
         return self.array(field, "u1").tobytes().decode(errors="replace")
 
 
+def stored(buffer: Table) -> Array:
+    """The bytes of a buffer; those of large models, and of some tools' small ones, lie behind the tables."""
+    start, size = buffer.integer(1, "Q"), buffer.integer(2, "Q")
+    if start <= 1:  # 1 is what writers put before they know
+        return buffer.array(0, "u1")
+    if start + size > len(buffer.data):
+        raise DamagedError
+    return np.frombuffer(buffer.data, np.uint8, size, start)
+
+
 def root(data: bytes) -> Table:
     """The Model table; refuses what is no TFLite file."""
     if len(data) < 8 or data[4:8] != b"TFL3":

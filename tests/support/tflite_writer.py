@@ -123,3 +123,23 @@ def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None 
     builder = flatbuffers.Builder(1024)
     builder.Finish(made.Pack(builder), b"TFL3")
     return bytes(builder.Output())
+
+
+def with_data_behind(content: bytes) -> bytes:
+    """The same model with the data of its buffers behind the tables, where files beyond 2 GB have them."""
+    s = require_module("ai_edge_litert.schema_py_generated")
+    made = s.ModelT.InitFromPackedBuf(content, 0)
+    full = [buffer for buffer in made.buffers if buffer.data is not None]
+    data = [bytes(buffer.data) for buffer in full]
+    start = 2  # some number: all of them take as many bytes
+    for _ in range(2):
+        at = start
+        for buffer, stored in zip(full, data, strict=True):
+            buffer.data, buffer.offset, buffer.size = None, at, len(stored)
+            at += -(-len(stored) // 16) * 16
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(made.Pack(builder), b"TFL3")
+        tables = bytes(builder.Output())
+        start = -(-len(tables) // 16) * 16
+    padded = [part + bytes(-len(part) % 16) for part in (tables, *data)]
+    return b"".join(padded)
