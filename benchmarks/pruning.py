@@ -24,8 +24,8 @@ import edgekit.torch as ek
 from benchmarks.results import table, write_section
 from edgekit import api, simulate
 from edgekit.ir import Array, Graph
+from edgekit.passes.batches import batched
 from edgekit.quantize.io import bring_integers_out
-from edgekit.torch.batches import batched
 from examples import common
 from examples.digits import train as digits_example
 from examples.keywords import train as keywords_example

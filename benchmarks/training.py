@@ -23,7 +23,7 @@ import edgekit.torch as ek
 from benchmarks.results import table, write_section
 from edgekit import api, simulate
 from edgekit.ir import Array, Graph
-from edgekit.torch.batches import batched
+from edgekit.passes.batches import batched
 from examples import common
 from examples.digits import train as example
 

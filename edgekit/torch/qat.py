@@ -20,13 +20,14 @@ from edgekit import fixed, simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Graph, Node, Quant, Value
 from edgekit.ops._linear import Linear
+from edgekit.passes.batches import batched
 from edgekit.quantize.formats import Formats
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.io import Io, bring_integers_out
 from edgekit.quantize.observe import Observer, least_error
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.scales import given, scales, tied
-from edgekit.torch.batches import arrays_of, batched
+from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Layer, first_clip
 from edgekit.torch.norms import Norm

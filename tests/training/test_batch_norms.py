@@ -10,8 +10,8 @@ from torch import nn
 
 import edgekit.torch as ek
 from edgekit import api, simulate
+from edgekit.passes.batches import batched
 from edgekit.quantize.prepare import prepare
-from edgekit.torch.batches import batched
 from edgekit.torch.norms import Norm
 from edgekit.torch.trace import traced
 

@@ -16,7 +16,7 @@ import edgekit.torch as ek
 from edgekit import api, simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
-from edgekit.torch.batches import batched
+from edgekit.passes.batches import batched
 from edgekit.torch.twins import twin
 
 
