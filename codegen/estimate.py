@@ -15,7 +15,7 @@ from edgekit.codegen.memory import Peak
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
-from edgekit.target import Target
+from edgekit.target import Pace, Target
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ class Estimate:
     peak: Peak | None = None  # what fills the arena
     layers: tuple[Layer, ...] = ()
     run: Instructions | None = None
-    clock: int = field(default=0, repr=False)
-    cycles_per_instruction: float = field(default=0.0, repr=False)
+    pace: Pace | None = field(default=None, repr=False)
 
     @property
     def ram_bytes(self) -> int:
@@ -58,9 +57,7 @@ class Estimate:
     @property
     def milliseconds(self) -> float | None:
         """Where the target says its clock, and how many cycles an instruction takes."""
-        if self.run is None or not self.clock or not self.cycles_per_instruction:
-            return None
-        return 1e3 * self.run.total * self.cycles_per_instruction / self.clock
+        return self.pace.milliseconds(self.run.total) if self.run and self.pace else None
 
 
 def estimate(
@@ -92,6 +89,5 @@ def estimate(
         program.peak,
         tuple(layers_of(program)),
         how(program, optimize),
-        target.clock,
-        target.cycles_per_instruction,
+        target.pace,
     )

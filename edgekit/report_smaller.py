@@ -77,8 +77,8 @@ def _time(found: Estimate) -> Iterator[tuple[str, str]]:
         return
     how = f"within {run.error:.1%}" if run.error else "counted"
     yield "instructions", f"{run.total:,}, {how}"
-    if found.milliseconds is not None:
-        yield "time", f"{found.milliseconds:.3g} ms at {found.clock / 1e6:g} MHz"
+    if found.pace:
+        yield "time", found.pace.in_words(run.total)
     if run.unknown:
         names = ", ".join(run.unknown[:_NAMED]) + ", ..." * (len(run.unknown) > _NAMED)
         yield "not in it", f"kernels that are not calibrated: {names}"

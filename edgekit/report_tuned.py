@@ -79,8 +79,7 @@ def _run(found: Tuned, result: Result) -> str:
     how = f"within {result.instructions_error:.1%}" if result.instructions_error else "counted"
     limit = found.budget.instructions
     words = f"{result.instructions:,} instructions, {how}" + (f", of {limit:,}" if limit is not None else "")
-    time = found.milliseconds(result)
-    return words if time is None else f"{words}: {time:.3g} ms at {found.clock / 1e6:g} MHz"
+    return f"{words}: {found.pace.in_words(result.instructions)}" if found.pace else words
 
 
 def _quality(found: Tuned, result: Result) -> str:

@@ -17,6 +17,22 @@ _GPUS = ("", "opencl", "webgpu")
 
 
 @dataclass(frozen=True)
+class Pace:
+    """How long instructions take."""
+
+    clock: int
+    cycles_per_instruction: float
+    basis: str = ""
+
+    def milliseconds(self, instructions: int) -> float:
+        return 1e3 * instructions * self.cycles_per_instruction / self.clock
+
+    def in_words(self, instructions: int) -> str:
+        words = f"{self.milliseconds(instructions):.3g} ms at {self.clock / 1e6:g} MHz"
+        return f"{words} {self.basis}" if self.basis else words
+
+
+@dataclass(frozen=True)
 class Target:
     """`isa` lists kernel variants from best to plainest; `compilers` are tried in order."""
 
@@ -39,9 +55,16 @@ class Target:
     gpu: str = ""
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
     clock: int = 0  # Hz, in files 168M too; 0: unknown
-    # Cycles that an instruction takes, as measured on the device or as its maker says; 0: unknown.
-    cycles_per_instruction: float = 0.0
+    cycles_per_instruction: float = 0.0  # 0: unknown
+    cycles_basis: str = ""  # where that comes from, unless it was measured on the device
     core: str = ""  # the processor of a board: its base, and the base of that; of others their own name
+
+    @property
+    def pace(self) -> Pace | None:
+        """How long instructions take, where that is known."""
+        if not self.clock or not self.cycles_per_instruction:
+            return None
+        return Pace(self.clock, self.cycles_per_instruction, self.cycles_basis)
 
     @property
     def opencl(self) -> bool:
@@ -102,6 +125,8 @@ def parse(name: str, text: str) -> Target:
         values["memory"] = {bank: _bytes(name, bank, size) for bank, size in values["memory"].items()}
     if values.get("gpu", "") not in _GPUS:
         raise EdgeKitError("E0106", f"target {name}: unknown gpu {values['gpu']}", hint="opencl or webgpu")
+    if "cycles_per_instruction" in values:
+        values.setdefault("cycles_basis", "")  # that of the base is for its own number
     if values.get("cycles_per_instruction", 0.0) < 0:
         raise EdgeKitError("E0106", f"target {name}: an instruction takes at least no time")
     return replace(load(base), name=name, **values) if base else Target(name, **values, core=name)

@@ -38,14 +38,14 @@ class Limits:
         memory = target.memory | {bank: size for bank, size in asked.items() if size is not None}
         instructions = self.instructions
         if self.seconds is not None:
-            if not target.clock or not target.cycles_per_instruction:
+            if target.pace is None:
                 raise EdgeKitError(
                     "E0101",
                     f"nobody knows how long an instruction takes on {target.name}",
                     hint="measure a run on the board: clock and cycles_per_instruction go into its .toml; "
                     "or limit instructions: --latency 3M",
                 )
-            instructions = int(self.seconds * target.clock / target.cycles_per_instruction)
+            instructions = int(1e3 * self.seconds / target.pace.milliseconds(1))
         budget = Budget(memory.get("flash"), memory.get("ram"), instructions, self.max_drop, self.min_sqnr)
         return budget, replace(target, memory=memory)
 

@@ -90,8 +90,8 @@ def _facts(found: Tuned) -> list[tuple[str, str]]:
     ]
     if best.result.instructions is not None:
         facts.append(("instructions", f"{best.result.instructions:,}"))
-    if (time := found.milliseconds(best.result)) is not None:
-        facts.append(("time", f"{time:.3g} ms"))
+        if found.pace:
+            facts.append(("time", found.pace.in_words(best.result.instructions)))
     if best.result.accuracy is not None and found.budget.accuracy is not None:
         facts.append(("accuracy", f"{best.result.accuracy:.2%}, before {found.budget.accuracy:.2%}"))
     return [*facts, ("tried", f"{len(found.tried)} variants, judged by {found.samples} samples")]

@@ -12,7 +12,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.quantize.gate import answer
 from edgekit.quantize.measure import Sample
-from edgekit.target import Target
+from edgekit.target import Pace, Target
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding
 from edgekit.tuning.journal import Journal
@@ -67,18 +67,11 @@ class Tuned:
     closest: Tried
     missed: tuple[Missed, ...]  # by the closest point
     samples: int  # that points are judged by
-    clock: int = 0
-    cycles_per_instruction: float = 0.0
+    pace: Pace | None = None
 
     @property
     def front(self) -> tuple[Tried, ...]:
         return tuple(one for one in self.tried if one.on_front)
-
-    def milliseconds(self, found: Result) -> float | None:
-        """Of a run, where the target says how long an instruction takes."""
-        if found.instructions is None or not self.clock or not self.cycles_per_instruction:
-            return None
-        return 1e3 * found.instructions * self.cycles_per_instruction / self.clock
 
 
 def problem(
@@ -193,8 +186,7 @@ def _tuned(given: Problem, search: Search) -> Tuned:
         tried[closest],
         tuple(missed),
         len(given.judged),
-        given.target.clock,
-        given.target.cycles_per_instruction,
+        given.target.pace,
     )
 
 

@@ -70,6 +70,16 @@ def test_calibrations_are_of_work_that_is_known(small: Graph, core: str) -> None
         assert min(found.terms.values()) > 0, name
 
 
+def test_time_says_where_it_comes_from() -> None:
+    board = targets.load("stm32f407")
+    assert board.pace is not None
+    assert board.pace.in_words(1_680_000).startswith("15.9 ms at 168 MHz by Arm's timings")
+    own = targets.parse("mine", 'base = "stm32f407"\ncycles_per_instruction = 2\n')
+    assert own.pace is not None
+    assert own.pace.in_words(1_680_000) == "20 ms at 168 MHz"
+    assert targets.load("cortex-m4").pace is None  # it has no clock
+
+
 def test_boards_know_what_their_processor_knows(small: Graph) -> None:
     board = targets.parse("mine", 'base = "stm32f407"\nclock = "168M"\ncycles_per_instruction = 1.5\n')
     found = instructions.estimated(compile_graph(small, board), "speed")

@@ -175,7 +175,7 @@ def test_latency_is_counted_in_instructions_of_the_board() -> None:
     assert budget.instructions == 800_000
     assert on.memory == {"flash": 1000, "ram": 128 << 10}
     with pytest.raises(EdgeKitError, match="how long an instruction takes"):
-        Limits(seconds=0.01).on(targets.load("cortex-m4"))
+        Limits(seconds=0.01).on(targets.load("stm32h743"))
 
 
 @pytest.mark.parametrize("name", ["stm32f407", "cortex-m4", "host", "rp2040"])
