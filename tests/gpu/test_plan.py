@@ -1,32 +1,21 @@
-"""Plans for graphics processors: whole networks, and what a host may rely on."""
+"""Plans for graphics processors: what a host may rely on."""
 
 import numpy as np
 import pytest
 from support.gpu_plans import run
 from support.opencl import opencl
-from support.tools import require_shared
 
 from edgekit import simulate
 from edgekit.builder import Builder
 from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
-from edgekit.converters.from_tflite import convert
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Graph, Type
 from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.concat import Concat
 from edgekit.ops.rank import TopK
 from edgekit.ops.slice import Slice
-from edgekit.passes.simplify import simplify
 
-INTEGERS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
-REALS = ("pretrainedResnet", "kws_ref_model_float32", "vww_96_float", "ad01_fp32")
 _F32 = DType.F32
-
-
-@pytest.mark.parametrize("name", [*INTEGERS, *REALS])
-def test_networks_compute_what_the_simulator_does(name: str) -> None:
-    graph = simplify(convert(require_shared(f"models/mlperf_tiny/{name}.tflite")))
-    assert_right(graph, plan(graph))
 
 
 def assert_right(graph: Graph, planned: GpuPlan) -> None:

@@ -10,7 +10,7 @@ activations keep a sane range through all layers. Needs torch and onnxscript.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,8 @@ class _Inverted(nn.Module):
         return x + y if self.adds else y
 
 
-def _mobilenet_v2() -> nn.Module:
+def _mobilenet_v2(share: int = 1, count: int = 7) -> nn.Module:
+    """With a `share`-th of the channels, and the first `count` rows of blocks."""
     rows = [  # factor, channels, repeats, stride of the first
         (1, 16, 1, 1),
         (6, 24, 2, 2),
@@ -110,15 +111,15 @@ def _mobilenet_v2() -> nn.Module:
         (6, 96, 3, 1),
         (6, 160, 3, 2),
         (6, 320, 1, 1),
-    ]
-    layers: list[nn.Module] = [*_conv(3, 32, 3, stride=2), nn.ReLU6()]
-    inputs = 32
+    ][:count]
+    inputs, last = 32 // share, 1280 // share
+    layers: list[nn.Module] = [*_conv(3, inputs, 3, stride=2), nn.ReLU6()]
     for factor, channels, repeats, stride in rows:
         for index in range(repeats):
-            layers.append(_Inverted(inputs, channels, stride if index == 0 else 1, factor))
-            inputs = channels
-    layers += [*_conv(inputs, 1280, 1), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    return nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(1280, 1000))
+            layers.append(_Inverted(inputs, channels // share, stride if index == 0 else 1, factor))
+            inputs = channels // share
+    layers += [*_conv(inputs, last, 1), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Dropout(0.2), nn.Linear(last, 1000 // share))
 
 
 class _Residual(nn.Module):
@@ -138,13 +139,14 @@ class _Residual(nn.Module):
         return torch.relu(self.body(x) + self.shortcut(x))
 
 
-def _resnet18() -> nn.Module:
-    layers: list[nn.Module] = [*_conv(3, 64, 7, stride=2), nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)]
-    inputs = 64
-    for channels, stride in [(64, 1), (128, 2), (256, 2), (512, 2)]:
+def _resnet18(width: int = 64, count: int = 4, classes: int = 1000) -> nn.Module:
+    """With the first `count` pairs of blocks."""
+    layers: list[nn.Module] = [*_conv(3, width, 7, stride=2), nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)]
+    inputs = width
+    for channels, stride in [(width, 1), (2 * width, 2), (4 * width, 2), (8 * width, 2)][:count]:
         layers += [_Residual(inputs, channels, stride), _Residual(channels, channels, 1)]
         inputs = channels
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 1000))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
 
 
 class _EncoderLayer(nn.Module):
@@ -219,5 +221,10 @@ _NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, int, int]]] = {
     "resnet18": (_resnet18, (3, 224, 224)),
     "vit": (_VisionTransformer, (3, 64, 64)),
     "unet": (_UNet, (3, 64, 64)),
+    # The same layers with few channels, for devices that are slow.
+    "small_mobilenet_v2": (partial(_mobilenet_v2, 4, 3), (3, 64, 64)),
+    "small_resnet18": (partial(_resnet18, 16, 2, 100), (3, 64, 64)),
+    "small_vit": (partial(_VisionTransformer, 32, 4, 1), (3, 64, 64)),
+    "small_unet": (partial(_UNet, 8), (3, 16, 16)),
 }
 NAMES = tuple(_NETWORKS)

@@ -1,5 +1,6 @@
 """WGSL in tests: wgpu on whatever Vulkan or OpenGL finds, a software driver mostly."""
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -21,6 +22,7 @@ class WebGPU:
     def __init__(self, device: Any) -> None:
         self.device = device
         self.modules: dict[str, Any] = {}
+        self.pipelines: dict[tuple[Any, ...], Any] = {}
 
     def compute(self, uses: Sequence[Use], buffers: Sequence[Sequence[Array]]) -> None:
         """Each use on its buffers, which hold what was written afterwards."""
@@ -32,12 +34,19 @@ class WebGPU:
             self.modules[kernel.name] = self.device.create_shader_module(code=module(kernel))
         return self.modules[kernel.name]
 
+    def _pipeline(self, use: Use) -> Any:
+        """Of a kernel with these constants, made once."""
+        key = (use.kernel.name, *sorted(use.values.items()))
+        if key not in self.pipelines:
+            constants = {name: float(value) for name, value in use.values.items()}
+            stage = {"module": self._module(use.kernel), "entry_point": "main", "constants": constants}
+            self.pipelines[key] = self.device.create_compute_pipeline(layout="auto", compute=stage)
+        return self.pipelines[key]
+
     def _run(self, use: Use, given: Sequence[Array]) -> None:
         device, usage = self.device, _STORAGE | _SOURCE | _TARGET
         held = [device.create_buffer_with_data(data=array, usage=usage) for array in given]
-        constants = {name: float(value) for name, value in use.values.items()}
-        stage = {"module": self._module(use.kernel), "entry_point": "main", "constants": constants}
-        pipeline = device.create_compute_pipeline(layout="auto", compute=stage)
+        pipeline = self._pipeline(use)
         entries = [
             {"binding": i, "resource": {"buffer": buffer, "offset": 0, "size": buffer.size}}
             for i, buffer in enumerate(held)
@@ -58,6 +67,7 @@ class WebGPU:
 @cache
 def webgpu() -> WebGPU:
     """The device of the tests; they are skipped where there is none."""
+    os.environ.setdefault("GALLIVM_PERF", "nopt")  # software compiles longer than it computes here
     wgpu = require_module("wgpu")
     adapters = [a for a in wgpu.gpu.enumerate_adapters_sync() if a.info["backend_type"] == "Vulkan"]
     if not adapters:

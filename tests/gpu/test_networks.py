@@ -1,0 +1,65 @@
+"""Whole networks on graphics processors: MLPerf Tiny, and what else the kernels were made for."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.gpu_calls import TOLERANCE, Device
+from support.gpu_plans import run
+from support.opencl import opencl
+from support.tools import require_module, require_shared
+from support.webgpu import webgpu
+
+from edgekit import api, simulate
+from edgekit.codegen.gpu.plan import plan
+from edgekit.ir import Array, Graph
+
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": opencl, "wgsl": webgpu}
+MLPERF = ("pretrainedResnet", "kws_ref_model_float32", "vww_96_float", "ad01_fp32")
+MLPERF_INT8 = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
+SMALL = ("small_mobilenet_v2", "small_resnet18", "small_vit", "small_unet")
+
+
+def assert_right(device: Device, graph: Graph, inputs: dict[str, Array]) -> None:
+    """Integers are those of the simulator, reals near them."""
+    found = run(device, plan(graph), inputs)
+    for name, right in simulate.run(graph, inputs).items():
+        if right.dtype.kind == "f":
+            assert np.abs(found[name] - right).max() <= TOLERANCE * np.abs(right).max(), name
+        else:
+            assert np.array_equal(found[name], right), name
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", [*MLPERF, *MLPERF_INT8])
+def test_mlperf_tiny(name: str, device: str) -> None:
+    graph = api.convert(require_shared(f"models/mlperf_tiny/{name}.tflite"))
+    assert_right(DEVICES[device](), graph, simulate.random_inputs(graph, 0))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Graph, Array]]:
+    """A network of torch, and inputs."""
+    require_module("torch")
+    require_module("onnxscript")
+    from support import networks
+
+    folder = tmp_path_factory.mktemp("exports")
+
+    def graph_and_inputs(name: str) -> tuple[Graph, Array]:
+        graph = api.convert(networks.export(name, "torchscript", folder))
+        return graph, np.concatenate([networks.sample(name, seed) for seed in range(1, 4)])
+
+    return graph_and_inputs
+
+
+@pytest.mark.xdist_group("torch")
+@pytest.mark.parametrize("name", SMALL)
+def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Array]]) -> None:
+    """In float32, and quantized."""
+    graph, samples = exported(name)
+    inputs = {"x": samples[:1]}
+    quantized, _ = api.quantize_model(graph, samples, calibrate="minmax")
+    for make in DEVICES.values():
+        for version in (graph, quantized):
+            assert_right(make(), version, inputs)
