@@ -16,6 +16,8 @@ from edgekit.ir import Array, DType, Graph, Type
 
 Arrays = Mapping[str, Array]
 T = TypeVar("T")
+# Arrays of these names lie beside the inputs in many files, and are classes of the samples.
+_LABELS = ("label", "labels")
 _SIGNATURES = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")  # .npy, .npz, empty .npz
 # Zip files store a date; the oldest that they know makes equal arrays equal files.
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -29,7 +31,7 @@ def load(path: Path, graph: Graph) -> dict[str, Array]:
 def by_input(content: Array | dict[str, Array], path: Path, graph: Graph) -> dict[str, Array]:
     """What a file holds, by the input that it is for: a single array is for the only one."""
     if isinstance(content, dict):
-        return content
+        return {name: x for name, x in content.items() if name in graph.inputs or name not in _LABELS}
     if len(graph.inputs) != 1:
         names = ", ".join(graph.inputs)
         raise EdgeKitError(
@@ -154,15 +156,16 @@ def sample_counts(graph: Graph, given: Arrays) -> dict[str, int | None]:
     return counts
 
 
-def single(path: Path) -> Array:
-    """The only array of a file."""
+def labels(path: Path) -> Array:
+    """The only array of a file, or the one that is called so."""
     content = _read(path)
-    if isinstance(content, dict):
-        if len(content) != 1:
-            names = ", ".join(content)
-            raise EdgeKitError("E0108", f"{path.name} holds {len(content)} arrays, not one", hint=names)
-        (content,) = content.values()
-    return content
+    if not isinstance(content, dict):
+        return content
+    chosen = [x for name, x in content.items() if name in _LABELS] or list(content.values())
+    if len(chosen) != 1:
+        names = ", ".join(content)
+        raise EdgeKitError("E0108", f"{path.name} holds {len(chosen)} arrays, not one", hint=names)
+    return chosen[0]
 
 
 def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:

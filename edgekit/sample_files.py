@@ -80,8 +80,7 @@ class _File:
         heads = arrays.guarded(path, partial(_heads, path))
         outlines = {name: head.outline for name, head in heads.items()}
         named = arrays.by_input(outlines.get(_ALONE, outlines), path, graph)
-        if _ALONE in heads:
-            heads = {graph.inputs[0]: heads[_ALONE]}
+        heads = {graph.inputs[0]: heads[_ALONE]} if _ALONE in heads else {name: heads[name] for name in named}
         return _File(path, heads, arrays.sample_counts(graph, named))
 
     @property

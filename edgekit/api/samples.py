@@ -22,8 +22,8 @@ _RANDOM_SAMPLES = 32
 
 
 def read_labels(path: str | PathLike[str]) -> Array:
-    """The classes of samples, from an .npy file, or an .npz with one array."""
-    return labels(arrays.single(Path(path)), Path(path).name)
+    """The classes of samples, from an .npy file, or an .npz with one array, or with one that is called so."""
+    return labels(arrays.labels(Path(path)), Path(path).name)
 
 
 def random_samples(graph: Graph) -> Sequence[Mapping[str, Array]]:

@@ -59,6 +59,24 @@ def test_an_array_alone_is_for_the_only_input(tmp_path: Path, shape: tuple[int, 
     assert_same(Samples(tmp_path / "x.npy", one_input(*SHAPE)), arrays.samples(one_input(*SHAPE), {"x": x}))
 
 
+@pytest.mark.parametrize("name", ["label", "labels"])
+def test_labels_may_lie_beside_the_samples(tmp_path: Path, name: str) -> None:
+    path, x, classes = tmp_path / "set.npz", numbers(3, *SHAPE), np.array([2, 0, 1])
+    np.savez(path, **{"x": x, name: classes})
+    expected = arrays.samples(one_input(*SHAPE), {"x": x})
+    assert_same(Samples(path, one_input(*SHAPE)), expected)
+    assert list(arrays.load(path, one_input(*SHAPE))) == ["x"]
+    assert np.array_equal(api.read_labels(path), classes)
+
+
+def test_an_input_may_be_called_labels(tmp_path: Path) -> None:
+    net = Net()
+    graph = net.done(net(Add(), net.x(*SHAPE, name="a"), net.x(*SHAPE, name="labels")))
+    given = {"a": numbers(2, *SHAPE), "labels": numbers(*SHAPE)}
+    np.savez(tmp_path / "x.npz", **given)
+    assert_same(Samples(tmp_path / "x.npz", graph), arrays.samples(graph, given))
+
+
 def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
     x = numbers(9, *SHAPE)
     np.save(tmp_path / "2.npy", x[4:])
