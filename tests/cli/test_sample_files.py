@@ -62,7 +62,7 @@ def test_an_array_alone_is_for_the_only_input(tmp_path: Path, shape: tuple[int, 
 @pytest.mark.parametrize("name", ["label", "labels"])
 def test_labels_may_lie_beside_the_samples(tmp_path: Path, name: str) -> None:
     path, x, classes = tmp_path / "set.npz", numbers(3, *SHAPE), np.array([2, 0, 1])
-    np.savez(path, **{"x": x, name: classes})
+    arrays.save(path, {"x": x, name: classes})
     expected = arrays.samples(one_input(*SHAPE), {"x": x})
     assert_same(Samples(path, one_input(*SHAPE)), expected)
     assert list(arrays.load(path, one_input(*SHAPE))) == ["x"]
@@ -73,7 +73,7 @@ def test_an_input_may_be_called_labels(tmp_path: Path) -> None:
     net = Net()
     graph = net.done(net(Add(), net.x(*SHAPE, name="a"), net.x(*SHAPE, name="labels")))
     given = {"a": numbers(2, *SHAPE), "labels": numbers(*SHAPE)}
-    np.savez(tmp_path / "x.npz", **given)
+    arrays.save(tmp_path / "x.npz", given)
     assert_same(Samples(tmp_path / "x.npz", graph), arrays.samples(graph, given))
 
 
