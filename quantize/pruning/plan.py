@@ -16,6 +16,7 @@ from edgekit.passes.simplify import simplify
 from edgekit.quantize.gate import answer
 from edgekit.quantize.measure import Sample, scores, sqnr
 from edgekit.quantize.pruning import criteria
+from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
 from edgekit.quantize.pruning.cost import Cost
 from edgekit.quantize.pruning.fit import fitted
@@ -23,7 +24,8 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
 
 Tell = Callable[[str], None]
-_MOST_SAMPLES = 2048
+_MOST_SAMPLES = 2048  # to look at layers, and to fit them
+_MOST_ADJUSTING = 8192  # to adjust all of them together
 _MEMORY = 2**29  # bytes for values of all samples at once, about
 _HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
 _TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
@@ -101,6 +103,7 @@ class Plan:
 
     network: Network
     fitting: Sequence[Sample]
+    more: Sequence[Sample]  # for what needs little memory
     held: Sequence[Sample]
     labels: Sequence[int]  # of those that are held out; none where they are not known
     criterion: str
@@ -120,8 +123,9 @@ class Plan:
         apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
         held = [samples[i] for i in apart]
         fitting = [samples[i] for i in numbers if i not in apart] or held
+        more = samples[len(numbers) : _MOST_ADJUSTING]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return Plan(Network.of(graph), fitting, held, known, criterion, tell)
+        return Plan(Network.of(graph), fitting, more, held, known, criterion, tell)
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -176,7 +180,10 @@ class Plan:
     def masked(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> Graph:
         """The graph, of the same shapes, in which nobody reads so many units of each group."""
         masked = self.network.masked(self.masks(counts))
-        return fitted(self.network, masked, self.fitting, tell) if fit and self.fitting else masked
+        if not (fit and self.fitting):
+            return masked
+        masked = fitted(self.network, masked, self.fitting, tell)
+        return adjusted(self.network, masked, [*self.fitting, *self.more], tell)
 
     def prune(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> tuple[Graph, Pruned]:
         """The graph without so many units of each group."""

@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same
 from support.prunable import prunable_network
+from support.residual import SAME, calibration, conv, quiet, residual_network
 from support.tools import require_shared
 
 from edgekit.converters import from_tflite
 from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
+from edgekit.ir import Graph
 from edgekit.ops.activations import Sigmoid
 from edgekit.ops.arithmetic import Add
-from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
 from edgekit.passes.channels import dead_channels
@@ -29,35 +27,10 @@ from edgekit.quantize.pruning.plan import Plan, Pruning, macs, quality_of, weigh
 from edgekit.quantize.pruning.prune import prune
 from edgekit.simulate import random_inputs
 
-SAME = (1, 1, 1, 1)
-
-
-def quiet(step: str) -> None:
-    """Progress that nobody reads."""
-
-
-def conv(net: Net, x: str, outputs: int, k: int = 1, **attributes: Any) -> str:
-    inputs = net.type(x).shape[-1] // attributes.get("groups", 1)
-    w = net.random(outputs, k, k, inputs) / np.sqrt(k * k * inputs)
-    return net(Conv2d(**attributes), x, w.astype(net.dtype.numpy), net.random(outputs))
-
 
 def groups(graph: Graph) -> list[tuple[int, int]]:
     """Units of each group, and tensors that they are in."""
     return [(group.size, len(group.cells)) for group in Network.of(graph).groups]
-
-
-def residual_network(dtype: DType = DType.F32, seed: int = 0) -> Graph:
-    """What ties channels together: a residual, a concatenation, a depthwise layer, groups, a flattening."""
-    net = Net(dtype, seed)
-    trunk = conv(net, net.x(1, 8, 8, 3), 8, k=3, pads=SAME, lo=0.0)
-    inner = conv(net, trunk, 12, lo=0.0)
-    inner = conv(net, inner, 12, k=3, pads=SAME, groups=12, lo=0.0)
-    trunk = net(Add(), trunk, conv(net, inner, 8))
-    both = net(Concat(3), conv(net, trunk, 6, lo=0.0), conv(net, trunk, 4, lo=0.0))
-    grouped = conv(net, both, 8, k=3, strides=(2, 2), groups=2, lo=0.0)
-    flat = net(Reshape((1, 3 * 3 * 8)), grouped)
-    return net.done(net(Dense(), flat, net.random(5, 72), net.random(5)))
 
 
 # What goes together
@@ -155,10 +128,6 @@ def test_real_networks_lose_30_percent_exactly(name: str, criterion: str) -> Non
 
 
 # How much, and which
-
-
-def calibration(graph: Graph, n: int = 24) -> list[Mapping[str, Any]]:
-    return [random_inputs(graph, seed) for seed in range(n)]
 
 
 @pytest.mark.parametrize("share", [0.8, 0.5, 0.2])

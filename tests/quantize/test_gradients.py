@@ -1,0 +1,124 @@
+"""Gradients of operators are what small changes do, and weights follow them to better answers."""
+
+import numpy as np
+import pytest
+from support.nets import Net
+from support.prunable import prunable_network
+from support.residual import SAME, calibration, conv, quiet, residual_network
+
+from edgekit.ir import Array, DType, Graph
+from edgekit.ops import Op
+from edgekit.ops.activations import Sigmoid
+from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+from edgekit.quantize.gradients import gradients, is_differentiable
+from edgekit.quantize.pruning.adjust import adjusted
+from edgekit.quantize.pruning.fit import fitted
+from edgekit.quantize.pruning.groups import Network
+from edgekit.quantize.pruning.plan import Plan, Pruning, quality_of
+from edgekit.simulate import random_inputs
+
+CASES: list[tuple[Op, list[tuple[int, ...]]]] = [
+    (Conv2d(), [(2, 5, 4, 3), (4, 1, 1, 3), (4,)]),
+    (Conv2d(pads=(1, 0, 2, 1), strides=(2, 1), lo=0.0), [(2, 6, 5, 3), (4, 3, 2, 3), (4,)]),
+    (Conv2d(pads=SAME, dilations=(2, 1), lo=-0.5, hi=0.5), [(1, 6, 6, 2), (3, 3, 3, 2), (3,)]),
+    (Conv2d(pads=SAME, groups=6), [(2, 4, 4, 6), (6, 3, 3, 1), (6,)]),
+    (Conv2d(groups=2), [(2, 4, 4, 6), (4, 2, 2, 3), (4,)]),
+    (Dense(lo=0.0), [(3, 7), (4, 7), (4,)]),
+    (Dense(), [(2, 3, 7), (4, 7), (4,)]),
+    (Pool2d("max", (2, 3), (2, 1), (1, 1, 0, 1)), [(2, 5, 5, 3)]),
+    (Pool2d("mean", (3, 3), (2, 2), SAME), [(2, 5, 5, 3)]),
+    (Pool2d("mean", (3, 3), (1, 1), SAME, counted=SAME), [(2, 4, 5, 3)]),
+    (Pool2d("sum", (2, 2), (2, 2)), [(2, 4, 4, 3)]),
+    (Reduce("mean", (1, 2), keepdims=False), [(2, 4, 5, 3)]),
+    (Reduce("sum", (1,)), [(2, 4, 5)]),
+    (Sigmoid(), [(2, 5)]),
+    (Add(), [(2, 4, 3), (4, 1)]),
+    (Mul(), [(2, 4, 3), (3,)]),
+    (Concat(1), [(2, 3), (2, 4)]),
+    (Reshape((6, 4)), [(2, 3, 4)]),
+    (Slice((0, 1), (1, 2), (2, 3)), [(2, 6)]),
+    (Transpose((2, 0, 1)), [(2, 3, 4)]),
+]
+
+
+@pytest.mark.parametrize(("op", "shapes"), CASES, ids=lambda x: type(x).__name__ if isinstance(x, Op) else "")
+def test_gradients_are_what_small_changes_do(op: Op, shapes: list[tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(0)
+    args = [rng.standard_normal(shape) for shape in shapes]
+    (result,) = op.eval(*args)
+    wanted = rng.standard_normal(result.shape)
+    assert is_differentiable(op)
+    for i, found in enumerate(gradients(op, args, result, wanted)):
+        assert found.shape == args[i].shape
+        np.testing.assert_allclose(found, _differences(op, args, i, wanted), rtol=1e-5, atol=1e-6)
+
+
+def _differences(op: Op, args: list[Array], which: int, wanted: Array) -> Array:
+    """One element after the other."""
+    found = np.zeros_like(args[which])
+    for place in np.ndindex(found.shape):
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = [arg.copy() for arg in args]
+            moved[which][place] += step
+            ends.append((op.eval(*moved)[0] * wanted).sum())
+        found[place] = (ends[0] - ends[1]) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize("op", [Softmax(), MatMul(), Pool2d("other", (2, 2)), Reduce("max", (0,))])
+def test_what_has_no_gradient_says_so(op: Op) -> None:
+    assert not is_differentiable(op)
+
+
+def test_all_weights_together_answer_better() -> None:
+    graph = residual_network()
+    network, samples = Network.of(graph), calibration(graph, 128)
+    masked = network.masked(Plan.of(graph, samples, "", quiet).masks([2, 4, 1, 1]))
+    by_layers = fitted(network, masked, samples, quiet)
+    together = adjusted(network, by_layers, samples, quiet)
+    fresh = [random_inputs(graph, 1000 + seed) for seed in range(32)]
+    assert quality_of(graph, together, fresh) > quality_of(graph, by_layers, fresh) + 0.3
+    for name, data in by_layers.constants():
+        if name in together.values and data.ndim > 1:
+            assert not np.asarray(together.data(name))[data == 0].any(), name
+
+
+def test_nothing_to_gain_changes_nothing() -> None:
+    graph = residual_network()
+    assert adjusted(Network.of(graph), graph, calibration(graph, 32), quiet) == graph
+
+
+def mixing_network() -> Graph:
+    """A softmax in the middle."""
+    net = Net(DType.F32)
+    x = conv(net, conv(net, net.x(1, 4, 4, 3), 8, lo=0.0), 8)
+    return net.done(conv(net, net(Softmax(), x), 5))
+
+
+def test_networks_without_gradients_stay_as_layers_fit() -> None:
+    graph = mixing_network()
+    network, samples = Network.of(graph), calibration(graph, 32)
+    masked = network.masked(Plan.of(graph, samples, "", quiet).masks([4]))
+    assert adjusted(network, masked, samples, quiet) is masked
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_networks_do_not_become_worse(seed: int) -> None:
+    graph = prunable_network(seed)
+    plan = Plan.of(graph, calibration(graph, 24), "", quiet)
+    counts = plan.counts(Pruning(ratio=0.3))
+    by_layers = fitted(plan.network, plan.network.masked(plan.masks(counts)), plan.fitting, quiet)
+    together = adjusted(plan.network, by_layers, plan.fitting, quiet)
+    judging = plan.fitting[7::8]
+    assert quality_of(graph, together, judging) >= quality_of(graph, by_layers, judging) - 0.01
