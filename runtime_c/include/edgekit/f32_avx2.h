@@ -64,12 +64,16 @@ EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
     return count == 8 ? _mm256_loadu_ps(x) : _mm256_maskload_ps(x, ek_vf_mask(count));
 }
 
+/* The mask is made anew: gcc would keep one in a register that sums need. */
 EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
 {
+    int32_t lanes = count;
     if (count == 8)
         _mm256_storeu_ps(y, v);
-    else
-        _mm256_maskstore_ps(y, ek_vf_mask(count), v);
+    else {
+        __asm__ volatile("" : "+r"(lanes));
+        _mm256_maskstore_ps(y, ek_vf_mask(lanes), v);
+    }
 }
 
 /* Eight weights from number `at` on, of this kind. */

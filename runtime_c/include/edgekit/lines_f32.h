@@ -70,12 +70,13 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
 }
 
 /* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where they are few, each is split in
- * two, as additions wait for each other. */
+ * parts, as additions wait for each other. */
 EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
     const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
-    ek_vf sum[2][16][4];
-    const int32_t halves = pixels * blocks <= 4 ? 2 : 1, bytes = s->tap_weights * ek_weight_bytes(s->kind);
+    ek_vf sum[4][16][4];
+    const int32_t sums = pixels * blocks, parts = sums <= 2 ? 4 : sums <= 4 ? 2 : 1;
+    const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
     const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
     EK_VF_HIDE(y);
 #pragma GCC unroll 4
@@ -85,45 +86,63 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, flo
 #pragma GCC unroll 16
         for (int32_t q = 0; q < pixels; q++) {
             sum[0][q][o] = bias;
-            sum[1][q][o] = ek_vf_set(0);
+            sum[1][q][o] = sum[2][q][o] = sum[3][q][o] = ek_vf_set(0);
         }
     }
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *weights = w + i * row_bytes;
         for (int32_t j = 0; j < s->columns; j++) {
             const float *from = x + i * s->row_step + j * s->column_step;
-            int32_t c = halves - 1;
+            int32_t c = parts;
             EK_VF_HIDE(from);
             EK_VF_HIDE(weights);
-            for (; c < s->depth; c += halves, from += halves * s->depth_step, weights += halves * bytes) {
-                ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
-                if (halves == 2)
-                    ek_tap_f32(sum[1], from + s->depth_step, weights + bytes, x_step, pixels, blocks, s);
-            }
-            if (halves == 2 && c == s->depth) {
-                ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
-                weights += bytes;
-            }
+            for (; c <= s->depth; c += parts, from += parts * s->depth_step, weights += parts * bytes)
+#pragma GCC unroll 4
+                for (int32_t k = 0; k < parts; k++)
+                    ek_tap_f32(
+                        sum[k], from + k * s->depth_step, weights + k * bytes, x_step, pixels, blocks, s);
+            if (parts > 1)
+                for (c -= parts; c < s->depth; c++, from += s->depth_step, weights += bytes)
+                    ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
         }
     }
 #pragma GCC unroll 16
     for (int32_t q = 0; q < pixels; q++)
 #pragma GCC unroll 4
         for (int32_t o = 0; o < blocks; o++) {
-            const ek_vf total = halves == 2 ? ek_vf_add(sum[0][q][o], sum[1][q][o]) : sum[0][q][o];
+            ek_vf total = sum[0][q][o];
+            if (parts >= 2)
+                total = ek_vf_add(total, sum[1][q][o]);
+            if (parts == 4)
+                total = ek_vf_add(total, ek_vf_add(sum[2][q][o], sum[3][q][o]));
             ek_vf_store(y + q * y_step + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs),
                 ek_vf_clamp(total, s->lo, s->hi));
         }
 }
 
-/* How many pixels the tiles of a line have, all alike: those that take the least time, as the last one may overlap.
- * Fewer than eight sums take as long as eight, as additions wait for each other. */
+/* Fewer than eight sums take as long as eight, as additions wait for each other. */
+EK_INLINE int32_t ek_tile_time_f32(const int32_t pixels, const int32_t blocks)
+{
+    return (pixels * blocks < 8 ? 8 : pixels * blocks) + 1;
+}
+
+/* How many tiles of a line have one pixel less than the others, so that none overlap. */
+EK_INLINE int32_t ek_narrow_tiles_f32(const int32_t length, const int32_t pixels, const int32_t blocks)
+{
+    const int32_t tiles = (length + pixels - 1) / pixels, over = tiles * pixels - length;
+    return (pixels == 5 || pixels == 6) && blocks > 1 && over <= tiles ? over : 0;
+}
+
+/* How many pixels the tiles of a line have that are not narrow: what takes the least time. Without narrow ones the last
+ * one may overlap. */
 EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
 {
     int32_t best = 1, least = INT32_MAX;
 #pragma GCC unroll 16
     for (int32_t n = 16; n > 0; n--) {
-        const int32_t sums = n * blocks < 8 ? 8 : n * blocks, time = (length + n - 1) / n * (sums + 1);
+        const int32_t tiles = (length + n - 1) / n, narrow = ek_narrow_tiles_f32(length, n, blocks);
+        const int32_t time =
+            (tiles - narrow) * ek_tile_time_f32(n, blocks) + narrow * ek_tile_time_f32(n - 1, blocks);
         if (n <= EK_VF_PIXELS(blocks) && n <= length && n != 11 && (n == 16 || n < 13) && time < least) {
             best = n;
             least = time;
@@ -138,35 +157,41 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
     const struct ek_window_f32 *s)
 {
     const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
-#define EK_VF_TILES(n)                                                                                       \
-    for (int32_t k = 0; k < length; k += (n)) {                                                              \
-        const int32_t at = k + (n) <= length ? k : length - (n);                                             \
+    const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
+    const int32_t end = length - narrow * (pixels - 1);
+#define EK_VF_TILES(n, first, end)                                                                           \
+    for (int32_t k = (first); k < (end); k += (n)) {                                                         \
+        const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
         ek_tile_f32(x + at * x_step, w, b, y + at * y_step, x_step, y_step, (n), blocks, s);                 \
     }
     if (most >= 16 && pixels == 16)
-        EK_VF_TILES(16)
+        EK_VF_TILES(16, 0, end)
     else if (most >= 12 && pixels == 12)
-        EK_VF_TILES(12)
+        EK_VF_TILES(12, 0, end)
     else if (most >= 10 && pixels == 10)
-        EK_VF_TILES(10)
+        EK_VF_TILES(10, 0, end)
     else if (most >= 9 && pixels == 9)
-        EK_VF_TILES(9)
+        EK_VF_TILES(9, 0, end)
     else if (most >= 8 && pixels == 8)
-        EK_VF_TILES(8)
+        EK_VF_TILES(8, 0, end)
     else if (most >= 7 && pixels == 7)
-        EK_VF_TILES(7)
+        EK_VF_TILES(7, 0, end)
     else if (most >= 6 && pixels == 6)
-        EK_VF_TILES(6)
+        EK_VF_TILES(6, 0, end)
     else if (most >= 5 && pixels == 5)
-        EK_VF_TILES(5)
+        EK_VF_TILES(5, 0, end)
     else if (pixels == 4)
-        EK_VF_TILES(4)
+        EK_VF_TILES(4, 0, end)
     else if (pixels == 3)
-        EK_VF_TILES(3)
+        EK_VF_TILES(3, 0, end)
     else if (pixels == 2)
-        EK_VF_TILES(2)
+        EK_VF_TILES(2, 0, end)
     else
-        EK_VF_TILES(1)
+        EK_VF_TILES(1, 0, end)
+    if (most >= 6 && narrow > 0 && pixels == 6)
+        EK_VF_TILES(5, end, length)
+    else if (most >= 5 && narrow > 0)
+        EK_VF_TILES(4, end, length)
 #undef EK_VF_TILES
 }
 

@@ -99,8 +99,10 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
         for (int32_t h = 0; h < p->out_h; h += band) {
             const int32_t end = h + band < p->out_h ? h + band : p->out_h;
-            for (int32_t o = 0; o < whole; o += EK_VF_LANES)
-                EK_FN_rows(x + o, w + o * taps, b + o, y + o, EK_VF_LANES, h, end, p);
+            for (int32_t o = 0; o < whole; o += 2 * EK_VF_LANES)
+                for (int32_t row = h; row < end; row++)
+                    for (int32_t k = o; k < o + 2 * EK_VF_LANES && k < whole; k += EK_VF_LANES)
+                        EK_FN_rows(x + k, w + k * taps, b + k, y + k, EK_VF_LANES, row, row + 1, p);
             if (whole < p->out_c)
                 EK_FN_rows(x + whole, w + whole * taps, b + whole, y + whole, p->out_c - whole, h, end, p);
         }
