@@ -83,8 +83,7 @@ EK_INLINE void ek_blocks_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t
             }
             if (k + step - from == EK_HELD_WASM || k + step >= l->length) {
                 const int32_t end = k + step < l->length ? k + step : l->length;
-                ek_finish_wasm(
-                    sums, l->y + from * l->outputs + first, end - from, &outputs, cells, &l->results);
+                ek_finish_wasm(sums, l->y + from * l->outputs + first, end - from, &outputs, &l->results);
                 from = end;
             }
         }

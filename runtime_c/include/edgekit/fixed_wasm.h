@@ -1,9 +1,13 @@
 /* The requantization rules of fixed.h for vectors of WebAssembly. Sums are scaled as floats, to fixed point with 13 bits
  * behind the point; where that is too close to a step of the rounding for floats to tell, the sums go through fixed.h.
  *
- * Floats are right to 1/8192 for results that are not clamped: the sum, its factor and their product are rounded to
- * 24 bits, and the result is below 512. A half is added, and 2/8192, so that a fraction of 4/8192 or more says that the
- * whole number is the exact one. */
+ * Floats are right to 2/8192 for results that are not clamped: the sum, its factor and their product are rounded to
+ * 24 bits, and what they are added to makes whole numbers of 1/8192 of it. A half is added, and 2/8192, so that a
+ * fraction of 4/8192 or more says that the whole number is the exact one.
+ *
+ * What they are added to is so large that its last bit is worth 1/8192: the bits of the float are the number in fixed
+ * point, also where it is to be clamped, as floats are in the order of their bits. A unit of it is 2^-119 as a float,
+ * for bits that stay small: without those behind the point they fit 16, where integers clamp by themselves. */
 #ifndef EDGEKIT_FIXED_WASM_H
 #define EDGEKIT_FIXED_WASM_H
 
@@ -18,6 +22,8 @@
 
 #define EK_POINT_WASM 13
 #define EK_UNIT_WASM (1 << EK_POINT_WASM)
+#define EK_LARGE_WASM 0x0fc00000 /* the bits of 1.5 * 2^-96, */
+#define EK_LAST_WASM (-119) /* the last of which is worth 2^-119 */
 
 /* 2^e, for -126 <= e <= 127. */
 EK_INLINE float ek_power_wasm(const int32_t e)
@@ -93,11 +99,18 @@ EK_INLINE int32_t ek_is_signed_wasm(const int32_t kind, const int32_t zero, cons
     return kind == 3 && lo < zero;
 }
 
+/* What products are added to: a zero point and a half, and `more` of 8192. */
+EK_INLINE v128_t ek_offset_wasm(const int32_t zero, const int32_t more)
+{
+    return wasm_i32x4_splat(EK_LARGE_WASM + zero * EK_UNIT_WASM + EK_UNIT_WASM / 2 + more);
+}
+
 /* The scales of four outputs. */
 EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     const int32_t *m, const int8_t *e, const struct ek_results_wasm *r)
 {
     const int32_t bias = 127 + EK_POINT_WASM;
+    const v128_t tiny = wasm_f32x4_splat(ek_power_wasm(EK_LAST_WASM));
     const v128_t exponent =
         r->kind < 2 ? wasm_i32x4_splat(31 - e[0])
                     : wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(e)));
@@ -105,60 +118,47 @@ EK_INLINE struct ek_scales_wasm ek_scales_wasm(
     const v128_t unit = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias)), 23);
     const v128_t last = wasm_i32x4_shl(wasm_i32x4_add(exponent, wasm_i32x4_splat(bias - 31)), 23);
     struct ek_scales_wasm s;
-    s.factor = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m)), last);
-    const v128_t nudge =
-        wasm_v128_and(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), wasm_i32x4_shr(exponent, 31));
-    s.nudge = nudge;
-    s.offset = wasm_f32x4_splat((float)((r->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 2));
+    s.factor = wasm_f32x4_mul(wasm_f32x4_mul(wasm_f32x4_convert_i32x4(wasm_v128_load(m)), last), tiny);
+    s.nudge = wasm_v128_and(
+        wasm_f32x4_mul(wasm_f32x4_mul(unit, wasm_f32x4_splat(0.5f)), tiny), wasm_i32x4_shr(exponent, 31));
+    s.offset = ek_offset_wasm(r->zero, 2);
     if (r->kind == 3 && !ek_is_signed_wasm(r->kind, r->zero, r->lo))
-        s.offset = wasm_f32x4_add(s.offset, nudge);
+        s.offset = wasm_f32x4_add(s.offset, s.nudge);
     return s;
 }
 
-/* To integers, which clamps: engines have no single instruction for the conversion, but all have for the sum with a
- * number so large that its last bit is the one wanted. */
-EK_INLINE v128_t ek_clamped_wasm(const v128_t scaled, const struct ek_results_wasm *r)
+/* Four results in fixed point, as the bits of floats. */
+EK_INLINE v128_t ek_fixed_wasm(
+    const v128_t sum, const v128_t factor, v128_t offset, const v128_t nudge, const int32_t is_signed)
 {
-    const v128_t large = wasm_f32x4_splat(12582912.0f);
-    const v128_t lo = wasm_f32x4_splat((float)((r->lo + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2));
-    const v128_t hi = wasm_f32x4_splat((float)((r->hi + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2));
-    const v128_t inside = wasm_f32x4_pmin(wasm_f32x4_pmax(scaled, lo), hi);
-    return wasm_i32x4_sub(wasm_f32x4_add(inside, large), large);
-}
-
-/* Four results in fixed point, 128 more. Relaxed conversions do not clamp: sums must be small. */
-EK_INLINE v128_t ek_fixed_wasm(const v128_t sum, const struct ek_scales_wasm *s, const int32_t is_relaxed,
-    const int32_t is_signed, const struct ek_results_wasm *r)
-{
+    if (is_signed)
+        offset = wasm_f32x4_add(offset, wasm_v128_or(nudge, wasm_v128_and(sum, wasm_i32x4_splat(INT32_MIN))));
     const v128_t real = wasm_f32x4_convert_i32x4(sum);
-    v128_t offset = s->offset;
-    if (is_signed) {
-        const v128_t sign = wasm_v128_and(sum, wasm_i32x4_splat(INT32_MIN));
-        offset = wasm_f32x4_add(offset, wasm_v128_or(s->nudge, sign));
-    }
 #ifdef __wasm_relaxed_simd__
-    /* With one rounding or two. */
-    if (is_relaxed)
-        return wasm_i32x4_relaxed_trunc_f32x4(wasm_f32x4_relaxed_madd(real, s->factor, offset));
+    return wasm_f32x4_relaxed_madd(real, factor, offset); /* with one rounding or two */
+#else
+    return wasm_f32x4_add(wasm_f32x4_mul(real, factor), offset);
 #endif
-    (void)is_relaxed;
-    return ek_clamped_wasm(wasm_f32x4_add(wasm_f32x4_mul(real, s->factor), offset), r);
 }
 
+/* What is behind the point, in the highest bits. */
 EK_INLINE v128_t ek_fraction_wasm(const v128_t fixed)
 {
-    return wasm_v128_and(fixed, wasm_i32x4_splat(EK_UNIT_WASM - 1));
+    return wasm_i32x4_shl(fixed, 32 - EK_POINT_WASM);
 }
 
-/* Sums of `pixels` with eight outputs each, of which n are stored, by fixed.h. */
-static EK_SHARED EK_SMALL_WASM void ek_exact_wasm(const int32_t *sum, const int32_t *m, const int8_t *e,
-    int8_t *y, int32_t y_step, int32_t pixels, int32_t n, const struct ek_results_wasm *r)
+/* Is one of four fractions below 2^bits / 8192? */
+EK_INLINE int32_t ek_is_close_wasm(const v128_t fraction, const int32_t bits)
 {
-    for (int32_t q = 0; q < pixels; q++)
-        for (int32_t o = 0; o < n; o++) {
-            const int32_t z = r->rule(sum[8 * q + o], m[o * r->each], e[o * ek_exponents_wasm(r)]);
-            y[q * y_step + o] = ek_clamp_s8(r->zero + z, r->lo, r->hi);
-        }
+    return !wasm_i32x4_all_true(wasm_u32x4_shr(fraction, 32 - EK_POINT_WASM + (uint32_t)bits));
+}
+
+/* Eight whole results, clamped to 16 bits; `large` are the bits of EK_LARGE_WASM that come with them. */
+EK_INLINE v128_t ek_whole_wasm(const v128_t a, const v128_t b, const v128_t large)
+{
+    const v128_t both =
+        wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(a, EK_POINT_WASM), wasm_i32x4_shr(b, EK_POINT_WASM));
+    return wasm_i16x8_sub_sat(both, large);
 }
 
 #endif

@@ -120,20 +120,18 @@ EK_INLINE void ek_step_wasm(v128_t (*sum)[2], const uint8_t *const *x, const siz
 EK_INLINE void ek_six_pixels_wasm(int32_t *sums, const uint8_t *const *x, const int8_t *w,
     const struct ek_outputs_wasm *outputs, const int32_t cells, const struct ek_lines_s8_wasm *l)
 {
+    const uint8_t *here[6];
     v128_t sum[6][2];
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 6; q++) {
+        here[q] = x[q];
         sum[q][0] = outputs->bias[0];
         sum[q][1] = outputs->bias[1];
     }
-    const int32_t rows = l->rows, chunks = l->chunks, row_step = l->row_step;
-    for (int32_t i = 0; i < rows; i++) {
-        const uint8_t *here[6];
-#pragma clang loop unroll(full)
-        for (int32_t q = 0; q < 6; q++)
-            here[q] = x[q] + i * row_step;
+    const int32_t chunks = l->chunks, back = l->row_step - 4 * chunks;
+    for (int32_t i = l->rows; i > 0; i--) {
         /* Two steps at a time: addresses advance once for both. */
-        for (int32_t c = 0; c < chunks / 2; c++, w += 16 * cells) {
+        for (int32_t c = chunks / 2; c > 0; c--, w += 16 * cells) {
             ek_step_wasm(
                 sum, here, 0, ek_weights_wasm(w, cells), ek_weights_wasm(w + 4 * cells, cells), cells);
             ek_step_wasm(sum, here, 4, ek_weights_wasm(w + 8 * cells, cells),
@@ -146,7 +144,13 @@ EK_INLINE void ek_six_pixels_wasm(int32_t *sums, const uint8_t *const *x, const 
             ek_step_wasm(
                 sum, here, 0, ek_weights_wasm(w, cells), ek_weights_wasm(w + 4 * cells, cells), cells);
             w += 8 * cells;
+#pragma clang loop unroll(full)
+            for (int32_t q = 0; q < 6; q++)
+                here[q] += 4;
         }
+#pragma clang loop unroll(full)
+        for (int32_t q = 0; q < 6; q++)
+            here[q] += back;
     }
 #pragma clang loop unroll(full)
     for (int32_t q = 0; q < 6; q++) {
@@ -199,8 +203,7 @@ EK_INLINE void ek_lines_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t 
             ek_six_pixels_wasm(sums + 8 * (start - from), x, w, &outputs, cells, l);
             if (start - from + 6 == EK_HELD_WASM || k + 6 >= pixels) {
                 const int32_t end = start + 6 < pixels ? start + 6 : pixels;
-                ek_finish_wasm(
-                    sums, l->y + from * l->outputs + first, end - from, &outputs, cells, &l->results);
+                ek_finish_wasm(sums, l->y + from * l->outputs + first, end - from, &outputs, &l->results);
                 from = end;
             }
         }
@@ -251,7 +254,7 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
             const int32_t left = l->outputs - first - 8;
             if (l->results.each || left < 8 || held == EK_HELD_WASM) {
                 ek_finish_wasm(
-                    sums, l->y + v * l->outputs + first - 8 * (held - 1), held, &outputs, cells, &l->results);
+                    sums, l->y + v * l->outputs + first - 8 * (held - 1), held, &outputs, &l->results);
                 held = 0;
             }
         }

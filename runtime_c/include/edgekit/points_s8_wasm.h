@@ -218,8 +218,8 @@ static EK_SHARED void ek_points_s8_wasm(const struct ek_points_s8_wasm *p)
             }
         }
         for (int32_t h = 0; h < p->out_h; h++)
-            ek_two_results_wasm(p->sums + h * line, p->y + h * p->out_w * p->outputs + first, p->out_w,
-                &outputs, &p->results);
+            ek_finish_wasm(p->sums + h * line, p->y + h * p->out_w * p->outputs + first, p->out_w, &outputs,
+                &p->results);
     }
 }
 

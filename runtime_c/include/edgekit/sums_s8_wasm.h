@@ -69,85 +69,80 @@ static EK_SHARED EK_SMALL_WASM void ek_outputs_wasm(struct ek_outputs_wasm *c, c
     ek_biases_wasm(c->bias, w, steps, b + first, is_shifted);
 }
 
-/* Pixels whose sums lie behind each other, two at a time. */
-EK_INLINE void ek_pairs_wasm(const int32_t *sums, int8_t *y, const int32_t pixels,
-    const struct ek_outputs_wasm *c, const int32_t is_relaxed, const int32_t is_signed,
-    const struct ek_results_wasm *results)
+/* Sums of `pixels`, by fixed.h. */
+static EK_SHARED EK_SMALL_WASM void ek_exact_wasm(const int32_t *sum, int8_t *y, int32_t pixels,
+    const struct ek_outputs_wasm *c, const struct ek_results_wasm *r)
 {
-    /* Copies, as y might be anywhere. */
-    const struct ek_results_wasm copy = *results, *r = &copy;
-    const struct ek_scales_wasm even = c->scales[0], odd = c->scales[1];
-    const int32_t step = c->step, is_whole = c->count == 8;
-    const v128_t lo = wasm_u8x16_splat((uint8_t)(r->lo + 128)), hi = wasm_u8x16_splat((uint8_t)(r->hi + 128));
-#pragma clang loop unroll(disable)
-    for (int32_t q = 0; q < pixels; q += 2, sums += 16) {
-        const int32_t count = q + 1 < pixels ? 2 : 1, *second = sums + 8 * (count - 1);
-        const v128_t z[4] = {ek_fixed_wasm(wasm_v128_load(sums), &even, is_relaxed, is_signed, r),
-            ek_fixed_wasm(wasm_v128_load(sums + 4), &odd, is_relaxed, is_signed, r),
-            ek_fixed_wasm(wasm_v128_load(second), &even, is_relaxed, is_signed, r),
-            ek_fixed_wasm(wasm_v128_load(second + 4), &odd, is_relaxed, is_signed, r)};
-        const v128_t least = wasm_u32x4_min(wasm_u32x4_min(ek_fraction_wasm(z[0]), ek_fraction_wasm(z[1])),
-            wasm_u32x4_min(ek_fraction_wasm(z[2]), ek_fraction_wasm(z[3])));
-        int8_t *const here = y + q * step, *const there = here + step * (count - 1);
-        if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(4))), 0)) {
-            ek_exact_wasm(sums, c->m, c->e, here, step, count, c->count, results);
-            continue;
+    for (int32_t q = 0; q < pixels; q++)
+        for (int32_t o = 0; o < c->count; o++) {
+            const int32_t z = r->rule(sum[8 * q + o], c->m[o * r->each], c->e[o * ek_exponents_wasm(r)]);
+            y[q * c->step + o] = ek_clamp_s8(r->zero + z, r->lo, r->hi);
         }
-        v128_t bytes = wasm_u8x16_narrow_i16x8(
-            wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(z[0], EK_POINT_WASM), wasm_i32x4_shr(z[1], EK_POINT_WASM)),
-            wasm_i16x8_narrow_i32x4(
-                wasm_i32x4_shr(z[2], EK_POINT_WASM), wasm_i32x4_shr(z[3], EK_POINT_WASM)));
-        if (is_relaxed)
-            bytes = wasm_u8x16_min(wasm_u8x16_max(bytes, lo), hi);
-        bytes = wasm_v128_xor(bytes, wasm_i8x16_splat(-128));
-        if (is_whole) {
-            wasm_v128_store64_lane(here, bytes, 0);
-            wasm_v128_store64_lane(there, bytes, 1);
-        } else
-            for (int32_t o = 0; o < c->count; o++) {
-                here[o] = wasm_i8x16_extract_lane(bytes, 0);
-                there[o] = wasm_i8x16_extract_lane(bytes, 8);
-                bytes = wasm_u64x2_shr(bytes, 8);
-            }
-    }
 }
 
-EK_INLINE void ek_results_wasm(const int32_t *sums, int8_t *y, const int32_t pixels,
-    const struct ek_outputs_wasm *c, const int32_t is_relaxed, const struct ek_results_wasm *r)
+/* The first n of eight bytes. */
+EK_INLINE void ek_store_some_wasm(int8_t *y, v128_t bytes, const int32_t n)
 {
-    if (ek_is_signed_wasm(r->kind, r->zero, r->lo))
-        ek_pairs_wasm(sums, y, pixels, c, is_relaxed, 1, r);
-    else
-        ek_pairs_wasm(sums, y, pixels, c, is_relaxed, 0, r);
-}
-
-/* With sums of any size, or of small ones. */
-static EK_SHARED void ek_two_results_wasm(const int32_t *sums, int8_t *y, int32_t pixels,
-    const struct ek_outputs_wasm *c, const struct ek_results_wasm *r)
-{
-    ek_results_wasm(sums, y, pixels, c, 0, r);
-}
-
-#ifdef __wasm_relaxed_simd__
-static EK_SHARED void ek_four_results_wasm(const int32_t *sums, int8_t *y, int32_t pixels,
-    const struct ek_outputs_wasm *c, const struct ek_results_wasm *r)
-{
-    ek_results_wasm(sums, y, pixels, c, 1, r);
-}
-#endif
-
-/* By the cells that a product takes. */
-EK_INLINE void ek_finish_wasm(const int32_t *sums, int8_t *y, const int32_t pixels,
-    const struct ek_outputs_wasm *c, const int32_t cells, const struct ek_results_wasm *r)
-{
-#ifdef __wasm_relaxed_simd__
-    if (cells == 4) {
-        ek_four_results_wasm(sums, y, pixels, c, r);
+    if (n == 8) {
+        wasm_v128_store64_lane(y, bytes, 0);
         return;
     }
-#endif
-    (void)cells;
-    ek_two_results_wasm(sums, y, pixels, c, r);
+    if (n & 4) {
+        wasm_v128_store32_lane(y, bytes, 0);
+        bytes = wasm_u64x2_shr(bytes, 32);
+        y += 4;
+    }
+    if (n & 2) {
+        wasm_v128_store16_lane(y, bytes, 0);
+        bytes = wasm_u64x2_shr(bytes, 16);
+        y += 2;
+    }
+    if (n & 1)
+        wasm_v128_store8_lane(y, bytes, 0);
+}
+
+/* Pixels whose sums lie behind each other, two at a time. */
+EK_INLINE void ek_pairs_wasm(const int32_t *sums, int8_t *y, const int32_t pixels,
+    const struct ek_outputs_wasm *c, const int32_t is_signed, const struct ek_results_wasm *r)
+{
+    /* Copies, as y might be anywhere. */
+    const v128_t factor[2] = {c->scales[0].factor, c->scales[1].factor};
+    const v128_t offset[2] = {c->scales[0].offset, c->scales[1].offset};
+    const v128_t nudge[2] = {c->scales[0].nudge, c->scales[1].nudge};
+    const v128_t lo = wasm_i8x16_splat((int8_t)r->lo), hi = wasm_i8x16_splat((int8_t)r->hi);
+    const int32_t step = c->step, outputs = c->count;
+    v128_t large = wasm_i16x8_splat(EK_LARGE_WASM >> EK_POINT_WASM);
+    EK_IN_ORDER(large) /* a constant outside the loop, which engines make anew wherever it is used */
+    /* Of an odd number the last has one beside it that is not there: what lies behind sums can be read. */
+    const int8_t *const end = y + pixels * step;
+#pragma clang loop unroll(disable)
+    for (; y < end; sums += 16, y += 2 * step) {
+        const v128_t z[4] = {ek_fixed_wasm(wasm_v128_load(sums), factor[0], offset[0], nudge[0], is_signed),
+            ek_fixed_wasm(wasm_v128_load(sums + 4), factor[1], offset[1], nudge[1], is_signed),
+            ek_fixed_wasm(wasm_v128_load(sums + 8), factor[0], offset[0], nudge[0], is_signed),
+            ek_fixed_wasm(wasm_v128_load(sums + 12), factor[1], offset[1], nudge[1], is_signed)};
+        const v128_t least = wasm_u32x4_min(wasm_u32x4_min(ek_fraction_wasm(z[0]), ek_fraction_wasm(z[1])),
+            wasm_u32x4_min(ek_fraction_wasm(z[2]), ek_fraction_wasm(z[3])));
+        if (__builtin_expect(ek_is_close_wasm(least, 2), 0)) {
+            ek_exact_wasm(sums, y, end - y > step ? 2 : 1, c, r);
+            continue;
+        }
+        v128_t bytes =
+            wasm_i8x16_narrow_i16x8(ek_whole_wasm(z[0], z[1], large), ek_whole_wasm(z[2], z[3], large));
+        bytes = wasm_i8x16_min(wasm_i8x16_max(bytes, lo), hi);
+        ek_store_some_wasm(y, bytes, outputs);
+        if (end - y > step)
+            ek_store_some_wasm(y + step, wasm_i64x2_shuffle(bytes, bytes, 1, 1), outputs);
+    }
+}
+
+static EK_SHARED void ek_finish_wasm(const int32_t *sums, int8_t *y, int32_t pixels,
+    const struct ek_outputs_wasm *c, const struct ek_results_wasm *r)
+{
+    if (ek_is_signed_wasm(r->kind, r->zero, r->lo))
+        ek_pairs_wasm(sums, y, pixels, c, 1, r);
+    else
+        ek_pairs_wasm(sums, y, pixels, c, 0, r);
 }
 
 #endif

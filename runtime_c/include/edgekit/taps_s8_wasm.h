@@ -6,6 +6,8 @@
 
 #include "edgekit/lines_s8_wasm.h"
 
+#define EK_BEHIND_WASM 64 /* bytes behind a line, where vectors may end */
+
 /* A layer, and an image. */
 struct ek_taps_s8_wasm {
     const int8_t *x;
@@ -36,18 +38,15 @@ struct ek_taps_s8_wasm {
 /* Sixteen bytes of up to four rows, interleaved: `cells` rows of bytes, or of 16 bits. */
 EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int32_t cells)
 {
+    const v128_t a = wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const v128_t b =
+        wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
     if (cells == 2) {
-        const v128_t a = wasm_i16x8_extend_low_i8x16(t[0]), b = wasm_i16x8_extend_low_i8x16(t[1]);
-        const v128_t c = wasm_i16x8_extend_high_i8x16(t[0]), d = wasm_i16x8_extend_high_i8x16(t[1]);
-        wasm_v128_store(y, wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
-        wasm_v128_store(y + 16, wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
-        wasm_v128_store(y + 32, wasm_i16x8_shuffle(c, d, 0, 8, 1, 9, 2, 10, 3, 11));
-        wasm_v128_store(y + 48, wasm_i16x8_shuffle(c, d, 4, 12, 5, 13, 6, 14, 7, 15));
+        wasm_v128_store(y, wasm_i16x8_extend_low_i8x16(a));
+        wasm_v128_store(y + 16, wasm_i16x8_extend_high_i8x16(a));
+        wasm_v128_store(y + 32, wasm_i16x8_extend_low_i8x16(b));
+        wasm_v128_store(y + 48, wasm_i16x8_extend_high_i8x16(b));
     } else {
-        const v128_t a =
-            wasm_i8x16_shuffle(t[0], t[1], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        const v128_t b =
-            wasm_i8x16_shuffle(t[0], t[1], 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
         const v128_t c =
             wasm_i8x16_shuffle(t[2], t[3], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
         const v128_t d =
@@ -59,38 +58,33 @@ EK_INLINE void ek_interleave_sixteen_wasm(uint8_t *y, const v128_t *t, const int
     }
 }
 
-/* The first n of sixteen bytes. */
-static EK_SHARED EK_SMALL_WASM v128_t ek_some_wasm(const int8_t *x, int32_t n)
-{
-    int8_t some[16] = {0};
-    for (int32_t i = 0; i < n; i++)
-        some[i] = x[i];
-    return wasm_v128_load(some);
-}
-
-/* Up to `cells` rows from `row` on with their borders, interleaved. */
+/* As many rows from `row` on as a product takes, with their borders, interleaved. */
 EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, const int32_t row,
-    const int32_t rows, const int32_t columns, const int32_t cells)
+    const int32_t columns, const int32_t cells)
 {
     const int32_t room = columns - p->pad_left, width = room < p->in_w ? room : p->in_w;
     const int32_t size = (width > 0 ? width : 0) * p->channels, left = p->pad_left * p->channels;
     const v128_t flip = wasm_i8x16_splat((int8_t)(p->is_unsigned ? -128 : 0));
     const v128_t zero = wasm_i8x16_splat((int8_t)p->in_zero);
     const v128_t border = cells == 2 ? wasm_i16x8_splat((int16_t)p->in_zero) : wasm_v128_xor(zero, flip);
-    int8_t outside[16];
-    wasm_v128_store(outside, zero);
-    /* Where each row is read; of the border's there are sixteen bytes, again and again. */
-    const int8_t *from[4] = {outside, outside, outside, outside};
+    int8_t sixteen[5][16];
+    wasm_v128_store(sixteen[4], zero);
+    /* Where each row is read; of the border's there are sixteen bytes, again and again, and short rows have as many. */
+    const int8_t *from[4] = {sixteen[4], sixteen[4], sixteen[4], sixteen[4]};
     int32_t moves[4] = {0, 0, 0, 0};
-#pragma clang loop unroll(full)
     for (int32_t i = 0; i < cells; i++) {
         const int32_t at = row + i * p->dilation_h;
-        if (i < rows && at >= 0 && at < p->in_h) {
-            from[i] = p->x + at * p->in_w * p->channels;
-            moves[i] = -1;
+        if (at < 0 || at >= p->in_h)
+            continue;
+        from[i] = p->x + at * p->in_w * p->channels;
+        moves[i] = -1;
+        if (size < 16) {
+            for (int32_t k = 0; k < size; k++)
+                sixteen[i][k] = from[i][k];
+            from[i] = sixteen[i];
         }
     }
-    /* A vector too many is overwritten by what follows. */
+    /* A vector too many is overwritten by what follows, or lies behind the line. */
     const int32_t total = columns * p->channels;
 #pragma clang loop unroll(disable)
     for (int32_t i = 0; i < left; i += 4)
@@ -100,11 +94,11 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
         const int32_t at = i + 16 <= size || size < 16 ? i : size - 16;
         v128_t t[4];
 #pragma clang loop unroll(full)
-        for (int32_t k = 0; k < cells; k++) {
-            const int8_t *here = from[k] + (at & moves[k]);
-            t[k] = size < 16 && moves[k] ? ek_some_wasm(here, size) : wasm_v128_load(here);
-            t[k] = wasm_v128_xor(t[k], flip);
-        }
+        for (int32_t k = 0; k < cells; k++)
+            t[k] = wasm_v128_load(from[k] + (at & moves[k]));
+        if (cells == 4)
+            for (int32_t k = 0; k < 4; k++)
+                t[k] = wasm_v128_xor(t[k], flip);
         ek_interleave_sixteen_wasm(y + 4 * (left + at), t, cells);
     }
 #pragma clang loop unroll(disable)
@@ -220,7 +214,7 @@ EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t ce
 {
     const size_t groups = (size_t)((p->k_h + cells - 1) / cells), wide = (size_t)p->channels * 4;
     const int32_t columns = (p->out_w - 1) * p->stride_w + (p->k_w - 1) * p->dilation_w + 1;
-    const size_t step = (size_t)columns * wide, taps = groups * (size_t)p->k_w * 32;
+    const size_t step = (size_t)columns * wide + EK_BEHIND_WASM, taps = groups * (size_t)p->k_w * 32;
     const size_t pixel = (size_t)p->stride_w * wide, blocks = ((size_t)p->channels + 7) / 8;
     struct ek_outputs_wasm *outputs = (struct ek_outputs_wasm *)(void *)p->scratch;
     uint8_t *const weights = p->scratch + blocks * sizeof *outputs, *const lines = weights + blocks * taps;
@@ -230,20 +224,26 @@ EK_INLINE void ek_taps_s8_wasm(const struct ek_taps_s8_wasm *p, const int32_t ce
         ek_outputs_wasm(outputs + c / 8, here, (int32_t)groups * p->k_w, p->b, p->m, p->e, c, p->channels,
             cells == 4 && !p->is_unsigned, &p->results);
     }
+    /* Of two groups of two rows, the second is the first of a later line, when it is still there. */
+    const int32_t below = cells * p->dilation_h, later = below / p->stride_h;
+    const int32_t again = cells == 2 && groups == 2 && below % p->stride_h == 0,
+                  held = again ? later + 1 : (int32_t)groups;
     for (int32_t h = 0; h < p->out_h; h++) {
         const int32_t row = h * p->stride_h - p->pad_top;
-        for (size_t g = 0; g < groups; g++)
-            ek_interleave_wasm(p, lines + g * step, row + cells * (int32_t)g * p->dilation_h,
-                p->k_h - cells * (int32_t)g, columns, cells);
+        size_t at[2] = {
+            again ? (size_t)(h % held) * step : 0, again ? (size_t)((h + later) % held) * step : step};
+        for (int32_t g = again && h >= later; g < (int32_t)groups; g++)
+            ek_interleave_wasm(
+                p, lines + (g < 2 ? at[g] : (size_t)g * step), row + below * g, columns, cells);
         for (int32_t c = 0; c < p->channels; c += 8)
             for (int32_t v = 0; v < p->out_w; v += EK_HELD_WASM) {
                 const int32_t pixels = p->out_w - v < EK_HELD_WASM ? p->out_w - v : EK_HELD_WASM;
                 int32_t room[8 * (EK_HELD_WASM + 2)];
-                const int32_t *sums = ek_line_of_taps_wasm(room, lines + pixel * (size_t)v + 4 * c,
-                    (const int8_t *)weights + (size_t)(c / 8) * taps, outputs + c / 8, pixels, groups, step,
-                    (size_t)p->dilation_w * wide, pixel, cells, p->k_w);
-                ek_finish_wasm(sums, p->y + (h * p->out_w + v) * p->channels + c, pixels, outputs + c / 8,
-                    cells, &p->results);
+                const int32_t *sums = ek_line_of_taps_wasm(room, lines + at[0] + pixel * (size_t)v + 4 * c,
+                    (const int8_t *)weights + (size_t)(c / 8) * taps, outputs + c / 8, pixels, groups,
+                    at[1] - at[0], (size_t)p->dilation_w * wide, pixel, cells, p->k_w);
+                ek_finish_wasm(
+                    sums, p->y + (h * p->out_w + v) * p->channels + c, pixels, outputs + c / 8, &p->results);
             }
     }
 }

@@ -5,7 +5,6 @@
  * when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * when step_c == 1 and step_w == in_c and step_h == in_w * in_c
  * when least_weight > -128
- * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
  * pack w: blocks O/8! HWI/4! o8 hwi4
  * pack b: O/8! o8
  * pack m: O/8! o8

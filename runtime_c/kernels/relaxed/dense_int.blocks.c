@@ -3,7 +3,6 @@
  * rule e e_wide tfl once
  * when zero_blocks(8, 4) >= 10 + 2500 // inputs and inputs % 4 == 0
  * when least_weight > -128
- * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
  * pack w: blocks O/8! I/4! o8 i4
  * pack b: O/8! o8
  * pack m: O/8! o8

@@ -2,7 +2,6 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * when in_c == 1 and dilation_w == 1 and least_weight > -128
- * when sum_bits + (31 - least_exponent if rule[0] == "e" else most_exponent) <= 17
  * pack w: O/8! H WI/4! o8 wi4
  * pack b: O/8! o8
  * pack m: O/8! o8

@@ -4,15 +4,13 @@
  * when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
 #include "edgekit/add_s8.h"
 
-/* Four numbers in fixed point; 7/8192 are added, so that a fraction of 14/8192 or more says that the rest is exact. */
+/* Four numbers in fixed point; 8/8192 are added, so that a fraction of 16/8192 or more says that the rest is exact. */
 EK_INLINE v128_t EK_FN_four(
-    const v128_t a, const v128_t b, const float of_a, const float of_b, const struct EK_STRUCT *p)
+    const v128_t a, const v128_t b, const float of_a, const float of_b, const int32_t zero)
 {
-    const struct ek_results_wasm r = {0, 3, 1, p->zero, p->lo, p->hi};
     const v128_t u = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(a), wasm_f32x4_splat(of_a));
     const v128_t v = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(b), wasm_f32x4_splat(of_b));
-    const float offset = (float)((p->zero + 128) * EK_UNIT_WASM + EK_UNIT_WASM / 2 + 7);
-    return ek_clamped_wasm(wasm_f32x4_add(wasm_f32x4_add(u, v), wasm_f32x4_splat(offset)), &r);
+    return wasm_f32x4_add(wasm_f32x4_add(u, v), ek_offset_wasm(zero, 8));
 }
 
 /* By fixed.h; apart, as it is hardly ever run. */
@@ -31,23 +29,22 @@ EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int3
     const float of_b, const struct EK_STRUCT *p)
 {
     const v128_t zero_a = wasm_i16x8_splat((int16_t)p->a_zero), zero_b = wasm_i16x8_splat((int16_t)p->b_zero);
+    const v128_t lo = wasm_i8x16_splat((int8_t)p->lo), hi = wasm_i8x16_splat((int8_t)p->hi);
     int32_t i = 0;
     for (; i + 8 <= n; i += 8) {
         const v128_t u = wasm_i16x8_sub(wasm_i16x8_load8x8(a + i), zero_a);
         const v128_t v = wasm_i16x8_sub(wasm_i16x8_load8x8(b + i), zero_b);
         const v128_t low =
-            EK_FN_four(wasm_i32x4_extend_low_i16x8(u), wasm_i32x4_extend_low_i16x8(v), of_a, of_b, p);
+            EK_FN_four(wasm_i32x4_extend_low_i16x8(u), wasm_i32x4_extend_low_i16x8(v), of_a, of_b, p->zero);
         const v128_t high =
-            EK_FN_four(wasm_i32x4_extend_high_i16x8(u), wasm_i32x4_extend_high_i16x8(v), of_a, of_b, p);
-        const v128_t mask = wasm_i32x4_splat(EK_UNIT_WASM - 1);
-        const v128_t least = wasm_u32x4_min(wasm_v128_and(low, mask), wasm_v128_and(high, mask));
-        if (__builtin_expect(wasm_v128_any_true(wasm_i32x4_lt(least, wasm_i32x4_splat(14))), 0))
+            EK_FN_four(wasm_i32x4_extend_high_i16x8(u), wasm_i32x4_extend_high_i16x8(v), of_a, of_b, p->zero);
+        if (__builtin_expect(
+                ek_is_close_wasm(wasm_u32x4_min(ek_fraction_wasm(low), ek_fraction_wasm(high)), 4), 0))
             EK_FN_exact(a + i, b + i, y + i, 8, p);
         else {
-            const v128_t whole = wasm_i16x8_narrow_i32x4(
-                wasm_i32x4_shr(low, EK_POINT_WASM), wasm_i32x4_shr(high, EK_POINT_WASM));
-            const v128_t bytes = wasm_v128_xor(wasm_u8x16_narrow_i16x8(whole, whole), wasm_i8x16_splat(-128));
-            wasm_v128_store64_lane(y + i, bytes, 0);
+            const v128_t whole = ek_whole_wasm(low, high, wasm_i16x8_splat(EK_LARGE_WASM >> EK_POINT_WASM));
+            const v128_t bytes = wasm_i8x16_narrow_i16x8(whole, whole);
+            wasm_v128_store64_lane(y + i, wasm_i8x16_min(wasm_i8x16_max(bytes, lo), hi), 0);
         }
     }
     if (i < n)
@@ -56,7 +53,8 @@ EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int3
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
-    const double scale = (double)p->multiplier * (double)ek_power_wasm(p->exponent + 20 + EK_POINT_WASM - 62);
+    const double scale = (double)p->multiplier * (double)ek_power_wasm(p->exponent + 20 + EK_POINT_WASM - 62)
+                         * (double)ek_power_wasm(EK_LAST_WASM);
     const double scale_a = (double)p->a_multiplier * (double)ek_power_wasm(p->a_exponent);
     const double scale_b = (double)p->b_multiplier * (double)ek_power_wasm(p->b_exponent);
     const float of_a = (float)(scale * scale_a), of_b = (float)(scale * scale_b * (double)p->sign);

@@ -8,5 +8,6 @@
  * pack m: O/8! o8
  * pack e: O/8! o8
  * scratch (in_c + 7) // 8 * (144 + (k_h + 1) // 2 * k_w * 32)
- * scratch + (k_h + 1) // 2 * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64
+ * scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * 64
+ * scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4
  * order lines 8 */

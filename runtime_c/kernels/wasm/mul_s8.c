@@ -26,7 +26,7 @@ EK_INLINE void EK_FN_row(const int8_t *a, const int8_t *b, int8_t *y, const int3
             EK_FN_eight(products + 8 * held, wasm_i16x8_load8x8(a + at),
                 p->sb[5] ? wasm_i16x8_load8x8(b + at) : same, p);
         }
-        ek_two_results_wasm(products, y + i, held, outputs, r);
+        ek_finish_wasm(products, y + i, held, outputs, r);
         i += 8 * held;
     }
     for (; i < n; i++) {
