@@ -232,6 +232,20 @@ class Unet(nn.Layer):
         return [f.softmax(y, 1), paddle.argmax(y, 1)]
 
 
+def vgg() -> nn.Layer:
+    """Of paddle.vision.models, with few channels: pairs of convolutions, and a classifier on 49 windows."""
+
+    def pair(inputs: int, outputs: int) -> list[nn.Layer]:
+        first, second = nn.Conv2D(inputs, outputs, 3, padding=1), nn.Conv2D(outputs, outputs, 3, padding=1)
+        return [first, nn.ReLU(), second, nn.ReLU(), nn.MaxPool2D(2, 2)]
+
+    return nn.Sequential(
+        *(*pair(3, 4), *pair(4, 6), nn.AdaptiveAvgPool2D((7, 7)), nn.Flatten()),
+        *(nn.Linear(6 * 49, 8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 8), nn.ReLU(), nn.Dropout()),
+        nn.Linear(8, 5),
+    )
+
+
 class Plain(nn.Layer):
     """What is quantized."""
 
@@ -272,4 +286,5 @@ NETS: Mapping[str, tuple[Callable[[], nn.Layer], Shapes]] = {
     "simple": (lambda: Recurrent(nn.SimpleRNN), [[1, 3, 4]]),
     "quantized": (quantized, [[1, 3, 8, 8]]),
     "unet": (Unet, [[1, 3, 8, 8]]),
+    "vgg": (vgg, [[1, 3, 20, 28]]),
 }
