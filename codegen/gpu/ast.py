@@ -168,6 +168,16 @@ def dot4(a: Expr, b: Expr, total: Expr) -> Expr:
     return Expr(I32, "dot4", (a, b, total))
 
 
+def half(buffer: Buffer, i: Expr) -> Expr:
+    """Float i of 16 bits in a buffer of words: its word, which of both, and where it is itself."""
+    return Expr(F32, "half", (buffer[i >> 1], i & 1, i), buffer.name)
+
+
+def halves(first: Expr, second: Expr) -> Expr:
+    """The word of two floats, rounded to 16 bits."""
+    return Expr(U32, "halves", (first, second))
+
+
 def _as(x: Expr | float, kind: Kind) -> Expr:
     if not isinstance(x, Expr):
         return number(x, kind)

@@ -52,6 +52,30 @@ template <class T, class U> __device__ inline T ek_bits(U a)
     return b;
 }
 """
+# Without CUDA's header of floats of 16 bits, whose bits are those of 32, 112 exponents further down.
+_HALVES = """\
+__device__ inline float ek_half(unsigned word, int i)
+{
+    const unsigned bits = word >> 16 * i & 0xFFFFu, size = (bits & 0x7FFFu) << 13;
+    const unsigned scaled = ek_bits<unsigned>(ek_bits<float>(size) * 0x1p112f);
+    return ek_bits<float>((size < 0xF800000u ? scaled : size | 0x7F800000u) | (bits & 0x8000u) << 16);
+}
+__device__ inline unsigned ek_half_bits(float x)
+{
+    const unsigned bits = ek_bits<unsigned>(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7FFFFFFFu;
+    if (size > 0x7F800000u)
+        return sign | 0x7E00u;
+    if (size >= 0x47800000u)
+        return sign | 0x7C00u;
+    if (size < 0x38800000u)
+        return sign | (unsigned)rintf(ek_bits<float>(size) * 0x1p24f);
+    return sign | (((size + 0xFFFu + (size >> 13 & 1u)) >> 13) - (112u << 10));
+}
+__device__ inline unsigned ek_halves(float a, float b)
+{
+    return ek_half_bits(a) | ek_half_bits(b) << 16;
+}
+"""
 _SPELLED = {"and": "&&", "or": "||", "neg": "-", "not": "!"}
 _SIGNS = ("neg", "~", "not")
 
@@ -66,6 +90,8 @@ class Cuda(Dialect):
         "abs": "fabsf",
         "round": "rintf",
         "dot4": "__dp4a((int){0}, (int){1}, {2})",
+        "half": "ek_half({0}, {1})",
+        "halves": "ek_halves",
     }
 
     def type(self, kind: Kind) -> str:
@@ -115,7 +141,8 @@ def program(kernels: Sequence[Kernel]) -> str:
 def _helpers(operations: set[tuple[str, Kind]]) -> list[str]:
     """What the language lacks of these operations."""
     names = {op for op, _ in operations}
-    parts = [_BITS] if "bits" in names else []
+    has_halves = names & {"half", "halves"}
+    parts = [_BITS] * bool("bits" in names or has_halves) + [_HALVES] * bool(has_halves)
     if all(kind.lanes == 1 for _, kind in operations):
         return parts
     parts.append(_VECTOR)

@@ -1,11 +1,26 @@
-"""Tensors in buffers of words, element by element: bytes lie four in a word, and whole words are stored."""
+"""Tensors in buffers of words, element by element: bytes lie four in a word, and floats of 16 bits two.
+
+Whole words are stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from edgekit.codegen.gpu.ast import F32, I32, U32, Buffer, Expr, Kind, function, number
+from edgekit.codegen.gpu.ast import (
+    F32,
+    F32X4,
+    I32,
+    U32,
+    Buffer,
+    Expr,
+    Kind,
+    function,
+    half,
+    halves,
+    number,
+    vector,
+)
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import UnsupportedError
 from edgekit.ir import DType
@@ -20,7 +35,7 @@ def is_bytes(dtype: DType) -> bool:
 
 def stored(dtype: DType) -> Kind:
     """What a buffer of such elements is made of."""
-    if is_bytes(dtype):
+    if is_bytes(dtype) or dtype is DType.F16:
         return U32
     if dtype not in _WORDS:
         raise UnsupportedError(f"elements of {dtype.value}")
@@ -29,17 +44,19 @@ def stored(dtype: DType) -> Kind:
 
 def per_item(dtype: DType) -> int:
     """How many elements one item computes, so that it stores a whole word."""
-    return 4 if is_bytes(dtype) else 1
+    return 4 if is_bytes(dtype) else 2 if dtype is DType.F16 else 1
 
 
 @dataclass(frozen=True)
 class Elements:
-    """A tensor to read: bytes come as integers of 32 bits."""
+    """A tensor to read: bytes come as integers of 32 bits, and floats as floats of 32 bits."""
 
     buffer: Buffer
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
+        if self.dtype is DType.F16:
+            return half(self.buffer, i)
         if not is_bytes(self.dtype):
             return self.buffer[i]
         word = self.buffer[i >> 2]
@@ -49,6 +66,38 @@ class Elements:
 def elements(k: Builder, name: str, dtype: DType) -> Elements:
     """A new buffer of the kernel."""
     return Elements(k.buffer(name, stored(dtype)), dtype)
+
+
+@dataclass(frozen=True)
+class Fours:
+    """A tensor of floats to read or write, four at a time."""
+
+    buffer: Buffer
+    dtype: DType
+
+    def __getitem__(self, i: Expr) -> Expr:
+        if self.dtype is DType.F32:
+            return self.buffer[i]
+        return vector(*(half(self.buffer, i * 4 + j) for j in range(4)))
+
+    def wide(self, i: Expr) -> Expr:
+        """Four floats of 32 bits among narrower ones: sixteen bytes are counted."""
+        if self.dtype is DType.F32:
+            return self.buffer[i]
+        return vector(*(self.buffer[i * 4 + j].bits(F32) for j in range(4)))
+
+    def store(self, k: Builder, i: Expr, y: Expr) -> None:
+        if self.dtype is DType.F32:
+            k.store(self.buffer, i, y)
+            return
+        four = k.let("four", y)
+        for j in range(2):
+            k.store(self.buffer, i * 2 + j, halves(four.lane(2 * j), four.lane(2 * j + 1)))
+
+
+def fours(k: Builder, name: str, dtype: DType, *, writes: bool = False) -> Fours:
+    """A new buffer of the kernel."""
+    return Fours(k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
 
 
 def byte(word: Expr, i: Expr | int) -> Expr:
@@ -79,12 +128,15 @@ def store_word(
     k: Builder, y: Buffer, dtype: DType, word: Expr, n: Expr, result: Callable[[Expr], Expr]
 ) -> None:
     """One word of y; what is behind its end is written, too, and is nobody's."""
-    if not is_bytes(dtype):
+    per = per_item(dtype)
+    if per == 1:
         k.store(y, word, result(word).to(y.kind))
         return
     total = k.var("word", number(0, U32))
-    with k.loop("lane", 0, 4) as lane:
-        i = k.let("i", function("min", word * 4 + lane, n - 1))
-        value = result(i).to(I32)
-        k.set(total, total | ((value & 255).to(U32) << (lane << 3)))
+    with k.loop("lane", 0, per) as lane:
+        i = k.let("i", function("min", word * per + lane, n - 1))
+        if dtype is DType.F16:
+            k.set(total, total | (halves(result(i).to(F32), number(0, F32)) << (lane << 4)))
+        else:
+            k.set(total, total | ((result(i).to(I32) & 255).to(U32) << (lane << 3)))
     k.store(y, word, total)

@@ -47,6 +47,16 @@ int ek_dot4(uint a, uint b, int total)
     return total + p.x + p.y + p.z + p.w;
 }
 """
+_HALVES = """\
+float ek_half(uint word, int i)
+{
+    return unpackHalf2x16(word >> uint(i * 16)).x;
+}
+uint ek_halves(float a, float b)
+{
+    return packHalf2x16(vec2(a, b));
+}
+"""
 
 
 class Glsl(Dialect):
@@ -60,6 +70,8 @@ class Glsl(Dialect):
         "abs": "abs",
         "round": "roundEven",
         "dot4": "ek_dot4",
+        "half": "ek_half({0}, {1})",
+        "halves": "ek_halves",
     }
 
     def type(self, kind: Kind) -> str:
@@ -120,6 +132,7 @@ def shader(kernel: Kernel) -> str:
         parts.append(_HELPERS.format(i=signed, u=unsigned))
     names_of = {op for op, _ in operations}
     parts += [text for op, text in (("clz", _CLZ), ("dot4", _DOT4)) if op in names_of]
+    parts += [_HALVES] if names_of & {"half", "halves"} else []
     parts += [
         "void main()",
         "{",

@@ -21,6 +21,16 @@ static int ek_dot4(unsigned a, unsigned b, int total)
     return total + p.x + p.y + p.z + p.w;
 }
 """
+_HALVES = """\
+static float ek_half(unsigned word, int i)
+{
+    return float(as_type<metal::half2>(word)[i]);
+}
+static unsigned ek_halves(float a, float b)
+{
+    return as_type<unsigned>(metal::half2(half(a), half(b)));
+}
+"""
 
 
 class Metal(Dialect):
@@ -36,6 +46,8 @@ class Metal(Dialect):
         "abs": "metal::fabs",
         "round": "metal::rint",
         "dot4": "ek_dot4",
+        "half": "ek_half({0}, {1})",
+        "halves": "ek_halves",
     }
 
     def type(self, kind: Kind) -> str:
@@ -70,7 +82,9 @@ def library(kernel: Kernel) -> str:
     names += [(c.text, _METAL.type(c.kind)) for c in kernel.constants]
     parts = ["#include <metal_stdlib>"]
     parts += [f"constant {type} {name} [[function_constant({i})]];" for i, (name, type) in enumerate(names)]
-    parts += [_DOT4] if any(op == "dot4" for op, _ in used(kernel)) else []
+    operations = {op for op, _ in used(kernel)}
+    parts += [_DOT4] if "dot4" in operations else []
+    parts += [_HALVES] if operations & {"half", "halves"} else []
     parameters = [
         f"device {'' if b.writes else 'const '}{_METAL.type(b.kind)} *{b.name} [[buffer({i})]]"
         for i, b in enumerate(kernel.buffers)

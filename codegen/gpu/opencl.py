@@ -27,6 +27,23 @@ static inline int ek_dot4(uint a, uint b, int total)
 }
 #endif
 """
+# Without vstore_half, which takes addresses only: drivers are bad at those of variables. The bits of a float of
+# 16 bits are those of one of 32, 112 exponents further down.
+_HALVES = """\
+static inline uint ek_half_bits(float x)
+{
+    const uint bits = as_uint(x), sign = bits >> 16 & 0x8000u, size = bits & 0x7FFFFFFFu;
+    const uint normal = ((size + 0xFFFu + (size >> 13 & 1u)) >> 13) - (112u << 10);
+    const uint small = (uint)rint(as_float(size < 0x38800000u ? size : 0u) * 0x1p24f);
+    const uint large = size > 0x7F800000u ? 0x7E00u : 0x7C00u;
+    return sign | (size < 0x38800000u ? small : size < 0x47800000u ? normal : large);
+}
+static inline uint ek_halves(float a, float b)
+{
+    return ek_half_bits(a) | ek_half_bits(b) << 16;
+}
+"""
+_HELPERS = {"dot4": _DOT4, "halves": _HALVES}
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,7 @@ class OpenCL(Dialect):
         "abs": "fabs",
         "round": "rint",
         "dot4": "ek_dot4",
+        "halves": "ek_halves",
     }
 
     def type(self, kind: Kind) -> str:
@@ -73,6 +91,11 @@ class OpenCL(Dialect):
             return f"select({self.expr(no)}, {self.expr(yes)}, {self.expr(condition)})"
         return f"({self.expr(condition)} ? {self.expr(yes)} : {self.expr(no)})"
 
+    def expr(self, e: Expr) -> str:
+        if e.op == "half":
+            return f"vload_half({e.text}_at * 2 + {self.expr(e.args[2])}, (global const half *){e.text})"
+        return super().expr(e)
+
     def barrier(self) -> str:
         return "barrier(CLK_LOCAL_MEM_FENCE)"
 
@@ -83,7 +106,8 @@ _OPENCL = OpenCL()
 def program(entries: Sequence[Entry]) -> str:
     """The text of all these entries, each kernel once."""
     kernels = {entry.kernel.name: entry.kernel for entry in entries}
-    parts = [_DOT4] if any(op == "dot4" for k in kernels.values() for op, _ in used(k)) else []
+    operations = {op for k in kernels.values() for op, _ in used(k)}
+    parts = [text for op, text in _HELPERS.items() if op in operations]
     parts += [_function(kernel) for kernel in kernels.values()]
     parts += [_entry(entry) for entry in entries]
     return "\n".join(parts)

@@ -18,7 +18,7 @@ from edgekit.codegen.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.memory import Memory, Place, assign
 from edgekit.codegen.sharing import Layer
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph
+from edgekit.ir import Array, DType, Graph
 from edgekit.ops import Arg, Call, Join, Step, View
 from edgekit.ops._copy import copy
 
@@ -80,6 +80,9 @@ def plan(graph: Graph) -> GpuPlan:
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
         raise EdgeKitError("E0203", f"states ({names}) do not run on graphics processors yet")
+    narrow = [name for name in (*graph.inputs, *graph.outputs) if graph.type(name).dtype is DType.F16]
+    if narrow:
+        raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
     layers = [_plain(layer_of(graph, node)) for node in graph.nodes]
     wholes = _wholes(layers)
     layers = [_without_twins(layer, wholes) for layer in layers]

@@ -14,6 +14,7 @@ import numpy as np
 import edgekit
 from edgekit.codegen.gpu import opencl
 from edgekit.codegen.gpu.ast import Buffer
+from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan, Span, plan
 from edgekit.codegen.literal import lines
 from edgekit.codegen.program import Program
@@ -58,6 +59,7 @@ def render(
             [f"(const {p.type.dtype.c} *)inputs[{i}]" for i, p in enumerate(program.inputs)]
             + [f"({p.type.dtype.c} *)outputs[{i}]" for i, p in enumerate(program.outputs)]
         ),
+        "tolerance": "1e-2f" if _has_halves(planned) else "1e-4f",
         "source": [json.dumps(f"{line}\n") for line in opencl.program(entries).splitlines()],
         "values": [", ".join(map(str, row)) + "," for row in values if row],
         "dispatches": list(_rows(planned, values)),
@@ -80,6 +82,11 @@ def render(
     else:
         made[f"{name}_gpu_weights.c"] = _weights(name, planned)
     return made
+
+
+def _has_halves(planned: GpuPlan) -> bool:
+    """Is something stored in 16 bits, whose rounding a small difference changes?"""
+    return any(op == "halves" for kernel in planned.kernels for op, _ in used(kernel))
 
 
 def _weights(name: str, planned: GpuPlan) -> bytes:

@@ -26,6 +26,16 @@ fn ek_mulhi_{n}(a: {i}, b: {i}) -> {i} {{
 }}
 """,
 }
+_HELPERS["half", "f32"] = """\
+fn ek_half(word: u32, i: i32) -> f32 {{
+    return unpack2x16float(word >> (u32(i) * 16u)).x;
+}}
+"""
+_HELPERS["halves", "u32"] = """\
+fn ek_halves(a: f32, b: f32) -> u32 {{
+    return pack2x16float(vec2<f32>(a, b));
+}}
+"""
 # Products of four bytes each, without and with the language feature packed_4x8_integer_dot_product.
 DOT4 = (
     """\
@@ -55,6 +65,8 @@ class Wgsl(Dialect):
         "abs": "abs",
         "round": "round",
         "dot4": "ek_dot4",
+        "half": "ek_half({0}, {1})",
+        "halves": "ek_halves",
     }
 
     def type(self, kind: Kind) -> str:

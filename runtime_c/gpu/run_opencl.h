@@ -26,7 +26,7 @@ struct ek_gpu_dispatch {
 /* An input or output. */
 struct ek_gpu_port {
     size_t bytes;
-    int is_real; /* float32 */
+    float tolerance; /* of float32, of the largest, in the self-test; 0: integers */
 };
 
 struct ek_gpu_model {
@@ -336,9 +336,9 @@ static enum ek_gpu_status ek_gpu_run(struct ek_gpu *g, const void *const *inputs
 /* Made-up numbers: any integers, and reals around 0. */
 static void ek_gpu_fill(void *x, const struct ek_gpu_port *port)
 {
-    for (size_t k = 0; k < port->bytes / (port->is_real ? 4 : 1); k++) {
+    for (size_t k = 0; k < port->bytes / (port->tolerance > 0 ? 4 : 1); k++) {
         const uint32_t some = (uint32_t)(k + 1) * 2654435761u >> 24;
-        if (port->is_real)
+        if (port->tolerance > 0)
             ((float *)x)[k] = ((float)some - 128.0f) / 128.0f;
         else
             ((uint8_t *)x)[k] = (uint8_t)some;
@@ -350,14 +350,14 @@ static int ek_gpu_agree(const void *found, const void *expected, const struct ek
 {
     const float *const x = (const float *)found, *const y = (const float *)expected;
     float largest = 1e-3f, off = 0.0f;
-    if (!port->is_real)
+    if (!(port->tolerance > 0))
         return !memcmp(found, expected, port->bytes);
     for (size_t k = 0; k < port->bytes / 4; k++) {
         const float size = y[k] < 0 ? -y[k] : y[k], apart = x[k] < y[k] ? y[k] - x[k] : x[k] - y[k];
         largest = size > largest ? size : largest;
         off = apart <= off ? off : apart; /* not a number: stays */
     }
-    return off <= 1e-4f * largest;
+    return off <= port->tolerance * largest;
 }
 
 /* A run on made-up numbers: drivers do much of their work at the first. `compared`: with one of the CPU. */

@@ -14,7 +14,7 @@ from support.op_cases import normal
 from support.sites import STRICT, site
 from support.tools import ROOT, require, require_module, require_shared
 
-from edgekit import EdgeKitError, simulate
+from edgekit import EdgeKitError, api, simulate
 from edgekit.builder import Builder
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import Array, DType, Graph, Type
@@ -240,6 +240,13 @@ def test_reals_are_near(chromium: Browser, tmp_path: Path) -> None:
     for sample, wanted in zip(found, right, strict=True):
         for y, z in zip(sample, wanted, strict=True):
             assert np.abs(np.subtract(y, z)).max() <= 1e-5 * np.abs(z).max()
+
+
+def test_floats_of_16_bits_are_near(chromium: Browser, tmp_path: Path) -> None:
+    narrow, _ = api.quantize_model(real(), None, dtype="f16", activations="f16")
+    found, right = on_gpu(chromium, narrow, tmp_path, 1)
+    for y, z in zip(found[0], right[0], strict=True):
+        assert np.abs(np.subtract(y, z)).max() <= 2**-9 * np.abs(z).max()
 
 
 def test_a_network_for_key_words(chromium: Browser, tmp_path: Path) -> None:

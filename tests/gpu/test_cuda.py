@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.cuda import WORDS, HostCuda
 from support.gpu_calls import assert_computes
-from support.gpu_cases import INTEGERS, REALS, every_kernel, usual_cases
+from support.gpu_cases import INTEGERS, REALS, every_kernel, narrow_cases, usual_cases
 from support.integer_bench import Bench, Seeded
 from support.op_cases import as_graph
 from support.tools import require
@@ -56,7 +56,7 @@ def test_integers_are_those_of_the_simulator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", REALS)
 def test_reals_are_near_those_of_the_simulator(module: str, tmp_path: Path) -> None:
-    cases = usual_cases(module)
+    cases = [*usual_cases(module), *narrow_cases(module)]
     graph, inputs, outputs = as_graph(cases)
     ulps = {name: c.ulps for c, names in zip(cases, outputs, strict=True) for name in names}
     assert_computes(HostCuda(tmp_path), graph, inputs, ulps)

@@ -62,6 +62,17 @@ def test_reals_are_near(tmp_path: Path) -> None:
     assert api.bench(network(), target="opencl", optimize="size").microseconds
 
 
+def test_floats_of_16_bits_are_near(tmp_path: Path) -> None:
+    opencl()
+    require("gcc")
+    narrow, _ = api.quantize_model(network(), None, dtype="f16", activations="f16")
+    x = np.asarray(normal(_F32, 1, 6, 5, 3))
+    (y,) = api.run(narrow, x, target="opencl", optimize="size").values()
+    (right,) = api.run(narrow, x).values()
+    assert np.abs(y - right).max() <= 1e-3
+    assert api.verify(narrow, target="opencl").samples
+
+
 def test_the_same_model_is_the_same_text(quantized: Graph) -> None:
     first, second = (
         render(compile_graph(quantized, target.load("opencl")), "speed", "bin") for _ in range(2)

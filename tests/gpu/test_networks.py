@@ -63,3 +63,16 @@ def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Arr
     for make in DEVICES.values():
         for version in (graph, quantized):
             assert_right(make(), version, inputs)
+
+
+@pytest.mark.xdist_group("torch")
+def test_floats_of_16_bits_take_half_the_memory(exported: Callable[[str], tuple[Graph, Array]]) -> None:
+    """And what devices round otherwise is less than what the format rounds."""
+    graph, samples = exported("small_vit")
+    narrow, _ = api.quantize_model(graph, None, dtype="f16", activations="f16")
+    planned, inputs = plan(narrow), {"x": samples[:1]}
+    assert planned.arena_bytes < 0.51 * plan(graph).arena_bytes
+    (real,), (right,) = (simulate.run(g, inputs).values() for g in (graph, narrow))
+    for make in DEVICES.values():
+        (found,) = run(make(), planned, inputs).values()
+        assert np.abs(found - right).max() <= np.abs(right - real).max()

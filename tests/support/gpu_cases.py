@@ -1,6 +1,7 @@
 """Cases of operators that run on graphics processors, and all the kernels that come of them."""
 
 import importlib
+from collections.abc import Set
 from dataclasses import replace
 
 import numpy as np
@@ -23,12 +24,13 @@ INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, long_rows)
 
 
 def every_kernel() -> dict[str, Kernel]:
-    """Those of many random layers, and of cases of float32, by name."""
+    """Those of many random layers, and of cases of floats, by name."""
     bench = Bench(Seeded(0))
     for family in INTEGERS:
         for _ in range(8):
             bench.case(family)
-    graphs = [bench.graph(), *(as_graph(usual_cases(module))[0] for module in REALS)]
+    reals = (as_graph([*usual_cases(module), *narrow_cases(module)])[0] for module in REALS)
+    graphs = [bench.graph(), *reals]
     found = {name: kernel for graph in graphs for name, kernel in kernels_of(graph).items()}
     assert len(found) > 80, "most kernels are missing"
     return found
@@ -42,6 +44,21 @@ def usual_cases(module: str) -> list[Case]:
         for c in cases
         if all(x.size and DType.of(x.dtype) is DType.F32 and np.isfinite(x).all() for x in c.operands)
     ]
+
+
+def narrow_cases(module: str) -> list[Case]:
+    """The same in float16; of layers, every second one has only its weights so, and none its biases."""
+    found = []
+    for i, c in enumerate(usual_cases(module)):
+        is_layer = isinstance(c.op, Conv2d | ConvTranspose2d | Dense)
+        found.append(_narrowed(c, {1, i % 2} if is_layer else {*range(len(c.operands))}))
+    return found
+
+
+def _narrowed(c: Case, which: Set[int]) -> Case:
+    """With these operands in float16."""
+    narrow = (x.astype(np.float16) if i in which else x for i, x in enumerate(c.operands))
+    return replace(c, operands=tuple(narrow))
 
 
 def _with_constants(c: Case) -> Case:

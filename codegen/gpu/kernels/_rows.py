@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import gcd
 
 from edgekit.codegen.gpu.ast import Buffer, Expr, Kind, Shared, function, number
 from edgekit.codegen.gpu.builder import GROUP, Builder
-from edgekit.codegen.gpu.elements import store_word
+from edgekit.codegen.gpu.elements import per_item, store_word
 from edgekit.ir import DType
 
 MOST = 4  # rows of bytes that end at a whole word together
@@ -14,7 +15,7 @@ MOST = 4  # rows of bytes that end at a whole word together
 
 def block(n: int, dtype: DType) -> int:
     """How many rows of n elements make whole words."""
-    return 1 if dtype is DType.F32 or n % 4 == 0 else 2 if n % 2 == 0 else 4
+    return per_item(dtype) // gcd(n, per_item(dtype))
 
 
 def combined(k: Builder, memory: Shared, own: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
@@ -47,7 +48,7 @@ def row(k: Builder, j: Expr | int) -> Expr:
 def store(k: Builder, y: Buffer, dtype: DType, result: Callable[[Expr, Expr], Expr]) -> None:
     """y = result(row of the block, element) for the block of this work-group."""
     rows, n, per = k.constants("rows n block")
-    width = 1 if dtype is DType.F32 else 4
+    width = per_item(dtype)
     total = rows * n
     words = k.let("words", per * n // width)
 

@@ -1,4 +1,4 @@
-"""Convolution of float32: an item computes four outputs of some pixels."""
+"""Convolution of floats: an item computes four outputs of some pixels."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from math import isinf
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, F32X4, Expr, Kernel, function, number, select, splat
+from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number, select, splat
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.codegen.gpu.elements import elements, for_each
+from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
 from edgekit.codegen.gpu.kernels import _window
 from edgekit.codegen.gpu.use import (
     CONSTANTS,
@@ -28,35 +28,50 @@ from edgekit.ops import Call
 CALLS = ("conv2d",)
 _PIXELS = 4
 Limits = tuple[bool, bool]  # is there a lower one, an upper one?
+Types = tuple[DType, DType]  # of tensors, of weights
 
 
 def use(call: Call) -> Use:
-    check(call)
+    types = float_type(call), weight_type(call)
     groups, out_c = integer(call, "groups"), integer(call, "out_c")
     depth, outputs = integer(call, "in_c") // groups, out_c // groups
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
     values = _window.values(call) | {"pixels": pixels, "groups": groups}
     own, limits = limits_of(call)
     values |= own
-    w = constant_of(call, 1).astype(np.float32)
+    w = constant_of(call, 1).astype(types[1].numpy)
     operands = (0, CONSTANTS, len(call.args) - 1)
     if outputs % 4:
         values |= integers(call, "step_h step_w step_c")
         data, values["bias"] = with_bias(call, w, 4)
-        return Use(_any(limits), operands, values, groups_for(pixels * out_c), data)
-    fours = depth % 4 == 0 and integer(call, "step_c") == 1
-    tile = _PIXELS if fours and pixels >= _PIXELS else 1
-    if not fours:
+        groups = groups_for(-(-pixels * out_c // per_item(types[0])))
+        return Use(_any(types, limits), operands, values, groups, data)
+    in_fours = depth % 4 == 0 and integer(call, "step_c") == 1
+    tile = _PIXELS if in_fours and pixels >= _PIXELS else 1
+    if not in_fours:
         values |= integers(call, "step_h step_w step_c")
     quads = w.reshape(out_c // 4, 4, *w.shape[1:]).transpose(0, 2, 3, 4, 1)  # O/4 H W I o4
     data, values["bias"] = with_bias(call, quads, 16)
     items = -(-pixels // tile) * out_c // 4
-    return Use(_quads(limits, fours, tile), operands, values, groups_for(items), data)
+    return Use(_quads(types, limits, in_fours, tile), operands, values, groups_for(items), data)
 
 
-def check(call: Call) -> None:
-    if call.types["T"] is not DType.F32:
-        raise UnsupportedError(f"{call.kernel} of {call.types['T'].value}")
+def float_type(call: Call) -> DType:
+    """Of the operands; sums are float32."""
+    dtype = call.types["T"]
+    if dtype not in (DType.F32, DType.F16):
+        raise UnsupportedError(f"{call.kernel} of {dtype.value}")
+    return dtype
+
+
+def weight_type(call: Call) -> DType:
+    """How weights are stored."""
+    return DType.F16 if call.types["W"] is DType.F16 else DType.F32
+
+
+def named(types: Types) -> str:
+    """In the name of a kernel: of tensors, and of weights if that is another one."""
+    return "_".join(dict.fromkeys(t.value for t in types))
 
 
 def limits_of(call: Call) -> tuple[dict[str, float], Limits]:
@@ -86,11 +101,12 @@ def label(limits: Limits) -> str:
 
 
 @cache
-def _quads(limits: Limits, fours: bool, tile: int) -> Kernel:
-    """`fours`: channels come four at a time, else one by one and with any strides."""
-    k = Builder(f"conv2d_f32_{'fours' if fours else 'ones'}_x{tile}{label(limits)}")
-    x, w = k.buffer("x", F32X4 if fours else F32), k.buffer("w", F32X4)
-    y = k.buffer("y", F32X4, writes=True)
+def _quads(types: Types, limits: Limits, in_fours: bool, tile: int) -> Kernel:
+    """`in_fours`: channels come four at a time, else one by one and with any strides."""
+    dtype, of_w = types
+    k = Builder(f"conv2d_{named(types)}_{'fours' if in_fours else 'ones'}_x{tile}{label(limits)}")
+    x = fours(k, "x", dtype) if in_fours else elements(k, "x", dtype)
+    w, y = fours(k, "w", of_w), fours(k, "y", dtype, writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels, bias = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels bias"
     )
@@ -102,20 +118,20 @@ def _quads(limits: Limits, fours: bool, tile: int) -> Kernel:
         channel = k.let("channel", (quad // (quads // groups)) * depth)
         numbers = [k.let("pixel", select(first + p < pixels, first + p, pixels - 1)) for p in range(tile)]
         at = [_window.pixel(k, n) for n in numbers]
-        acc = [k.var("sum", w[bias + quad]) for _ in range(tile)]
+        acc = [k.var("sum", w.wide(bias + quad)) for _ in range(tile)]
         with _window.taps(k) as (tap, down, right):
             weights = k.let("weights", (quad * (k_h * k_w) + tap) * depth)
             cells = []
             for pixel in at:
                 is_inside, row, column = _window.inside(k, pixel, down, right)
-                if fours:
+                if in_fours:
                     cell = (((pixel.image * in_h + row) * in_w + column) * in_c + channel) >> 2
                 else:
                     step_h, step_w, step_c = k.constants("step_h step_w step_c")
                     cell = pixel.image * (in_h * in_w * in_c) + channel * step_c
                     cell = cell + row * step_h + column * step_w
                 cells.append((is_inside, k.let("cell", select(is_inside, cell, 0))))
-            if fours:
+            if in_fours:
                 with k.loop("c", 0, depth >> 2) as c:
                     four = [k.let("weight", w[weights + c * 4 + i]) for i in range(4)]
                     for (is_inside, cell), total in zip(cells, acc, strict=True):
@@ -130,14 +146,15 @@ def _quads(limits: Limits, fours: bool, tile: int) -> Kernel:
                         k.set(total, total + splat(value) * weight)
         for p, total in enumerate(acc):
             with k.when(first + p < pixels):
-                k.store(y, numbers[p] * quads + quad, limited(k, total, limits))
+                y.store(k, numbers[p] * quads + quad, limited(k, total, limits))
     return k.done()
 
 
 @cache
-def _any(limits: Limits) -> Kernel:
-    k = Builder(f"conv2d_f32_any{label(limits)}")
-    x, w, y = elements(k, "x", DType.F32), elements(k, "w", DType.F32), k.buffer("y", F32, writes=True)
+def _any(types: Types, limits: Limits) -> Kernel:
+    dtype, of_w = types
+    k = Builder(f"conv2d_{named(types)}_any{label(limits)}")
+    x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels, bias = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels bias"
     )
@@ -148,7 +165,7 @@ def _any(limits: Limits) -> Kernel:
         depth = k.let("depth", in_c // groups)
         channel = (o // (out_c // groups)) * depth
         at = _window.pixel(k, i // out_c)
-        acc = k.var("sum", w[bias + o])
+        acc = k.var("sum", w.buffer[bias + o].bits(F32))
         with _window.taps(k) as (tap, down, right):
             is_inside, row, column = _window.inside(k, at, down, right)
             with k.when(is_inside):
@@ -159,5 +176,5 @@ def _any(limits: Limits) -> Kernel:
                     k.set(acc, acc + x[cell + c * step_c] * w[weights + c])
         return limited(k, acc, limits)
 
-    for_each(k, y, DType.F32, pixels * out_c, result)
+    for_each(k, y, dtype, pixels * out_c, result)
     return k.done()

@@ -1,4 +1,4 @@
-"""Transposed convolution, float32 and int8: each result gathers the cells that reach it."""
+"""Transposed convolution, floats and int8: each result gathers the cells that reach it."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ def use(call: Call) -> Use:
         conv2d_int.check(call)
         values |= integers(call, f"in_zero {BOUNDS}")
         data, values = conv2d_int.with_rules(call, values, w.astype(np.int8), 4)
-        kernel, dtype = _kernel(rule_of(call), (False, False)), DType.S8
+        types = DType.S8, DType.S8
+        kernel = _kernel(types, rule_of(call), (False, False))
     else:
-        conv2d.check(call)
+        types = conv2d.float_type(call), conv2d.weight_type(call)
         own, limits = conv2d.limits_of(call)
-        data, values["bias"] = conv2d.with_bias(call, w.astype(np.float32), 4)
+        data, values["bias"] = conv2d.with_bias(call, w.astype(types[1].numpy), 4)
         values |= own
-        kernel, dtype = _kernel("", limits), DType.F32
-    return Use(kernel, operands, values, groups_for(-(-results // per_item(dtype))), data)
+        kernel = _kernel(types, "", limits)
+    return Use(kernel, operands, values, groups_for(-(-results // per_item(types[0]))), data)
 
 
 @cache
-def _kernel(rule: str, limits: conv2d.Limits) -> Kernel:
-    dtype = DType.S8 if rule else DType.F32
-    k = Builder(f"conv_transpose2d_{rule or f'f32{conv2d.label(limits)}'}")
-    x, w, y = elements(k, "x", dtype), elements(k, "w", dtype), k.buffer("y", stored(dtype), writes=True)
+def _kernel(types: conv2d.Types, rule: str, limits: conv2d.Limits) -> Kernel:
+    dtype, of_w = types
+    k = Builder(f"conv_transpose2d_{rule or conv2d.named(types)}{conv2d.label(limits)}")
+    x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_h, out_w, out_c, groups = k.constants("in_h in_w in_c out_h out_w out_c groups")
     k_h, k_w, dilation_h, dilation_w = k.constants("k_h k_w dilation_h dilation_w")
     stride_h, stride_w, pad_top, pad_left, bias = k.constants("stride_h stride_w pad_top pad_left bias")

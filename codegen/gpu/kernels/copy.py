@@ -6,9 +6,7 @@ from functools import cache
 
 from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, Kernel, number, select
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.codegen.gpu.elements import elements, is_bytes, stored
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
-from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._strided import RANK
 
@@ -16,20 +14,19 @@ CALLS = ("copy",)
 
 
 def use(call: Call) -> Use:
-    dtype = call.args[-1].type.dtype
-    dtype = {DType.BOOL: DType.U8, DType.S8: DType.U8}.get(dtype, dtype)
-    if dtype in (DType.S32, DType.U32, DType.F32):
-        dtype = DType.U32  # bits are bits: a float that is no number keeps them
-    stored(dtype)  # refuses others
+    dtype = call.args[-1].type.dtype  # bits are bits: a float that is no number keeps them
+    if dtype.bytes not in (1, 2, 4):
+        raise UnsupportedError(f"copies of {dtype.value}")
+    per = 4 // dtype.bytes
     shape, of_y = listed(call, "n"), listed(call, "y")
     values = numbered(call, "n x") | integers(call, "x0 y0")
     total = 1
     for n in shape:
         total *= n
-    if not is_bytes(dtype):
+    if per == 1:
         values |= numbered(call, "y") | {"items": total}
         return Use(_words(), (0, 1), values, groups_for(total))
-    # The element of y that belongs to a byte is found by division, from the longest stride down.
+    # The element of y that belongs to a part of a word is found by division, from the longest stride down.
     order = sorted(range(RANK), key=lambda d: -of_y[d] if shape[d] > 1 else 0)
     sizes, steps_x, steps_y = ([list(v)[d] for d in order] for v in (shape, listed(call, "x"), of_y))
     reach = 1
@@ -40,8 +37,8 @@ def use(call: Call) -> Use:
     for d in range(RANK):
         values |= {f"n_{d}": sizes[d], f"x_{d}": steps_x[d], f"y_{d}": max(steps_y[d], 1)}
     first = integer(call, "y0")
-    values |= {"first": first // 4, "items": (first + reach - 1) // 4 - first // 4 + 1}
-    return Use(_bytes(), (0, 1), values, groups_for(int(values["items"])))
+    values |= {"first": first // per, "items": (first + reach - 1) // per - first // per + 1}
+    return Use(_parts(per), (0, 1), values, groups_for(int(values["items"])))
 
 
 @cache
@@ -61,16 +58,17 @@ def _words() -> Kernel:
 
 
 @cache
-def _bytes() -> Kernel:
-    """An item owns a word of y: bytes of it that no element belongs to stay."""
-    k = Builder("copy_bytes")
-    x, y = elements(k, "x", DType.U8), k.buffer("y", U32, writes=True)
+def _parts(per: int) -> Kernel:
+    """Of so many in a word. An item owns a word of y: parts of it that no element belongs to stay."""
+    k = Builder({4: "copy_bytes", 2: "copy_halves"}[per])
+    x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
+    bits, which, mask = 32 // per, per.bit_length() - 1, (1 << 32 // per) - 1
     items, first, x0, y0 = k.constants("items first x0 y0")
     with k.when(k.item < items):
         at = k.let("at", first + k.item)
         word = k.var("word", y[at])
-        with k.loop("lane", 0, 4) as lane:
-            rest: Expr = k.let("rest", at * 4 + lane - y0)
+        with k.loop("lane", 0, per) as lane:
+            rest: Expr = k.let("rest", at * per + lane - y0)
             is_mine, source = rest >= 0, x0
             for d in range(RANK):
                 n, step = k.constant(f"n_{d}"), k.constant(f"y_{d}")
@@ -82,8 +80,8 @@ def _bytes() -> Kernel:
             is_mine = k.let("is_mine", is_mine & rest.eq(0))
             assert is_mine.kind == BOOL, "a condition"
             with k.when(is_mine):
-                shift = lane << 3
-                kept = word & ~(number(255, U32) << shift)
-                k.set(word, kept | (x[source].to(U32) << shift))
+                source = k.let("source", source)
+                part = (x[source >> which] >> ((source & (per - 1)) * bits)) & mask
+                k.set(word, (word & ~(number(mask, U32) << (lane * bits))) | (part << (lane * bits)))
         k.store(y, at, word)
     return k.done()

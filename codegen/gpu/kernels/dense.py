@@ -1,4 +1,4 @@
-"""Fully connected layer of float32: a convolution of one cell, over a column of rows."""
+"""Fully connected layer of floats: a convolution of one cell, over a column of rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,4 @@ CALLS = ("dense",)
 
 
 def use(call: Call) -> Use:
-    conv2d.check(call)
-    found = dense_int.as_convolution(call)
-    return conv2d.use(found)
+    return conv2d.use(dense_int.as_convolution(call))

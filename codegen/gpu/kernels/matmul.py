@@ -1,4 +1,4 @@
-"""Products of computed matrices, float32 and int8; dot products of rows are the case of one stride."""
+"""Products of computed matrices, floats and int8; dot products of rows are the case of one stride."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _PLACES = "a0 b0 rows inner columns a_row b_column"
 
 def use(call: Call) -> Use:
     is_int = call.kernel.endswith("_s8")
-    if not is_int:
-        conv2d.check(call)
+    dtype = DType.S8 if is_int else conv2d.float_type(call)
     values = numbered(call, "n a_n b_n") | integers(call, _PLACES)
     in_rows = "_nt" in call.kernel
     values |= {"a_inner": 1, "b_inner": 1} if in_rows else integers(call, "a_inner b_inner")
@@ -31,7 +30,6 @@ def use(call: Call) -> Use:
         step != own for count, step, own in zip(n, dense, listed(call, "y_n"), strict=True) if count > 1
     ):
         raise UnsupportedError(f"{call.kernel} into a part of a tensor")
-    dtype = DType.S8 if is_int else DType.F32
     values |= {"results": prod(n) * size}
     if is_int:
         values |= integers(call, f"a_zero b_zero {_rule.SINGLE}")

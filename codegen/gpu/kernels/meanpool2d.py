@@ -1,4 +1,4 @@
-"""Mean of windows of float32."""
+"""Mean of windows of floats."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ CALLS = ("meanpool2d",)
 
 
 def use(call: Call) -> Use:
-    conv2d.check(call)
+    dtype = conv2d.float_type(call)
     values = _pool.values(call, _pool.COUNTED)
-    return Use(_kernel(), (0, 1), values, _pool.groups(call, values))
+    return Use(_kernel(dtype), (0, 1), values, _pool.groups(call, values))
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("meanpool2d_f32")
+def _kernel(dtype: DType) -> Kernel:
+    k = Builder(f"meanpool2d_{dtype.value}")
 
     def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
         total = k.var("sum", number(0, F32))
@@ -31,4 +31,4 @@ def _kernel() -> Kernel:
             k.set(total, total + cell)
         return total / _pool.counted(k, at).to(F32)
 
-    return _pool.kernel(k, DType.F32, result)
+    return _pool.kernel(k, dtype, result)

@@ -35,7 +35,13 @@ def use(call: Call) -> Use:
     data = Data()
     data.add(_starts(call))
     values = integers(call, "n lo")
-    return Use(_kernel(of_y), (0, CONSTANTS, 1), values, groups_for(-(-int(values["n"]) // 4)), data.bytes)
+    return Use(
+        _kernel(call.args[0].type.dtype, of_y),
+        (0, CONSTANTS, 1),
+        values,
+        groups_for(-(-int(values["n"]) // 4)),
+        data.bytes,
+    )
 
 
 def _starts(call: Call) -> Array:
@@ -69,9 +75,9 @@ def _float(ordered: Array) -> Array:
 
 
 @cache
-def _kernel(of_y: DType) -> Kernel:
-    k = Builder(f"quantize_{of_y.value}")
-    x, starts = elements(k, "x", DType.F32), elements(k, "starts", DType.F32)
+def _kernel(of_x: DType, of_y: DType) -> Kernel:
+    k = Builder(f"quantize_{of_x.value}_{of_y.value}")
+    x, starts = elements(k, "x", of_x), elements(k, "starts", DType.F32)
     y = k.buffer("y", stored(of_y), writes=True)
     n, lo = k.constants("n lo")
 

@@ -1,4 +1,4 @@
-"""Reductions of float32: sums, products, extremes, and a divisor for means; and extremes of int8."""
+"""Reductions of floats: sums, products, extremes, and a divisor for means; and extremes of int8."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def use(call: Call) -> Use:
     """The last dimension, which `reduce` keeps and `reduce_rows` reduces, is one more of five."""
     dtype = call.args[0].type.dtype
     if dtype is not DType.S8:
-        conv2d.check(call)
+        conv2d.float_type(call)
     last = int(real(call, "last"))
     kept, reduced = [*listed(call, "n")], [*listed(call, "r")]
     of_kept, of_reduced = [*listed(call, "x_n")], [*listed(call, "x_r")]

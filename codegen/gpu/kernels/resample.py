@@ -1,4 +1,4 @@
-"""Filters at positions of their own along one dimension, float32 and int8: resizing, mostly."""
+"""Filters at positions of their own along one dimension, floats and int8: resizing, mostly."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ CALLS = ("resample", "resample_s8")
 
 def use(call: Call) -> Use:
     is_int = call.kernel == "resample_s8"
-    if not is_int:
-        conv2d.check(call)
+    dtype = DType.S8 if is_int else conv2d.float_type(call)
     values = integers(call, "in_n out_n inner taps")
     results = int(integers(call, "outer")["outer"] * values["out_n"] * values["inner"])
     data = Data()
     data.add(constant_of(call, 1).astype(np.int32))
     values["weights"] = data.add(constant_of(call, 2).astype(np.int32 if is_int else np.float32)) // 4
     values["results"] = results
-    dtype = DType.S8 if is_int else DType.F32
     if is_int:
         values |= integers(call, f"x_zero {_rule.SINGLE}")
     kernel = _kernel(dtype, _rule.rule_of(call) if is_int else "")
