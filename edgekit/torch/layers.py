@@ -32,15 +32,16 @@ class Layer(nn.Module):
         dtype: DType,
     ) -> None:
         super().__init__()
+        if norm is not None:  # its shift learns; of a bias before it, Adam would make steps of noise
+            bias.requires_grad_(False)
         self.weight, self.bias, self.clip, self.norm, self.dtype = weight, bias, clip, norm, dtype
 
     def forward(self, op: Linear, x: Tensor, is_live: bool) -> Tensor:
         """With weights as the device has them; if it is live, normalized by the statistics of x."""
         if self.norm is None or not is_live:
-            w, b, clip = self.folded()
-            return twin(op, x, self._fake(w, clip), b)
+            return twin(op, x, *self._faked())
         open_op = replace(op, lo=-np.inf, hi=np.inf)  # type: ignore[type-var]  # all operators are dataclasses
-        y = twin(open_op, x, self._fake(self.weight, self.clip), self.bias)
+        y = twin(open_op, x, self._fake(self.weight), self.bias)
         normalized: Tensor = self.norm(y)
         return normalized.clamp(op.lo, op.hi)
 
@@ -57,12 +58,22 @@ class Layer(nn.Module):
         assert clip is not None
         return _integers(w, clip, self.dtype)
 
-    def _fake(self, w: Tensor, clip: Tensor | None) -> Tensor:
-        """Weights as the device has them, with gradients."""
-        if clip is not None:
-            integers, quant = _integers(w, clip, self.dtype)
+    def _faked(self) -> tuple[Tensor, Tensor]:
+        """Weights and bias as the device has them, with gradients."""
+        if self.norm is None:
+            return self._fake(self.weight), self.bias
+        if self.clip is None:  # floats are rounded once they are folded
+            w, b, _ = self.folded()
+            return self._fake(w), b
+        # Integers are the same before, and what is cut off there counts in full for the normalization.
+        return self.norm.folded(self._fake(self.weight), self.bias)
+
+    def _fake(self, w: Tensor) -> Tensor:
+        """These weights rounded."""
+        if self.clip is not None:
+            integers, quant = _integers(w, self.clip, self.dtype)
             real = torch.from_numpy(integers.astype(np.float32)) * _per_output(torch.tensor(quant.scale), w)
-            limit = _per_output(clip, w)
+            limit = _per_output(self.clip, w)
             return apply_fake_quant(w, real.float(), -limit, limit)
         narrow = _NARROW.get(self.dtype)
         return w if narrow is None else apply_exact(w, w.detach().to(narrow).float())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -50,3 +53,16 @@ class Norm(nn.Module):
         """Weights [outputs, ...] and bias of a layer that takes the normalization in."""
         factor = self.factor()
         return w * factor.reshape(-1, *[1] * (w.ndim - 1)), self.shift + (b - self.running_mean) * factor
+
+
+@contextmanager
+def taking_statistics(norms: Sequence[Norm]) -> Iterator[None]:
+    """Running statistics become the means of those of the batches that pass within."""
+    before = [(norm.momentum, norm.batches.clone()) for norm in norms]
+    for norm in norms:
+        norm.momentum = None
+        norm.batches.zero_()
+    yield
+    for norm, (momentum, batches) in zip(norms, before, strict=True):
+        norm.momentum = momentum
+        norm.batches.copy_(batches)

@@ -8,9 +8,10 @@ the statistics of each batch, which no device has, torch computes the values, to
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ from edgekit.quantize.scales import given, scales, tied
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Layer, first_clip
-from edgekit.torch.norms import Norm
+from edgekit.torch.norms import Norm, taking_statistics
 from edgekit.torch.trace import Traced, traced
 from edgekit.torch.twins import twin
 
@@ -42,6 +43,8 @@ _FORMATS = {
     "f16": DType.F16,
     "float32": DType.F32,
 }
+
+_REMEMBERED = 16  # batches of which statistics are taken anew
 
 
 def prepare_qat(
@@ -80,6 +83,9 @@ class Qat(nn.Module):
         super().__init__()
         self.graph = graph = _with_own_biases(graph)
         self.dtype = _FORMATS[target]
+        self._is_frozen = False
+        self._seen: deque[tuple[Tensor, ...]] = deque(maxlen=_REMEMBERED)
+        self._has_moved = False  # since statistics were taken anew
         learning = _learning(graph, self.dtype, origin)
         self.layers = nn.ModuleList(learning.values())
         self._layers = {name: i for i, name in enumerate(learning)}
@@ -87,19 +93,44 @@ class Qat(nn.Module):
         self.lows, self.highs = nn.ParameterList(), nn.ParameterList()
         if self.dtype.is_integer:
             self._start_ranges(samples)
-        self._is_frozen = False
 
     def freeze_batch_norms(self) -> None:
         """From here on training goes by the running statistics, which stay as they are: each value is what
         the device computes. For the last part of training."""
+        self._settle()
+        self._seen.clear()
         self._is_frozen = True
+
+    def train(self, mode: bool = True) -> Self:
+        """As any module; evaluation is by statistics of the weights of now."""
+        if not mode:
+            self._settle()
+        return super().train(mode)
+
+    def _settle(self) -> None:
+        """Take statistics of the last batches anew. Running ones are of weights that were: a step changes
+        few integers, but these by much, and 4 bits leave no room between."""
+        if not self._has_moved:
+            return
+        with torch.no_grad(), taking_statistics(self._norms):
+            for inputs in self._seen:
+                self._computed(inputs, is_live=True)
+        self._has_moved = False
 
     def forward(self, *inputs: Tensor) -> Any:
         """What the device computes of a batch; one tensor where the graph has one output."""
         if len(inputs) != len(self.graph.inputs):
             expected = ", ".join(self.graph.inputs)
             raise EdgeKitError("E0101", f"{len(inputs)} inputs are given, the model takes {expected}")
-        is_live = self.training and not self._is_frozen and self._has_norms
+        is_live = self.training and not self._is_frozen and bool(self._norms)
+        if is_live and self.dtype.is_integer:
+            self._seen.append(tuple(x.detach().clone() for x in inputs))
+            self._has_moved = True
+        results = self._computed(inputs, is_live)
+        return results[0] if len(results) == 1 else results
+
+    def _computed(self, inputs: Sequence[Tensor], is_live: bool) -> tuple[Tensor, ...]:
+        """By the statistics of these inputs, if it is live."""
         with torch.no_grad():
             graph = self._with_parameters(batched(self.graph, len(inputs[0])))
             made = self._quantized(graph)
@@ -121,17 +152,18 @@ class Qat(nn.Module):
             layer = self._layer(out)
             y = twin(node.op, *args) if layer is None else layer(node.op, args[0], is_live)
             values[out] = self._faked(out, y, made, exact)
-        results = tuple(values[name] for name in graph.outputs)
-        return results[0] if len(results) == 1 else results
+        return tuple(values[name] for name in graph.outputs)
 
     def convert(self, *, io: Io = "float") -> Graph:
         """The graph as it is trained by now: of integers, or with 16-bit weights. The simulator, C and this
         module in evaluation mode give the same numbers."""
+        self._settle()
         with torch.no_grad():
             return bring_integers_out(self._quantized(self._with_parameters(self.graph)).graph, io)
 
     def float_graph(self) -> Graph:
         """The graph with the weights that were learned, not quantized."""
+        self._settle()
         with torch.no_grad():
             return self._with_parameters(self.graph)
 
@@ -140,8 +172,8 @@ class Qat(nn.Module):
         return None if i is None else cast(Layer, self.layers[i])
 
     @property
-    def _has_norms(self) -> bool:
-        return any(layer.norm is not None for layer in cast(Iterable[Layer], self.layers))
+    def _norms(self) -> list[Norm]:
+        return [layer.norm for layer in cast(Iterable[Layer], self.layers) if layer.norm is not None]
 
     def _faked(self, name: str, y: Tensor, made: Quantized, exact: Mapping[str, Array] | None) -> Tensor:
         """A computed value: as the device has it, with the gradients of y; rounded, where nothing is known of

@@ -12,6 +12,7 @@ import edgekit.torch as ek
 from edgekit import api, simulate
 from edgekit.passes.batches import batched
 from edgekit.quantize.prepare import prepare
+from edgekit.torch.layers import Layer
 from edgekit.torch.norms import Norm
 from edgekit.torch.trace import traced
 
@@ -38,6 +39,10 @@ def network() -> nn.Sequential:
 
 def norms(net: ek.Qat) -> list[Norm]:
     return [module for module in net.modules() if isinstance(module, Norm)]
+
+
+def layers(net: ek.Qat) -> list[Layer]:
+    return [module for module in net.modules() if isinstance(module, Layer)]
 
 
 def steps(net: ek.Qat, count: int, rate: float = 3e-3) -> None:
@@ -98,6 +103,56 @@ def test_live_training_is_near_what_the_device_computes() -> None:
         live = net(x).numpy()
         net.eval()
         assert np.abs(net(x).numpy() - live).mean() < 0.05 * np.abs(live).mean()
+
+
+def test_evaluation_goes_by_statistics_of_the_weights_of_now() -> None:
+    """Each step of these changes integers of 4 bits: running statistics are of many weights that were."""
+    net = ek.prepare_qat(network(), (images(1),), torch.split(images(16), 1), target="int4")
+    x = images(16)
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-2)
+    for _ in range(5):
+        optimizer.zero_grad()
+        torch.autograd.backward(net(x).square().mean())
+        optimizer.step()
+    graph = net.convert()
+    taken = [(norm.running_mean.clone(), norm.running_var.clone()) for norm in norms(net)]
+    with torch.no_grad():
+        for norm in norms(net):
+            norm.momentum = 1.0
+        net(x)
+    for norm, (mean, variance) in zip(norms(net), taken, strict=True):
+        assert torch.allclose(norm.running_mean, mean, atol=1e-5)
+        assert torch.allclose(norm.running_var, variance, rtol=1e-4)
+    assert same_as_graph(net.eval(), x)
+    assert graph.values.keys() == net.convert().values.keys()
+
+
+def test_a_bias_before_a_normalization_stays() -> None:
+    """It takes no part in training, and noise for gradients becomes steps with Adam."""
+    net = ek.prepare_qat(network(), (images(1),), torch.split(images(16), 1))
+    before = [layer.bias.clone() for layer in layers(net)]
+    steps(net, 2)
+    net.freeze_batch_norms()
+    steps(net, 2)
+    assert all(torch.equal(layer.bias, bias) for layer, bias in zip(layers(net), before, strict=True))
+
+
+def test_weights_that_are_cut_off_count_for_the_scale_behind() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4)).eval()
+    net = ek.prepare_qat(model, (images(1),), torch.split(images(16), 1), target="int4")
+    net.freeze_batch_norms()
+    (layer,) = layers(net)
+    assert layer.clip is not None
+    with torch.no_grad():
+        layer.clip.mul_(0.3)
+    x = images(64, 3)
+    y = net(x)
+    torch.autograd.backward(y.mean())
+    (norm,) = norms(net)
+    wanted = (y.detach().mean(dim=(0, 2, 3)) - norm.folded(layer.weight, layer.bias)[1]) / 4
+    assert norm.scale.grad is not None
+    assert torch.allclose(norm.scale.grad, wanted, rtol=0.1, atol=1e-3)
 
 
 def test_a_scale_of_zero_can_grow() -> None:
