@@ -33,16 +33,16 @@ from examples.keywords import train as keywords_example
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TARGET = "cortex-m4"
 _BATCH = 64
-_SAMPLES = 512  # for pruning
 _CALIBRATION = 128  # for int8
+_LEFT = 0.55  # share of the instructions, without training
 _RATE = 1e-2
 _NOTE = """\
 Models in int8, compiled for Cortex-M4: flash, arena with inputs and outputs, and instructions of one
 inference, counted in qemu-system-arm. Accuracy is that on {tests} held-out samples. `pruned` is without any
-training: `edgekit prune --macs 50%`, then `edgekit quantize`. `fine-tuned` is the torch module, pruned by
-`edgekit.torch.prune` and trained for {epochs} epochs with the whole network as its teacher, then converted
-and quantized; `untrained` is the same before training. The last column is the share saved of the
-instructions by that of the multiplications.
+training: `edgekit prune --instructions {left:.0%}`, then `edgekit quantize`. `fine-tuned` is the torch
+module, pruned further by `edgekit.torch.prune` and trained for {epochs} epochs with the whole network as its
+teacher, then converted and quantized; `untrained` is the same before training. The last column is the share
+saved of the instructions by that of the multiplications.
 """
 
 
@@ -56,6 +56,8 @@ class Example:
     train_labels: Array
     test: Array
     labels: Array
+    samples: int  # for pruning
+    left: float  # share of the instructions, with training afterwards
 
     @property
     def first(self) -> tuple[torch.Tensor]:
@@ -72,7 +74,7 @@ def digits() -> Example:
     model = common.restore(digits_example.network(), EXAMPLES / "digits" / "digits.onnx")
     shifted = digits_example.shifted(train)
     several = np.tile(train_labels, len(shifted) // len(train))
-    return Example("digits", model, shifted, several, test, labels)
+    return Example("digits", model, shifted, several, test, labels, len(shifted), 0.45)
 
 
 def keywords() -> Example:
@@ -80,7 +82,8 @@ def keywords() -> Example:
     test, labels = keywords_example.recordings(1100, seed=2)
     model = common.restore(keywords_example.network(), EXAMPLES / "keywords" / "keywords.onnx")
     as_input = keywords_example.as_input
-    return Example("keywords", model, as_input(train), train_labels, as_input(test), labels)
+    inputs = as_input(train), train_labels, as_input(test), labels
+    return Example("keywords", model, *inputs, 512, 0.35)
 
 
 def accuracy(graph: Graph, example: Example) -> float:
@@ -150,7 +153,7 @@ def compared(make: Callable[[], Example], epochs: int) -> tuple[int, list[list[s
     """The number of tests, and the rows of the table."""
     common.seed_everything(1)
     example = make()
-    chosen = example.train[np.random.default_rng(0).permutation(len(example.train))[:_SAMPLES]]
+    chosen = example.train[np.random.default_rng(0).permutation(len(example.train))[: example.samples]]
     calibration = chosen[:_CALIBRATION]
     graph = ek.convert(example.model, example.first)
     rows = []
@@ -160,9 +163,9 @@ def compared(make: Callable[[], Example], epochs: int) -> tuple[int, list[list[s
         print(rows[-1], flush=True)
 
     add("whole", graph)
-    add("pruned", api.prune(graph, chosen, api.Pruning(macs=0.5), target=TARGET)[0])
+    add("pruned", api.prune(graph, chosen, api.Pruning(instructions=_LEFT), target=TARGET)[0])
     samples = torch.split(torch.from_numpy(chosen), 1)
-    small = ek.prune(example.model, example.first, samples, macs=0.3, target=TARGET).module
+    small = ek.prune(example.model, example.first, samples, instructions=example.left, target=TARGET).module
     add("untrained", ek.convert(small, example.first))
     train(small, example, epochs)
     add("fine-tuned", ek.convert(small, example.first))
@@ -184,7 +187,11 @@ def main() -> None:
     rows = [cells for _, some in found for cells in some]
     tests = [f"{count:,}" for count, _ in found]
     head = ["int8", "MACs", "flash, bytes", "RAM, bytes", "instructions", "accuracy", "saved"]
-    text = table(head, rows) + "\n\n" + _NOTE.format(tests=" and ".join(tests), epochs=arguments.epochs)
+    text = (
+        table(head, rows)
+        + "\n\n"
+        + _NOTE.format(tests=" and ".join(tests), epochs=arguments.epochs, left=_LEFT)
+    )
     print(text)
     if not (arguments.dry or arguments.only):
         write_section("pruning", "Pruned on Cortex-M4", text.rstrip())

@@ -28,6 +28,7 @@ from edgekit.quantize.settings import DEFAULT, Settings
 from edgekit.target import Target
 from edgekit.tuning import output as tuned_files
 from edgekit.tuning import tune as tuning
+from edgekit.tuning.costs import layer_costs, liked_multiple
 from edgekit.tuning.output import Limits
 from edgekit.tuning.tune import Effort, Tuned
 
@@ -101,11 +102,11 @@ def prune(
             smaller, _ = post_training.quantize(smaller, (given or random_samples(smaller))[:2], quick, quiet)
         return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
 
-    multiple = max(wanted.multiple, 1 if wanted.ratio is not None else on.channels)
-    wanted = replace(wanted, multiple=multiple)
+    if wanted.of_channels and wanted.ratio is None:
+        wanted = replace(wanted, multiple=max(wanted.multiple, liked_multiple(graph, on, optimize)))
     if wanted.blocks is not None:
         wanted = replace(wanted, tile=_tile(on))
-    return pruning.prune(graph, given, wanted, tell, flash, labels)
+    return pruning.prune(graph, given, wanted, tell, flash, labels, layer_costs(on, optimize))
 
 
 def _tile(target: Target) -> tuple[int, int]:

@@ -37,6 +37,9 @@ def prune(
     ratio: Annotated[str, typer.Option("--ratio", metavar="50%", help="Channels to take out.")] = "",
     macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiplications to be left.")] = "",
     weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to be left.")] = "",
+    instructions: Annotated[
+        str, typer.Option("--instructions", metavar="50%", help="Instructions of a run to be left.")
+    ] = "",
     flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
     blocks: Annotated[
         str,
@@ -83,6 +86,7 @@ def prune(
         ratio=settings.share(ratio, "--ratio", "50%"),
         macs=settings.share(macs, "--macs", "50%"),
         weights=settings.share(weights, "--weights", "50%"),
+        instructions=settings.share(instructions, "--instructions", "50%"),
         flash=settings.size(flash, "--flash"),
         blocks=settings.share(blocks, "--blocks", "60%"),
         criterion="" if criterion is Criterion.AUTO else criterion.value,

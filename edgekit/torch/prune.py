@@ -25,6 +25,7 @@ from edgekit.torch.batches import arrays_of
 from edgekit.torch.cut import cut, lost_channels
 from edgekit.torch.norms import Norm
 from edgekit.torch.trace import Source, Traced, traced
+from edgekit.tuning.costs import layer_costs, liked_multiple
 
 Tensor = torch.Tensor
 _CLOSE = 1e-3  # of the largest result: the order of additions is another
@@ -76,6 +77,7 @@ def prune(
     ratio: float | None = None,
     macs: float | None = None,
     weights: float | None = None,
+    instructions: float | None = None,
     criterion: str = "",
     target: str = "host",
     fit: bool = True,
@@ -83,15 +85,17 @@ def prune(
     tell: Callable[[str], None] = lambda step: None,
 ) -> PrunedModule:
     """A smaller copy of a module, as `edgekit prune` makes a smaller graph: without a share of the channels
-    (`ratio`), or with a share of the multiplications (`macs`) or of the `weights` left. `example_inputs` are
-    a batch of one; `calibration` gives samples, such batches or tuples of them: they show which channels
-    matter, and what is left makes up for those that are gone (`fit`). Numbers of channels suit `target`.
-    `apply=False` keeps all shapes and sets weights to zero, to be pruned further or to be shrunk later."""
-    wanted = Pruning(ratio=ratio, macs=macs, weights=weights, criterion=criterion, fit=fit)
+    (`ratio`), or with a share of the multiplications (`macs`), of the `weights` or of the `instructions` of
+    `target` left. `example_inputs` are a batch of one; `calibration` gives samples, such batches or tuples of
+    them: they show which channels matter, and what is left makes up for those that are gone (`fit`). Numbers
+    of channels suit `target`. `apply=False` keeps all shapes and sets weights to zero, to be pruned further,
+    or to be shrunk later."""
+    wanted = Pruning(ratio, macs, weights, instructions, criterion=criterion, fit=fit)
     on = targets.load(target)
-    wanted = replace(wanted, multiple=1 if ratio is not None else on.channels)
     found = traced(model, example_inputs, lambda graph: graph)
-    plan = Plan.of(found.real(), arrays_of(found.graph, calibration), criterion, tell)
+    real = found.real()
+    wanted = replace(wanted, multiple=1 if ratio is not None else liked_multiple(real, on))
+    plan = Plan.of(real, arrays_of(found.graph, calibration), criterion, tell, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))

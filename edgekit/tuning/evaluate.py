@@ -20,6 +20,7 @@ from edgekit.quantize.narrow import FORMATS, narrow
 from edgekit.quantize.post_training import Calibrated, calibrated
 from edgekit.quantize.pruning.plan import Plan, Pruning
 from edgekit.quantize.settings import Settings
+from edgekit.tuning.costs import layer_costs, liked_multiple
 from edgekit.tuning.problem import F32, INT4, INT8, WHOLE, Fault, Heavy, Outcome, Point, Problem, Result
 
 _KEPT = 3  # models that were looked at, in each process
@@ -119,7 +120,8 @@ def _as_it_is(graph: Graph) -> Made:
 
 @lru_cache(_KEPT)
 def _plan(problem: Problem) -> Plan:
-    return Plan.of(problem.graph, problem.samples, "", _quiet)
+    costs = layer_costs(problem.target)
+    return Plan.of(problem.graph, problem.samples, "", _quiet, costs=costs)
 
 
 @lru_cache(_KEPT)
@@ -128,7 +130,8 @@ def _pruned(problem: Problem, left: int) -> Graph:
     if left >= WHOLE:
         return problem.graph
     plan = _plan(problem)
-    counts = plan.counts(Pruning(macs=left / WHOLE, multiple=problem.target.channels))
+    multiple = liked_multiple(problem.graph, problem.target)
+    counts = plan.counts(Pruning(macs=left / WHOLE, multiple=multiple))
     return plan.prune(counts, fit=True, tell=_quiet)[0]
 
 

@@ -23,6 +23,7 @@ from edgekit.simulate import compute
 
 _TOGETHER = 32  # samples of a step
 _PASSES = 30
+_PATIENCE = 5  # passes without gain
 _WORK = 5e10  # multiplications for all steps, about
 _RATE = 0.01  # of the size of weights: the first step
 _DECAY, _DECAY_OF_SQUARES = 0.9, 0.999  # of Adam
@@ -160,14 +161,16 @@ def _descended(
         return sum(batch.error(walk.values(weights, batch.given)) for batch in judging)
 
     steps = _Steps(weights, walk.values(weights, fitting[0].given), passes * len(fitting))
-    best, least = weights, error(weights)
+    best, least, since = weights, error(weights), 0
     for turn in range(passes):
         tell(f"adjusting, pass {turn + 1} of {passes}")
         for i in np.random.default_rng(turn).permutation(len(fitting)):
             values = walk.values(steps.weights, fitting[i].given)
             steps.take(walk.back(steps.weights, values, fitting[i].off(values)))
         if (found := error(steps.weights)) < least:
-            best, least = dict(steps.weights), found
+            best, least, since = dict(steps.weights), found, turn
+        if turn - since >= _PATIENCE:
+            break
     return best
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,20 +46,20 @@ def uniform(candidates: Sequence[Candidate], ratio: float, multiple: int) -> Seq
     return chosen
 
 
-def to_share(candidates: Sequence[Candidate], cost: Cost, share: float, multiple: int) -> Sequence[int]:
-    """As few as it takes until the cost is no more than this share of what it was."""
-    return to_cost(candidates, cost, lambda left: left <= share + 1e-12, multiple)
-
-
-def to_cost(
-    candidates: Sequence[Candidate], cost: Cost, enough: Callable[[float], bool], multiple: int
+def to_share(
+    candidates: Sequence[Candidate], cost: Cost, share: float, multiple: int, price: Cost | None = None
 ) -> Sequence[int]:
-    """Step by step what does the least damage for what it saves, until the share that is left is enough."""
+    """As few as it takes until the cost is no more than this share of what it was: step by step what does the
+    least damage for what it saves of the price, which is the cost if it is no other."""
+    price = price or cost
     sizes = np.array([c.group.size for c in candidates], np.float64)
     steps = [c.steps(multiple) for c in candidates]
     at = [0] * len(candidates)
     whole = cost(np.zeros(len(candidates)))
     now = whole
+
+    def enough(left: float) -> bool:
+        return left <= share * whole * (1 + 1e-12)
 
     def gone() -> Array:
         return np.array([s[i] for s, i in zip(steps, at, strict=True)]) / sizes
@@ -69,23 +69,24 @@ def to_cost(
         shares[k] = steps[k][step] / sizes[k]
         return shares
 
-    while not enough(now / whole):
-        best, price = -1, np.inf
+    while not enough(now):
+        best, lowest, before = -1, np.inf, price(gone())
         for k, candidate in enumerate(candidates):
             # A step may be a jump over several: damage need not grow evenly.
             for ahead in range(at[k] + 1, min(at[k] + 5, len(steps[k]))):
-                saved = now - cost(with_step(k, ahead))
+                saved = before - price(with_step(k, ahead))
                 more = candidate.damage(steps[k][ahead]) - candidate.damage(steps[k][at[k]])
-                if saved > 0 and more / saved < price:
-                    best, price, jump = k, more / saved, ahead
+                if saved > 0 and more / saved < lowest:
+                    best, lowest, jump = k, more / saved, ahead
         if best < 0:
-            hint = f"with a single channel in each group {now / whole:.1%} is left; the last layer stays"
+            least = "a single channel" if multiple == 1 else f"{multiple} channels"
+            hint = f"with {least} in each group {now / whole:.1%} is left; the last layer stays"
             raise EdgeKitError("E0605", "this cannot be reached by pruning", hint=hint)
         at[best] = jump
         now = cost(gone())
     # The last step may have saved more than was needed: others can be taken back.
     while True:
-        found = [k for k in range(len(at)) if at[k] and enough(cost(with_step(k, at[k] - 1)) / whole)]
+        found = [k for k in range(len(at)) if at[k] and enough(cost(with_step(k, at[k] - 1)))]
         if not found:
             return [s[i] for s, i in zip(steps, at, strict=True)]
         at[max(found, key=lambda k: _gain(candidates[k], steps[k], at[k]))] -= 1

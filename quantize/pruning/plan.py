@@ -18,13 +18,14 @@ from edgekit.quantize.measure import Sample, scores, sqnr
 from edgekit.quantize.pruning import criteria
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
-from edgekit.quantize.pruning.cost import Cost
+from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
 
 Tell = Callable[[str], None]
-_MOST_SAMPLES = 2048  # to look at layers, and to fit them
+_MOST_SAMPLES = 1024  # to look at layers, and to fit them
+_MOST_TRYING = 256  # to see how much a group matters
 _MOST_ADJUSTING = 8192  # to adjust all of them together
 _MEMORY = 2**29  # bytes for values of all samples at once, about
 _HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
@@ -34,11 +35,12 @@ _WORK = 2e11  # multiplications for all of these trials, about
 
 @dataclass(frozen=True)
 class Pruning:
-    """How a model is pruned. One of the first four is given, at most, or blocks, or both."""
+    """How a model is pruned. One of the first five is given, at most, or blocks, or both."""
 
     ratio: float | None = None  # of the channels of each group, to take out
     macs: float | None = None  # share of multiplications to be left, at most
     weights: float | None = None  # share of weights to be left, at most
+    instructions: float | None = None  # share of instructions to be left, at most, where they are known
     flash: int | None = None  # bytes of the compiled library, at most
     blocks: float | None = None  # share of blocks of weights to make zero, after that
     tile: tuple[int, int] = (1, 4)  # outputs and inputs of a block
@@ -47,10 +49,10 @@ class Pruning:
     fit: bool = True  # make up for what is gone, where there is data
 
     def __post_init__(self) -> None:
-        shares = [x for x in (self.ratio, self.macs, self.weights) if x is not None]
+        shares = [x for x in (self.ratio, self.macs, self.weights, self.instructions) if x is not None]
         given = len(shares) + (self.flash is not None)
         if given > 1 or not (given or self.blocks):
-            hint = "one of --ratio, --macs, --weights and --flash; --blocks alone or beside it"
+            hint = "one of --ratio, --macs, --weights, --instructions and --flash; or --blocks, or both"
             raise EdgeKitError("E0101", "how much is to be pruned?", hint=hint)
         shares += [] if self.blocks is None else [self.blocks]
         if not all(0 < share < 1 for share in shares):
@@ -60,7 +62,8 @@ class Pruning:
     @property
     def of_channels(self) -> bool:
         """Do any go?"""
-        return not (self.ratio is self.macs is self.weights is self.flash is None)
+        asked = (self.ratio, self.macs, self.weights, self.instructions, self.flash)
+        return any(x is not None for x in asked)
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,19 @@ class Plan:
     labels: Sequence[int]  # of those that are held out; none where they are not known
     criterion: str
     tell: Tell
+    costs: Costs | None = None  # instructions of layers
 
     @staticmethod
     def of(
-        graph: Graph, samples: Sequence[Sample], criterion: str, tell: Tell, labels: Array | None = None
+        graph: Graph,
+        samples: Sequence[Sample],
+        criterion: str,
+        tell: Tell,
+        labels: Array | None = None,
+        costs: Costs | None = None,
     ) -> Plan:
-        """Look at a graph and at samples for it, of which there may be none."""
+        """Look at a graph and at samples for it, of which there may be none. `costs` tells what layers take
+        on the target, where that is known."""
         if any(t.quant for t in (value.type for value in graph.values.values())):
             hint = "prune the float model, then quantize it"
             raise EdgeKitError("E0205", f"{graph.name} is quantized already", hint=hint)
@@ -125,7 +135,7 @@ class Plan:
         fitting = [samples[i] for i in numbers if i not in apart] or held
         more = samples[len(numbers) : _MOST_ADJUSTING]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return Plan(Network.of(graph), fitting, more, held, known, criterion, tell)
+        return Plan(Network.of(graph), fitting, more, held, known, criterion, tell, costs)
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -146,7 +156,12 @@ class Plan:
         if wanted.ratio is not None:
             return uniform(self.candidates, wanted.ratio, wanted.multiple)
         if wanted.macs is not None:
-            return to_share(self.weighed, Cost.of(self.network, "macs"), wanted.macs, wanted.multiple)
+            price = self.instructions(wanted.multiple) if self.costs else None
+            cost = Cost.of(self.network, "macs")
+            return to_share(self.weighed, cost, wanted.macs, wanted.multiple, price)
+        if wanted.instructions is not None:
+            cost = self.instructions(wanted.multiple)
+            return to_share(self.weighed, cost, wanted.instructions, wanted.multiple)
         assert wanted.weights is not None
         return self.counts_of_weights(wanted.weights, wanted.multiple)
 
@@ -154,13 +169,21 @@ class Plan:
         """So many that no more than this share of the weights is left."""
         return to_share(self.weighed, Cost.of(self.network, "weights"), share, multiple)
 
+    def instructions(self, multiple: int) -> Cost:
+        """Those of the target, for numbers of channels that are multiples."""
+        if self.costs is None:
+            hint = "say --macs instead, or a --target that is calibrated"
+            raise EdgeKitError("E0101", "the instructions of this target are not known", hint=hint)
+        self.tell("estimating instructions")
+        return Cost.measured(self.network, self.costs, multiple)
+
     @cached_property
     def weighed(self) -> Sequence[Candidate]:
         """The same, with how much the damage of each shows at the outputs: a part of each is taken out."""
         if not self.fitting:
             return self.candidates
         trials = len(self.candidates) * 4 * macs(self.network.graph)
-        most = max(8, int(_WORK / max(trials, 1)))
+        most = min(max(8, int(_WORK / max(trials, 1))), _MOST_TRYING)
         found = []
         for candidate in self.candidates:
             self.tell(f"trying {candidate.group.name:.40}")

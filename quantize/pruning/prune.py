@@ -10,6 +10,7 @@ from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
+from edgekit.quantize.pruning.cost import Costs
 from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell, ZeroBlocks
 
 _TRIALS = 6
@@ -23,10 +24,11 @@ def prune(
     tell: Tell = lambda step: None,
     flash: Callable[[Graph], int] | None = None,
     labels: Array | None = None,
+    costs: Costs | None = None,
 ) -> tuple[Graph, Pruned]:
     """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
-    `labels` are the classes of the samples."""
-    plan = Plan.of(graph, samples, wanted.criterion, tell, labels)
+    `labels` are the classes of the samples, and `costs` tells what layers take on the target."""
+    plan = Plan.of(graph, samples, wanted.criterion, tell, labels, costs)
     counts = _counts(plan, wanted, flash, tell)
     masked = plan.masked(counts, fit=wanted.fit, tell=tell) if counts else plan.network.graph
     smaller = simplify(masked)
