@@ -27,8 +27,8 @@ static inline int ek_dot4(uint a, uint b, int total)
 }
 #endif
 """
-# Without vstore_half, which takes addresses only: drivers are bad at those of variables. A float of 16 bits has
-# the bits of one of 32, 112 exponents further down.
+# Without vstore_half, which takes addresses only: drivers are bad at those of variables. A float of 16 bits
+# has the bits of one of 32, 112 exponents further down.
 _HALVES = """\
 static inline uint ek_half_bits(float x)
 {
