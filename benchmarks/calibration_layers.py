@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -62,8 +62,8 @@ class Layers:
 
     def channels(self, high: int = 128) -> int:
         """As networks have them, more often than not."""
-        n = self.count(3, high)
-        return -(-n // 4) * 4 if self.rng.random() < 0.6 else n
+        n, multiple = self.count(3, high), self.pick(1, 1, 4, 4, 16)
+        return min(-(-n // multiple) * multiple, high)
 
     def pick(self, *options: T) -> T:
         return options[self.rng.integers(len(options))]
@@ -133,8 +133,13 @@ def _convolution(net: Layers, k_h: int, k_w: int, channels: int, outputs: int, g
     height, width = net.image(max(channels, outputs), k_h * k_w * depth * outputs, max(k_h, k_w))
     strides = net.pick((1, 1), (1, 1), (2, 2))
     pads = (0, 0, 0, 0) if k_h == k_w == 1 or net.rng.random() < 0.3 else _pads(k_h, k_w, strides)
-    op = Conv2d(strides, pads, groups=groups, dtype=net.dtype, lo=net.pick(0.0, -np.inf))
-    return net.add(op, net.x(1, height, width, channels), *net.weights(outputs, k_h, k_w, depth))
+    x, parameters = net.x(1, height, width, channels), net.weights(outputs, k_h, k_w, depth)
+    lo, quant = net.pick(0.0, -np.inf), net.quant(net.kinds[2])
+    if lo == 0 and net.kinds[2] is DType.S8 and net.rng.random() < 0.5:
+        assert quant is not None
+        quant = replace(quant, zero=(-128,))  # as quantizers have it: no number is lost to what is cut off
+    op = Conv2d(strides, pads, groups=groups, dtype=net.dtype, lo=lo)
+    return net.add(op, x, *parameters, quant=quant)
 
 
 def convolution(net: Layers) -> None:
@@ -151,8 +156,19 @@ def in_groups(net: Layers) -> None:
     _convolution(net, 3, 3, groups * net.channels(16), groups * net.channels(16), groups)
 
 
+def convolution_of_blocks(net: Layers) -> None:
+    _convolution(net, 3, 3, *(net.pick(16, 32, 48, 64) for _ in range(2)))
+
+
 def residual(net: Layers) -> None:
-    channels, k = net.channels(64), net.pick(1, 3)
+    _residual(net, net.channels(64), net.pick(1, 3))
+
+
+def residual_of_blocks(net: Layers) -> None:
+    _residual(net, net.pick(16, 32, 48, 64), 3)
+
+
+def _residual(net: Layers, channels: int, k: int) -> None:
     height, width = net.image(channels, k * k * channels * channels)
     y = net.builder.add(
         Conv2d(pads=(k // 2,) * 4, dtype=net.dtype),
@@ -286,3 +302,4 @@ OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, ac
 OTHERS += (norm, product, residual)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
+COMMON += (convolution_of_blocks, residual_of_blocks)
