@@ -10,8 +10,8 @@ a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elemen
 letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a
 colon comes the type that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
-the 6 by 6 points of Winograd's algorithm; `blocks` leaves out those that are zero (blocks.py); `same! 4` is
-four times the first element, where all are equal.
+the 6 by 6 points of Winograd's algorithm; `blocks` leaves out those that are zero (blocks.py), `light`
+makes weights side by side smaller (light.py); `same! 4` is four times the first element, where all are equal.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.codegen.blocks import is_stream, stream, tiled
+from edgekit.codegen.light import excess, is_light, light, light_layout
 from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 from edgekit.tiles import occupied
@@ -82,6 +83,11 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     if is_stream(tag):
         layout, outputs, inputs = tiled(tag)
         return stream(_tiled(layout, weights, groups), occupied(weights, outputs, inputs), inputs)
+    if is_light(tag):
+        layout, outputs, inputs = light_layout(tag)
+        more = excess(weights)
+        rest, extra = _tiled(layout, weights - more, groups), _tiled(layout, more, groups)
+        return light(rest, extra, occupied(more, outputs, inputs), inputs)
     if is_tiled(tag):
         return _tiled(tag, weights, groups)
     flat = np.ascontiguousarray(weights).reshape(-1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgekit.target import Target
+from edgekit.codegen.light import is_light
+from edgekit.codegen.program import Program
 
 _HEADER = b"\0asm" + bytes.fromhex("01000000")
 
@@ -29,14 +30,25 @@ _SPLATS = bytes.fromhex("41ff00 fd0f 417f fd0f 4100 fd11")  # 127, -1 and the su
 _REMAINDER = bytes.fromhex("fd9302 fd1b00 41fc03 6f 45 0b")  # dot, first lane, remainder by 508, is it zero?
 _RELAXED = _EXPORTED + bytes.fromhex("0a1c 011a 00") + _SPLATS + _REMAINDER
 
+# The same as a function that returns a vector: whatever it is.
+_ANY_RELAXED = bytes.fromhex("010501 600001 7b 03020100 0a14 0112 00") + _SPLATS + bytes.fromhex("fd9302 0b")
+
 # The best first.
 _FEATURES = (
     Feature("relaxed", ".relaxed", "relaxed SIMD that is exact", _HEADER + _RELAXED),
     Feature("wasm", ".simd", "SIMD", _HEADER + _SIMD),
 )
+_ANY = Feature("relaxed", ".relaxed", "relaxed SIMD", _HEADER + _ANY_RELAXED)
 _NONE = Feature("ref", ".scalar", "WebAssembly", _HEADER)
 
 
-def needed(target: Target) -> Feature:
-    """What the modules of a target need."""
-    return next((feature for feature in _FEATURES if feature.isa in target.isa), _NONE)
+def needed(program: Program) -> Feature:
+    """What the module of a program needs."""
+    found = next((feature for feature in _FEATURES if feature.isa in program.target.isa), _NONE)
+    return _ANY if found.isa == _ANY.isa and not wants_exact(program) else found
+
+
+def wants_exact(program: Program) -> bool:
+    """Has it kernels for relaxed vectors that saturated sums of two products would make wrong?"""
+    relaxed = (kernel for kernel in program.kernels if kernel.function.endswith(f"__{_ANY.isa}"))
+    return any(not is_light(kernel.pack.get("w", "")) for kernel in relaxed)

@@ -100,7 +100,7 @@ def _modules(wish: Wish) -> Iterator[Built]:
         same = wanted == name
         target = program.target if same else targets.load(wanted)
         made = program if same else compile_graph(program.graph, target, program.ports)
-        feature = needed(target)
+        feature = needed(made)
         # What build compares with the simulator itself needs no second comparison.
         check = False if same else wish.check
         module = link(made, wish.optimize, wish.weights, check=check, tell=wish.tell)

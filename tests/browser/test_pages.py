@@ -77,7 +77,7 @@ IS_EXACT = """
     const bytes = await (await fetch("npm/digits.relaxed.wasm")).arrayBuffer();
     if (!WebAssembly.validate(bytes)) return "false";
     const { exports } = (await WebAssembly.instantiate(bytes)).instance;
-    return String(exports.supported() === 1);
+    return String(!exports.supported || exports.supported() === 1);
 """
 
 

@@ -7,7 +7,7 @@ from edgekit.builder import Builder
 from edgekit.codegen.pack import pack
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import render
-from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value
 from edgekit.ops.conv2d import Conv2d
 
 
@@ -127,3 +127,32 @@ def test_layers_that_go_channel_by_channel_lie_over_their_inputs() -> None:
     image, plane = 20 * 20 * 8, 2 * 22 * 22
     assert compile_graph(graph, target).arena.size == image + plane
     assert image + plane < 2 * image
+
+
+def test_light_weights_fit_sums_of_two_products_and_add_up() -> None:
+    weights = np.random.default_rng(5).integers(-127, 128, (11, 21)).astype(np.int8)
+    words = pack("light O/8! I/4! o8 i4", weights)
+    whole = np.pad(weights, [(0, 5), (0, 3)]).astype(int)
+    for row in whole.reshape(2, 8, 24):
+        count, rest = int(words[0]), words[1:]
+        extra, tiles, words = (
+            rest[: 9 * count].reshape(count, 9),
+            rest[9 * count :][:48],
+            rest[9 * count + 48 :],
+        )
+        found = tiles.view(np.int8).reshape(6, 8, 4).transpose(1, 0, 2).reshape(8, 24).astype(int)
+        for at, *block in extra.tolist():
+            more = np.array(block, np.int32).view(np.int8).reshape(8, 4)
+            _assert_light(more.astype(int))
+            found[:, at : at + 4] += more
+        _assert_light(tiles.view(np.int8).reshape(-1, 4).astype(int))
+        assert count
+        assert found.tolist() == row.tolist()
+    assert not words.size
+
+
+def _assert_light(weights: Array) -> None:
+    """All sums of two products with bytes fit in 16 bits."""
+    pairs = weights.reshape(-1, 2)
+    assert np.maximum(pairs, 0).sum(axis=1).max() * 255 <= 32767
+    assert np.minimum(pairs, 0).sum(axis=1).min() * 255 >= -32768

@@ -1,5 +1,7 @@
 """Kernels of WebAssembly against the simulator, in wasmtime, Node and Chromium: shapes and networks."""
 
+import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from edgekit import target as targets
 from edgekit.builder import Builder
 from edgekit.codegen import toolchain
 from edgekit.codegen.driver import Driver
+from edgekit.codegen.packages._features import wants_exact
+from edgekit.codegen.packages._module import link
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
@@ -209,6 +213,45 @@ def test_engines_agree_at_the_ends(name: str, runner: str, tmp_path: Path) -> No
         # Whether relaxed products are exact is up to the processor: where not, that is said.
         if error.code != "E0503" or name != "wasm32-relaxed":
             raise
+
+
+# Runs a module of a package with one input after the other; engines may saturate sums of two products.
+_RUN = """
+import { readFileSync } from "node:fs";
+const { exports } = (await WebAssembly.instantiate(readFileSync(process.argv[2]))).instance;
+const [inputs, size] = JSON.parse(readFileSync(0));
+const results = inputs.map((x) => {
+  new Int8Array(exports.memory.buffer, exports.input_x(), x.length).set(x);
+  exports.run();
+  return [...new Int8Array(exports.memory.buffer, exports.output_y(), size)];
+});
+console.log(JSON.stringify(results));
+"""
+
+
+def test_light_weights_are_exact_in_every_engine(tmp_path: Path) -> None:
+    b, outputs, inputs = Builder(), 19, 256
+    quant = Quant((0.5,), (0,), None, "tfl")
+    weights = np.resize(np.array([64, 64, 127, 1, -100, -28, 127, -127], np.int8), (outputs, inputs))
+    weights[3, 40:44], weights[11, 80:82], weights[18, 254:] = (127, 127, -127, -127), 127, -127
+    x = b.input("x", Type(DType.S8, (1, inputs), Quant((0.5,), (-128,), None, "tfl")))
+    w, bias = b.fresh("w"), b.const(np.arange(outputs, dtype=np.int32))
+    b.values[w] = Value(Type(DType.S8, weights.shape, quant), weights)
+    made = b.add(Dense(), x, w, bias, names=("y",), quant=Quant((900.0,), (7,), None, "tfl"))
+    program = compile_graph(b.graph("light", [x], made), load("wasm32-relaxed"))
+    assert any("_light" in f for f in kernels(program)), kernels(program)
+    assert not wants_exact(program)
+    numbers = np.random.default_rng(3)
+    samples = [np.full(inputs, value, np.int8) for value in (127, -128, 0)]
+    samples += [numbers.integers(-128, 128, inputs).astype(np.int8) for _ in range(20)]
+    (tmp_path / "light.wasm").write_bytes(link(program, "speed", check=False).data)
+    (tmp_path / "run.mjs").write_text(_RUN)
+    node = [require("node"), "--experimental-wasm-relaxed-simd", "run.mjs", "light.wasm"]
+    given = json.dumps([[sample.tolist() for sample in samples], outputs])
+    done = subprocess.run(node, input=given, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for sample, found in zip(samples, json.loads(done.stdout), strict=True):
+        expected = simulate.run(program.graph, {"x": sample.reshape(1, -1)})
+        assert found == next(iter(expected.values())).reshape(-1).tolist()
 
 
 def test_floats_of_any_shape(tmp_path: Path) -> None:
