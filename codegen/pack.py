@@ -10,8 +10,9 @@ a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elemen
 letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a
 colon comes the type that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
-the 6 by 6 points of Winograd's algorithm; `blocks` leaves out those that are zero (blocks.py), `light`
-makes weights side by side smaller (light.py); `same! 4` is four times the first element, where all are equal.
+the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
+those that are zero (blocks.py), `light` makes weights side by side smaller (light.py); `same! 4` is four
+times the first element, where all are equal.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from edgekit.tiles import occupied
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")
-_WINOGRAD, _SAME = "winograd ", "same! "
+_WINOGRAD, _STRIDED, _SAME = "winograd ", "strided ", "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
+_HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strided.c's u, u + w, w and v
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def is_tiled(tag: str) -> bool:
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     """The packed weights, flat; those of four bits two in a byte, as nibbles.h reads them."""
     if tag.startswith(_WINOGRAD):
-        return pack(tag.removeprefix(_WINOGRAD), _points(weights), groups)
+        return pack(tag.removeprefix(_WINOGRAD), _at(_points(), weights), groups)
+    if tag.startswith(_STRIDED):
+        return pack(tag.removeprefix(_STRIDED), _at(_HALVES, weights), groups)
     if tag.startswith(_SAME):
         return weights.reshape(-1)[:1].repeat(int(tag.removeprefix(_SAME)))
     if is_stream(tag):
@@ -99,14 +103,18 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
     return _nibbles(out) if DType.of(out.dtype) is DType.S4 else out
 
 
-def _points(weights: Array) -> Array:
-    """Weights of 3 by 3 cells, O H W I, at the 6 by 6 points of winograd_f32.h: 0, +-p, +-q and infinity."""
+def _at(points: Array, weights: Array) -> Array:
+    """Weights of 3 by 3 cells, O H W I, at points in each direction."""
+    values = np.einsum("ij,ojkc,lk->oilc", points, weights.astype(np.float64), points)
+    return np.asarray(values.astype(np.float32))
+
+
+def _points() -> Array:
+    """Those of winograd_f32.h: 0, +-p, +-q and infinity."""
     p, q = 0.5**0.5, 2**0.5
     polynomials = [[1, point, point * point] for point in (0, p, -p, q, -q)]
     scale = np.array([1, *(2 * p * p * (p * p - q * q),) * 2, *(2 * q * q * (q * q - p * p),) * 2])
-    at = np.concatenate([np.array(polynomials) / scale[:, None], [[0, 0, 1]]])
-    points = np.einsum("ij,ojkc,lk->oilc", at, weights.astype(np.float64), at)
-    return np.asarray(points.astype(np.float32))
+    return np.concatenate([np.array(polynomials) / scale[:, None], [[0, 0, 1]]])
 
 
 def _nibbles(integers: Array) -> Array:

@@ -97,6 +97,20 @@ def test_weights_at_the_points_of_winograds_algorithm() -> None:
     assert np.allclose(found, np.einsum("hwij,ij->hw", windows, weights[0, :, :, 0]), atol=1e-5)
 
 
+def test_weights_of_every_second_pixel_serve_two_sums() -> None:
+    """Five products are the sums of two neighbours, in each direction, and the last two meet one weight."""
+    numbers = np.random.default_rng(0)
+    weights, image = numbers.normal(size=(1, 3, 3, 1)), numbers.normal(size=(5, 5))
+    packed = pack("strided H W O/8! I o8", weights).reshape(4, 4, 8)
+    assert not packed[..., 1:].any()
+    enter = np.array([[1, 0, -1, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, -1], [0, 1, 0, 0, 0], [0, 0, 0, 1, 0]])
+    leave = np.array([[1, 1, 0, 1, 0], [0, 1, -1, 0, 1]])
+    met = packed[..., 0][np.ix_([0, 1, 2, 3, 3], [0, 1, 2, 3, 3])]
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3))[::2, ::2]
+    expected = np.einsum("hwij,ij->hw", windows, weights[0, :, :, 0])
+    assert np.allclose(leave @ (met * (enter @ image @ enter.T)) @ leave.T, expected, atol=1e-5)
+
+
 def test_groups_may_have_a_narrower_last_part_each() -> None:
     weights = np.arange(2 * 3 * 2, dtype=np.float32).reshape(6, 2)
     packed = pack("G O/2!1 I o2", weights, 2)

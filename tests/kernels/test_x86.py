@@ -89,12 +89,18 @@ def narrow(layers: Layers) -> None:
     layers.convolution(image, layers.pair(1, 3), layers.size(1, 9), layers.size(1, 9))
 
 
-def of_nine(layers: Layers) -> None:
+def of_nine(layers: Layers, stride: int = 1, least: int = 8, size: int = 6) -> None:
     """Of 3 by 3 cells and stride 1, which Winograd's algorithm is for."""
-    channels, results = layers.size(8, 50), layers.size(8, 80)
-    op = Conv2d((1, 1), (*layers.pair(0, 2), *layers.pair(0, 2)), (1, 1), 1, *layers.bounds())
-    shape = (layers.size(1, 2), layers.size(6, 20), layers.size(6, 40), channels)
+    channels, results = layers.size(least, 50), layers.size(8, 80)
+    pads = (*layers.pair(0, 2), *layers.pair(0, 2))
+    op = Conv2d((stride, stride), pads, (1, 1), 1, *layers.bounds())
+    shape = (layers.size(1, 2), layers.size(size, 20), layers.size(size, 40), channels)
     layers.layer(op, shape, (results, 3, 3, channels))
+
+
+def of_nine_strided(layers: Layers) -> None:
+    """The same at every second pixel."""
+    of_nine(layers, 2, 32, 13)
 
 
 def depthwise(layers: Layers) -> None:
@@ -122,7 +128,17 @@ def dense(layers: Layers) -> None:
     layers.layer(Dense(*layers.bounds()), (rows, inputs), (results, inputs))
 
 
-FAMILIES = (wide, of_three_vectors, narrow, of_nine, depthwise, depthwise_of_few, spread, dense)
+FAMILIES = (
+    wide,
+    of_three_vectors,
+    narrow,
+    of_nine,
+    of_nine_strided,
+    depthwise,
+    depthwise_of_few,
+    spread,
+    dense,
+)
 
 
 WAYS: tuple[tuple[Optimize, str, tuple[str, ...]], ...] = (
@@ -161,8 +177,9 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
-    three = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
-    assert three <= taken if name == "x86-64-avx2" else not three & taken
+    eight = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
+    eight |= {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
+    assert eight <= taken if name == "x86-64-avx2" else not eight & taken
 
 
 @pytest.mark.parametrize("network", NETWORKS)

@@ -75,6 +75,7 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, flo
     const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
     ek_vf sum[4][16][4];
+    const int32_t is_bound = s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
     const int32_t sums = pixels * blocks, parts = sums <= 2 ? 4 : sums <= 4 ? 2 : 1;
     const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
     const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
@@ -116,7 +117,7 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, flo
             if (parts == 4)
                 total = ek_vf_add(total, ek_vf_add(sum[2][q][o], sum[3][q][o]));
             ek_vf_store(y + q * y_step + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs),
-                ek_vf_clamp(total, s->lo, s->hi));
+                is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
         }
 }
 
