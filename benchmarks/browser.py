@@ -45,9 +45,9 @@ not compressed: bundle, modules, model. **Latency** is that of a run with its in
 read, the best tenth of {rounds} turns of {milliseconds} ms, all engines in turns. **First result** is the
 median time from the start of {navigations} navigations with empty caches until the first run has ended.
 Shares are of the best peer. EdgeKit's package is that of target `wasm32`, of which Chromium takes the
-module with relaxed SIMD where products of bytes are exact. LiteRT.js has no tensors of int8: its networks
-take and give floats. ONNX Runtime's int8 networks are made by its own quantizer. TensorFlow.js computes in
-float32 only, by its fused operators.
+module with relaxed SIMD where products of bytes are exact, or need not be. LiteRT.js has no tensors of int8:
+its networks take and give floats. ONNX Runtime's int8 networks are made by its own quantizer. TensorFlow.js
+computes in float32 only, by its fused operators.
 
 {packages}. {machine}.
 """
