@@ -102,8 +102,8 @@ def prune(
             smaller, _ = post_training.quantize(smaller, (given or random_samples(smaller))[:2], quick, quiet)
         return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
 
-    if wanted.of_channels and wanted.ratio is None:
-        wanted = replace(wanted, multiple=max(wanted.multiple, liked_multiple(graph, on, optimize)))
+    if wanted.of_channels and wanted.ratio is None and wanted.multiple == 1:
+        wanted = replace(wanted, liked=liked_multiple(graph, on, optimize))
     if wanted.blocks is not None:
         wanted = replace(wanted, tile=_tile(on))
     return pruning.prune(graph, given, wanted, tell, flash, labels, layer_costs(on, optimize))

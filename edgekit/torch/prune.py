@@ -94,7 +94,7 @@ def prune(
     on = targets.load(target)
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
-    wanted = replace(wanted, multiple=1 if ratio is not None else liked_multiple(real, on))
+    wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
     plan = Plan.of(real, arrays_of(found.graph, calibration), criterion, tell, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)

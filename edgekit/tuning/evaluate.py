@@ -130,8 +130,8 @@ def _pruned(problem: Problem, left: int) -> Graph:
     if left >= WHOLE:
         return problem.graph
     plan = _plan(problem)
-    multiple = liked_multiple(problem.graph, problem.target)
-    counts = plan.counts(Pruning(macs=left / WHOLE, multiple=multiple))
+    liked = liked_multiple(problem.graph, problem.target)
+    counts = plan.counts(Pruning(macs=left / WHOLE, liked=liked))
     return plan.prune(counts, fit=True, tell=_quiet)[0]
 
 

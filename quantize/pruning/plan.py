@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 
 import numpy as np
@@ -46,6 +46,7 @@ class Pruning:
     tile: tuple[int, int] = (1, 4)  # outputs and inputs of a block
     criterion: str = ""  # empty: reconstruction with data, l2 without
     multiple: int = 1  # numbers of channels that are left are multiples of this
+    liked: int = 1  # and of this one, where with it pruning gets as far as it should
     fit: bool = True  # make up for what is gone, where there is data
 
     def __post_init__(self) -> None:
@@ -153,17 +154,29 @@ class Plan:
 
     def counts(self, wanted: Pruning) -> Sequence[int]:
         """How many units of each group go."""
+        return self.as_liked(wanted, partial(self._counts, wanted))
+
+    def as_liked(self, wanted: Pruning, counts: Callable[[int], Sequence[int]]) -> Sequence[int]:
+        """The counts for the multiple that is liked, or for the next smaller one that gets as far."""
+        multiple = max(wanted.multiple, wanted.liked)
+        while True:
+            try:
+                return counts(multiple)
+            except EdgeKitError as error:
+                if error.code != "E0605" or multiple <= wanted.multiple:
+                    raise
+                multiple = max(multiple // 2, wanted.multiple)
+
+    def _counts(self, wanted: Pruning, multiple: int) -> Sequence[int]:
         if wanted.ratio is not None:
-            return uniform(self.candidates, wanted.ratio, wanted.multiple)
+            return uniform(self.candidates, wanted.ratio, multiple)
         if wanted.macs is not None:
-            price = self.instructions(wanted.multiple) if self.costs else None
-            cost = Cost.of(self.network, "macs")
-            return to_share(self.weighed, cost, wanted.macs, wanted.multiple, price)
+            price = self.instructions(multiple) if self.costs else None
+            return to_share(self.weighed, Cost.of(self.network, "macs"), wanted.macs, multiple, price)
         if wanted.instructions is not None:
-            cost = self.instructions(wanted.multiple)
-            return to_share(self.weighed, cost, wanted.instructions, wanted.multiple)
+            return to_share(self.weighed, self.instructions(multiple), wanted.instructions, multiple)
         assert wanted.weights is not None
-        return self.counts_of_weights(wanted.weights, wanted.multiple)
+        return self.counts_of_weights(wanted.weights, multiple)
 
     def counts_of_weights(self, share: float, multiple: int) -> Sequence[int]:
         """So many that no more than this share of the weights is left."""

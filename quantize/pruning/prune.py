@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
@@ -49,11 +50,11 @@ def _counts(plan: Plan, wanted: Pruning, flash: Callable[[Graph], int] | None, t
     if wanted.flash is None:
         return plan.counts(wanted)
     assert flash is not None, "somebody has to measure"
-    return _counts_for_flash(plan, wanted.multiple, wanted.flash, flash, tell)
+    return _counts_for_flash(plan, wanted, wanted.flash, flash, tell)
 
 
 def _counts_for_flash(
-    plan: Plan, multiple: int, budget: int, flash: Callable[[Graph], int], tell: Tell
+    plan: Plan, wanted: Pruning, budget: int, flash: Callable[[Graph], int], tell: Tell
 ) -> Sequence[int]:
     """How many units of each group go, so that the library of what is left takes no more than this. `flash`
     tells what it takes."""
@@ -66,7 +67,7 @@ def _counts_for_flash(
     for trial in range(_TRIALS):
         tell(f"measuring flash, trial {trial + 1}: {share:.0%} of the weights")
         try:
-            counts = plan.counts_of_weights(share, multiple)
+            counts = plan.as_liked(wanted, partial(plan.counts_of_weights, share))
         except EdgeKitError:  # beyond what pruning can do
             low = share
             share = (low + high) / 2

@@ -155,6 +155,20 @@ def test_numbers_of_channels_are_multiples() -> None:
     assert all(group.after % 4 == 0 or group.after == group.before for group in found.groups)
 
 
+def test_multiples_that_are_liked_do_not_stand_in_the_way() -> None:
+    """Half of the multiplications leave multiples of 4, a third smaller ones, but where 4 was asked for."""
+    graph = residual_network()
+
+    def left(share: float, liked: int = 1, multiple: int = 1) -> list[int]:
+        wanted = Pruning(macs=share, liked=liked, multiple=multiple)
+        return [group.after for group in prune(graph, [], wanted)[1].groups]
+
+    assert left(0.5, liked=4) == left(0.5, multiple=4)
+    assert left(0.3, liked=4) == left(0.3, multiple=2)
+    with pytest.raises(EdgeKitError, match="4 channels"):
+        prune(graph, [], Pruning(macs=0.3, multiple=4))
+
+
 def test_what_cannot_be_reached_says_what_can() -> None:
     graph = residual_network()
     with pytest.raises(EdgeKitError, match="single channel"):
