@@ -70,7 +70,8 @@ def cortex_m4(at: Executed) -> tuple[float, float]:
     if name.startswith("it"):
         return 0, at.count  # it may be folded into what is before it
     if name.startswith(("ldm", "stm", "push", "pop", "vldm", "vstm", "vpush", "vpop")):
-        return tuple(at.count * (1 + at.registers) + r for r in refill)  # type: ignore[return-value]  # of both
+        moved = at.count * (1 + at.registers)
+        return moved + refill[0], moved + refill[1]
     if name.startswith(("ldrd", "strd")):
         return 3 * at.count, 3 * at.count
     if name.startswith(("ldr", "str", "vldr", "vstr")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -24,13 +25,13 @@ _SIGNS = {"neg": "-", "~": "~", "not": "!"}
 _INDENT = "    "
 
 
-class Dialect:
+class Dialect(ABC):
     """How a language spells things. What is asked for here is spelled alike in all that come from C."""
 
     functions: ClassVar[dict[str, str]] = {}  # name here -> name there, or one with {0} and {1}
 
-    def type(self, kind: Kind) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def type(self, kind: Kind) -> str: ...
 
     def literal(self, e: Expr) -> str:
         match e.kind.scalar:
@@ -42,17 +43,17 @@ class Dialect:
                 return "(-2147483647 - 1)"
         return e.text
 
-    def convert(self, kind: Kind, x: Expr) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def convert(self, kind: Kind, x: Expr) -> str: ...
 
-    def bits(self, kind: Kind, x: Expr) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def bits(self, kind: Kind, x: Expr) -> str: ...
 
-    def vector(self, kind: Kind, parts: Sequence[str]) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def vector(self, kind: Kind, parts: Sequence[str]) -> str: ...
 
-    def select(self, condition: Expr, yes: Expr, no: Expr) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def select(self, condition: Expr, yes: Expr, no: Expr) -> str: ...
 
     def define(self, name: str, value: Expr, changes: bool) -> str:
         return f"{'' if changes else 'const '}{self.type(value.kind)} {name} = {self.expr(value)}"
@@ -61,8 +62,8 @@ class Dialect:
         """The variable of a loop and where it starts."""
         return f"int {name} = {start}"
 
-    def barrier(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def barrier(self) -> str: ...
 
     def at(self, name: str, index: str) -> str:
         """An element of a buffer."""
