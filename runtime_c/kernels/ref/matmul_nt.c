@@ -1,6 +1,7 @@
 /* Matrix product with transposed b: see matmul_nt.h. A dot product advances in sixteen lanes, which compilers
  * vectorise, and which are added up in the end. */
 #include "edgekit/matmul_nt.h"
+#include "edgekit/matrices.h"
 
 EK_INLINE EK_T_ACC EK_FN_dot(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, const int32_t n)
 {
@@ -35,17 +36,5 @@ EK_INLINE void EK_FN_matrix(
 EK_KERNEL void EK_FN(
     const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
-        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
-            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
-                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
-                    for (int32_t i4 = 0; i4 < p->n[4]; i4++)
-                        for (int32_t i5 = 0; i5 < p->n[5]; i5++)
-                            EK_FN_matrix(a + p->a0 + i0 * p->a_n[0] + i1 * p->a_n[1] + i2 * p->a_n[2]
-                                             + i3 * p->a_n[3] + i4 * p->a_n[4] + i5 * p->a_n[5],
-                                b + p->b0 + i0 * p->b_n[0] + i1 * p->b_n[1] + i2 * p->b_n[2] + i3 * p->b_n[3]
-                                    + i4 * p->b_n[4] + i5 * p->b_n[5],
-                                y + p->y0 + i0 * p->y_n[0] + i1 * p->y_n[1] + i2 * p->y_n[2] + i3 * p->y_n[3]
-                                    + i4 * p->y_n[4] + i5 * p->y_n[5],
-                                p);
+    EK_EACH_MATRIX(EK_FN_matrix, a, b, y, p);
 }

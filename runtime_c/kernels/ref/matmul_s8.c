@@ -1,5 +1,6 @@
 /* int8 matrix product: see matmul_s8.h. Sixteen columns advance together. */
 #include "edgekit/matmul_s8.h"
+#include "edgekit/matrices.h"
 
 EK_INLINE void EK_FN_block(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, int8_t *EK_RESTRICT y,
     const int32_t width, const int32_t column, const struct EK_STRUCT *p)
@@ -37,17 +38,5 @@ EK_INLINE void EK_FN_matrix(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRI
 EK_KERNEL void EK_FN(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, int8_t *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
-    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
-        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
-            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
-                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
-                    for (int32_t i4 = 0; i4 < p->n[4]; i4++)
-                        for (int32_t i5 = 0; i5 < p->n[5]; i5++)
-                            EK_FN_matrix(a + p->a0 + i0 * p->a_n[0] + i1 * p->a_n[1] + i2 * p->a_n[2]
-                                             + i3 * p->a_n[3] + i4 * p->a_n[4] + i5 * p->a_n[5],
-                                b + p->b0 + i0 * p->b_n[0] + i1 * p->b_n[1] + i2 * p->b_n[2] + i3 * p->b_n[3]
-                                    + i4 * p->b_n[4] + i5 * p->b_n[5],
-                                y + p->y0 + i0 * p->y_n[0] + i1 * p->y_n[1] + i2 * p->y_n[2] + i3 * p->y_n[3]
-                                    + i4 * p->y_n[4] + i5 * p->y_n[5],
-                                p);
+    EK_EACH_MATRIX(EK_FN_matrix, a, b, y, p);
 }
