@@ -19,6 +19,7 @@ from edgekit.codegen.gpu.ast import (
     half,
     halves,
     number,
+    select,
     vector,
 )
 from edgekit.codegen.gpu.builder import Builder
@@ -26,6 +27,7 @@ from edgekit.codegen.gpu.use import UnsupportedError
 from edgekit.ir import DType
 
 _BYTES = (DType.S8, DType.U8, DType.BOOL)
+_HALVES = (DType.F16, DType.BF16)
 _WORDS = {DType.F32: F32, DType.S32: I32, DType.U32: U32}
 
 
@@ -33,9 +35,14 @@ def is_bytes(dtype: DType) -> bool:
     return dtype in _BYTES
 
 
+def is_half(dtype: DType) -> bool:
+    """Is it a float of 16 bits?"""
+    return dtype in _HALVES
+
+
 def stored(dtype: DType) -> Kind:
     """What a buffer of such elements is made of."""
-    if is_bytes(dtype) or dtype is DType.F16:
+    if is_bytes(dtype) or is_half(dtype):
         return U32
     if dtype not in _WORDS:
         raise UnsupportedError(f"elements of {dtype.value}")
@@ -44,7 +51,7 @@ def stored(dtype: DType) -> Kind:
 
 def per_item(dtype: DType) -> int:
     """How many elements one item computes, so that it stores a whole word."""
-    return 4 if is_bytes(dtype) else 2 if dtype is DType.F16 else 1
+    return 4 if is_bytes(dtype) else 2 if is_half(dtype) else 1
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,8 @@ class Elements:
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
-        if self.dtype is DType.F16:
-            return half(self.buffer, i)
+        if is_half(self.dtype):
+            return _wide(self.buffer, self.dtype, i)
         if not is_bytes(self.dtype):
             return self.buffer[i]
         word = self.buffer[i >> 2]
@@ -78,7 +85,7 @@ class Fours:
     def __getitem__(self, i: Expr) -> Expr:
         if self.dtype is DType.F32:
             return self.buffer[i]
-        return vector(*(half(self.buffer, i * 4 + j) for j in range(4)))
+        return vector(*(_wide(self.buffer, self.dtype, i * 4 + j) for j in range(4)))
 
     def wide(self, i: Expr) -> Expr:
         """Four floats of 32 bits among narrower ones: sixteen bytes are counted."""
@@ -92,12 +99,34 @@ class Fours:
             return
         four = k.let("four", y)
         for j in range(2):
-            k.store(self.buffer, i * 2 + j, halves(four.lane(2 * j), four.lane(2 * j + 1)))
+            k.store(self.buffer, i * 2 + j, _pair(k, self.dtype, four.lane(2 * j), four.lane(2 * j + 1)))
 
 
 def fours(k: Builder, name: str, dtype: DType, *, writes: bool = False) -> Fours:
     """A new buffer of the kernel."""
     return Fours(k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
+
+
+def _wide(buffer: Buffer, dtype: DType, i: Expr) -> Expr:
+    """Float i of 16 bits, two of which are in a word."""
+    if dtype is DType.F16:
+        return half(buffer, i)
+    return ((buffer[i >> 1] >> ((i & 1) << 4)) << 16).bits(F32)
+
+
+def _pair(k: Builder, dtype: DType, first: Expr, second: Expr | None = None) -> Expr:
+    """The word of two floats, rounded to 16 bits."""
+    if dtype is DType.F16:
+        return halves(first, second or number(0, F32))
+    low = _brain_bits(k, first)
+    return low if second is None else low | (_brain_bits(k, second) << 16)
+
+
+def _brain_bits(k: Builder, x: Expr) -> Expr:
+    """bfloat16 is the upper half of a float, rounded to the nearest, to an even one between two."""
+    bits = k.let("bits", x.bits(U32))
+    is_number = (bits & 0x7FFFFFFF) <= 0x7F800000
+    return select(is_number, bits + ((bits >> 16) & 1) + 0x7FFF, bits | 0x400000) >> 16
 
 
 def byte(word: Expr, i: Expr | int) -> Expr:
@@ -135,8 +164,8 @@ def store_word(
     total = k.var("word", number(0, U32))
     with k.loop("lane", 0, per) as lane:
         i = k.let("i", function("min", word * per + lane, n - 1))
-        if dtype is DType.F16:
-            k.set(total, total | (halves(result(i).to(F32), number(0, F32)) << (lane << 4)))
+        if is_half(dtype):
+            k.set(total, total | (_pair(k, dtype, result(i).to(F32)) << (lane << 4)))
         else:
             k.set(total, total | ((result(i).to(I32) & 255).to(U32) << (lane << 3)))
     k.store(y, word, total)

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgekit.codegen.arena import Plan as Arena
 from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
 from edgekit.codegen.lifetimes import Scheduled
 from edgekit.codegen.literal import stored
@@ -18,7 +19,7 @@ from edgekit.codegen.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.memory import Memory, Place, assign
 from edgekit.codegen.sharing import Layer
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, DType, Graph
+from edgekit.ir import Array, Graph
 from edgekit.ops import Arg, Call, Join, Step, View
 from edgekit.ops._copy import copy
 
@@ -80,7 +81,7 @@ def plan(graph: Graph) -> GpuPlan:
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
         raise EdgeKitError("E0203", f"states ({names}) do not run on graphics processors yet")
-    narrow = [name for name in (*graph.inputs, *graph.outputs) if graph.type(name).dtype is DType.F16]
+    narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
     layers = [_plain(layer_of(graph, node)) for node in graph.nodes]

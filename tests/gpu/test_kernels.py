@@ -9,7 +9,7 @@ from support.gpu_cases import INTEGERS, REALS, narrow_cases, usual_cases
 from support.integer_bench import Bench, Family, Seeded
 from support.integer_families import grouped_convolutions
 from support.oclgrind import Oclgrind, oclgrind
-from support.op_cases import Case, as_graph
+from support.op_cases import as_graph
 from support.webgpu import webgpu
 
 from edgekit.codegen.gpu import fixed
@@ -34,12 +34,10 @@ def test_integers_are_those_of_the_simulator(family: Family, device: str) -> Non
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("cases_of", [usual_cases, narrow_cases], ids=["f32", "f16"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16], ids=lambda d: d.value)
 @pytest.mark.parametrize("module", REALS)
-def test_reals_are_near_those_of_the_simulator(
-    module: str, cases_of: Callable[[str], list[Case]], device: str
-) -> None:
-    cases = cases_of(module)
+def test_reals_are_near_those_of_the_simulator(module: str, dtype: DType, device: str) -> None:
+    cases = usual_cases(module) if dtype is DType.F32 else narrow_cases(module, dtype)
     graph, inputs, outputs = as_graph(cases)
     ulps = {name: c.ulps for c, names in zip(cases, outputs, strict=True) for name in names}
     refused = assert_computes(DEVICES[device](), graph, inputs, ulps)

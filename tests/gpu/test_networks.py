@@ -66,12 +66,16 @@ def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Arr
 
 
 @pytest.mark.xdist_group("torch")
-def test_floats_of_16_bits_take_half_the_memory(exported: Callable[[str], tuple[Graph, Array]]) -> None:
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_floats_of_16_bits_take_half_the_memory(
+    dtype: str, exported: Callable[[str], tuple[Graph, Array]]
+) -> None:
     """And what devices round otherwise is less than what the format rounds."""
     graph, samples = exported("small_vit")
-    narrow, _ = api.quantize_model(graph, None, dtype="f16", activations="f16")
-    planned, inputs = plan(narrow), {"x": samples[:1]}
-    assert planned.arena_bytes < 0.51 * plan(graph).arena_bytes
+    narrow, _ = api.quantize_model(graph, None, dtype=dtype, activations=dtype)
+    whole, planned, inputs = plan(graph), plan(narrow), {"x": samples[:1]}
+    assert planned.arena_bytes < 0.51 * whole.arena_bytes
+    assert len(planned.weights) < 0.55 * len(whole.weights)
     (real,), (right,) = (simulate.run(g, inputs).values() for g in (graph, narrow))
     for make in DEVICES.values():
         (found,) = run(make(), planned, inputs).values()

@@ -12,11 +12,12 @@ from edgekit import simulate
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
 from edgekit.codegen.literal import restored, stored
-from edgekit.ir import Array, Graph, Node, Type
+from edgekit.ir import Array, DType, Graph, Node, Type
 from edgekit.ops import Arg, Call, Join, Step, View
 
 TOLERANCE = 1e-5  # of reals, of the largest that there are
-NARROW = 2.0**-10  # of those that are stored in 16 bits: they may be rounded to the next one
+# Of those that are stored in 16 bits, which may be rounded to the next one.
+NARROW = {DType.F16: 2.0**-10, DType.BF16: 2.0**-7}
 LARGEST = np.finfo(np.float32).max  # languages do without infinite constants
 
 
@@ -90,12 +91,11 @@ def assert_computes(
             continue
         result, node = found.result(name, graph.type(name)), graph.producer(name)
         if graph.type(name).dtype.is_float:
-            is_narrow = right.dtype == np.float16
-            right = right if is_narrow else right.clip(-LARGEST, LARGEST)
+            unit = NARROW.get(graph.type(name).dtype)
+            right = right.astype(np.float32) if unit else right.clip(-LARGEST, LARGEST)
             size = np.abs(right[np.abs(right) < LARGEST]).max(initial=1e-30)
-            unit = NARROW if is_narrow else 2.0**-23
-            off = max(NARROW if is_narrow else TOLERANCE, (ulps or {}).get(name, 0) * unit)
-            assert np.allclose(result, right, rtol=off, atol=off * size), node
+            off = max(unit or TOLERANCE, (ulps or {}).get(name, 0) * (unit or 2.0**-23))
+            assert np.allclose(result.astype(np.float32), right, rtol=off, atol=off * size), node
         else:
             assert np.array_equal(result, right), node
     return set(found.refused)

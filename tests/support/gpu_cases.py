@@ -46,18 +46,18 @@ def usual_cases(module: str) -> list[Case]:
     ]
 
 
-def narrow_cases(module: str) -> list[Case]:
-    """The same in float16; of layers, every second one has only its weights so, and none its biases."""
+def narrow_cases(module: str, dtype: DType = DType.F16) -> list[Case]:
+    """The same in 16 bits; of layers, every second one has only its weights so, and none its biases."""
     found = []
     for i, c in enumerate(usual_cases(module)):
         is_layer = isinstance(c.op, Conv2d | ConvTranspose2d | Dense)
-        found.append(_narrowed(c, {1, i % 2} if is_layer else {*range(len(c.operands))}))
+        found.append(_narrowed(c, {1, i % 2} if is_layer else {*range(len(c.operands))}, dtype))
     return found
 
 
-def _narrowed(c: Case, which: Set[int]) -> Case:
-    """With these operands in float16."""
-    narrow = (x.astype(np.float16) if i in which else x for i, x in enumerate(c.operands))
+def _narrowed(c: Case, which: Set[int], dtype: DType) -> Case:
+    """With these operands of such a type."""
+    narrow = (x.astype(dtype.numpy) if i in which else x for i, x in enumerate(c.operands))
     return replace(c, operands=tuple(narrow))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number, select, splat
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
+from edgekit.codegen.gpu.elements import elements, for_each, fours, is_half, per_item, stored
 from edgekit.codegen.gpu.kernels import _window
 from edgekit.codegen.gpu.use import (
     CONSTANTS,
@@ -59,14 +59,14 @@ def use(call: Call) -> Use:
 def float_type(call: Call) -> DType:
     """Of the operands; sums are float32."""
     dtype = call.types["T"]
-    if dtype not in (DType.F32, DType.F16):
+    if dtype is not DType.F32 and not is_half(dtype):
         raise UnsupportedError(f"{call.kernel} of {dtype.value}")
     return dtype
 
 
 def weight_type(call: Call) -> DType:
     """How weights are stored."""
-    return DType.F16 if call.types["W"] is DType.F16 else DType.F32
+    return call.types["W"] if is_half(call.types["W"]) else DType.F32
 
 
 def named(types: Types) -> str:
