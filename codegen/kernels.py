@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -82,9 +82,13 @@ def instantiate(call: Call, target: Target) -> Kernel:
     better = target.isa[: target.isa.index(variant.isa)]
     if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
         name += f"_{variant.isa}"  # another call may take that one
-    return _instantiate(
+    kernel = _instantiate(
         call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
     )
+    if any("{" in tag for tag in kernel.pack.values()):
+        filled = {operand: tag.format_map(call.params) for operand, tag in kernel.pack.items()}
+        return replace(kernel, pack=filled)
+    return kernel
 
 
 def variant_of(call: Call, target: Target) -> Variant:

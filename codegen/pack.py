@@ -12,7 +12,8 @@ colon comes the type that they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
 the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
 those that are zero (blocks.py), `light` makes weights side by side smaller (light.py); `same! 4` is four
-times the first element, where all are equal.
+times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays together the taps
+that leave the same rests by these numbers; parameters of the call fill in the braces.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from edgekit.tiles import occupied
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")
+_PHASES = re.compile(r"phases (\d+)x(\d+) ")
 _WINOGRAD, _STRIDED, _SAME = "winograd ", "strided ", "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
 _HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strided.c's u, u + w, w and v
@@ -84,6 +86,10 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
         return pack(tag.removeprefix(_STRIDED), _at(_HALVES, weights), groups)
     if tag.startswith(_SAME):
         return weights.reshape(-1)[:1].repeat(int(tag.removeprefix(_SAME)))
+    if phases := _PHASES.match(tag):
+        high, wide = int(phases[1]), int(phases[2])
+        taps = (weights[:, i::high, j::wide] for i in range(high) for j in range(wide))
+        return np.concatenate([pack(tag[phases.end() :], phase, groups) for phase in taps])
     if is_stream(tag):
         layout, outputs, inputs = tiled(tag)
         return stream(_tiled(layout, weights, groups), occupied(weights, outputs, inputs), inputs)

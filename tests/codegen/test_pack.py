@@ -58,6 +58,12 @@ def test_the_last_block_may_be_narrower_than_the_others() -> None:
     assert pack("O/8!4 I o8", weights[:3]).size == 8
 
 
+def test_taps_of_a_phase_lie_together() -> None:
+    weights = np.arange(6, dtype=np.int8).reshape(1, 2, 3, 1)
+    assert pack("phases 1x2 O/1! HW I o1", weights).tolist() == [0, 2, 3, 5, 1, 4]
+    assert pack("phases 2x1 O/1! HW I o1", weights).tolist() == [0, 1, 2, 3, 4, 5]
+
+
 def test_weights_of_four_bits_are_tiled_without_signs() -> None:
     weights = np.arange(-8, 8).reshape(2, 8).astype(DType.S4.numpy)
     packed = pack("O/2! I/8! o2 i8(01452367) : +8 u4", weights)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
-from support.board_families import ELEMENTWISE, long_sums, residuals, wide_channels
+from support.board_families import ELEMENTWISE, enlarged, long_sums, residuals, wide_channels
 from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
@@ -115,6 +115,7 @@ OTHERS: tuple[Family, ...] = (
     more.matrices,
     more.norms,
     more.filters,
+    enlarged,
     wide_channels,
 )
 
@@ -167,10 +168,11 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
 
 def test_matrices_norms_and_filters(tmp_path: Path) -> None:
     bench = Bench(Seeded(3))
-    for i in range(50):
+    for i in range(72):
         bench.case(OTHERS[i % len(OTHERS)])
     program = compile_graph(bench.graph(), load("cortex-m4", "arm-none-eabi-gcc"))
-    for start in ("matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"):
+    expected = ["matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"]
+    for start in (*expected, "conv_transpose2d_s8", "conv_transpose2d_s8_tfl"):
         assert any(name.startswith(start) for name in kernels(program)), start
     check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 

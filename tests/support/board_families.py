@@ -8,6 +8,7 @@ from support.integer_bench import Bench, Family
 from edgekit.ir import DType, Type
 from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Quantize
 
@@ -60,6 +61,18 @@ def steps_to_int8(b: Bench) -> None:
     b.result(Quantize(DType.S8), name, quant=quant)
 
 
+def enlarged(b: Bench) -> None:
+    """Transposed convolutions whose windows cover what their strides leave between them."""
+    groups, strides = b.pick((1, 1, 2)), (b.size(3), b.size(3))
+    channels, outputs = b.pick((b.width(), b.size(9))), b.pick((8, b.size(20)))
+    kernel = [stride + b.size(3) - 1 for stride in strides]
+    x = b.input(b.pick((1, 1, 2)), b.size(4), b.size(4), groups * channels)
+    w, bias = b.weights(DType.S8, groups * outputs, *kernel, channels)
+    before = (b.size(4) - 2, b.size(4) - 2)  # less than 0: cells in front of all windows
+    op = ConvTranspose2d((b.size(9), b.size(9)), strides, before, (1, 1), groups, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
 def wide_channels(b: Bench) -> None:
     """Depthwise convolutions of int16, whose last channels end within a vector."""
     b.rounding = "E"
@@ -98,5 +111,6 @@ MORE: tuple[Family, ...] = (
     more.norms,
     more.filters,
     more.transposed_convolutions,
+    enlarged,
     wide_channels,
 )

@@ -31,6 +31,7 @@ struct ek_dots {
 EK_DOTS_SHAPE(tfl, 8, 4, 16);
 EK_DOTS_SHAPE(once, 8, 4, 16);
 EK_DOTS_SHAPE(e, 8, 4, 16);
+EK_DOTS_SHAPE(tfl_s16_s8, 8, 4, 16);
 EK_DOTS_SHAPE(e_s16, 8, 4, 16);
 EK_DOTS_SHAPE(e_s16_s8, 8, 4, 16);
 EK_DOTS_SHAPE(e_s8_s16, 8, 4, 16);
@@ -49,6 +50,7 @@ EK_DOTS_SHAPE(e_nibbles, 4, 8, 4);
 EK_DOTS_CONSTANTS(tfl_bytes, tfl)
 EK_DOTS_CONSTANTS(once_bytes, once)
 EK_DOTS_CONSTANTS(e_bytes, e)
+EK_DOTS_CONSTANTS(tfl_s16_s8, tfl)
 EK_DOTS_CONSTANTS(e_s16, e)
 EK_DOTS_CONSTANTS(e_s16_s8, e)
 EK_DOTS_CONSTANTS(e_s8_s16, e)
@@ -225,6 +227,12 @@ static EK_ASSEMBLY void ek_requantize_e_bytes_dots(
 }
 
 /* x of 16 bits, y of 16 bits, or both. */
+static EK_ASSEMBLY void ek_requantize_tfl_s16_s8_dots(
+    const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_DOTS(EK_DOTS_S16, 8, 0, EK_DOTS_TFL, 32, EK_DOTS_OFFSET));
+}
+
 static EK_ASSEMBLY void ek_requantize_e_s16_dots(
     const void *x EK_IN_ASSEMBLY, void *y EK_IN_ASSEMBLY, const struct ek_dots *layer EK_IN_ASSEMBLY)
 {
