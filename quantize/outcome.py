@@ -63,7 +63,13 @@ def describe(
     layers = tuple(_layers(graph, ranges, measure, found))
     warnings = []
     # In a model of floats floats are no surprise, and neither are they where a gate asked for them.
-    floats = [x for x in layers if not x.runs_in.startswith("int") and x.name not in found.levels]
+    floats = [
+        layer
+        for layer in layers
+        if not layer.runs_in.startswith("int")
+        and graph.type(layer.name).dtype.is_float
+        and layer.name not in found.levels
+    ]
     if floats and settings.dtype == "int8":
         names = ", ".join(sorted({layer.op for layer in floats}))
         warnings.append(

@@ -10,6 +10,7 @@ from edgekit.ir import DType, Graph, Node, Quant
 from edgekit.ops import Op
 from edgekit.ops._map import Map
 from edgekit.ops.arithmetic import Max, Min
+from edgekit.ops.gather import Gather
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
 from edgekit.ops.resample import Resample
@@ -83,11 +84,23 @@ def tied(graph: Graph) -> dict[str, str]:
     return {name: root(name) for name in graph.values}
 
 
+def looked_up(graph: Graph) -> dict[str, Range]:
+    """The ranges of what is taken from tables: all of a table, since samples name few of its rows."""
+    tables = {
+        node.outputs[0]: graph.data(node.inputs[0]) for node in graph.nodes if isinstance(node.op, Gather)
+    }
+    return {
+        name: (float(table.min()), float(table.max()))
+        for name, table in tables.items()
+        if table is not None and table.size and table.dtype.kind == "f" and np.isfinite(table).all()
+    }
+
+
 def scales(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Quant]:
     """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
     group = tied(graph)
     joined: dict[str, Range] = {}
-    for name, (low, high) in without_masked(graph, ranges).items():
+    for name, (low, high) in (without_masked(graph, ranges) | looked_up(graph)).items():
         before = joined.get(group[name], (0.0, 0.0))
         joined[group[name]] = (min(low, before[0]), max(high, before[1]))
     settled = {group[name]: quant for name, quant in given(graph).items()}

@@ -103,7 +103,7 @@ class Op:
     def has_integers(self, ins: Sequence[Value]) -> bool:
         """Is there an integer form for these operands? Values with data are constants: those that are moved
         take the scale of what is computed."""
-        return self.moves and any(value.data is None and value.type.dtype.is_float for value in ins)
+        return self.moves and any(value.type.dtype.is_float for value in ins)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         """The kernel calls that compute `outs`. Branches on dtype and shape, never on the target."""

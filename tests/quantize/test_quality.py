@@ -16,8 +16,10 @@ from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.dense import Dense
+from edgekit.ops.gather import Gather
 from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
 from edgekit.ops.softmax import Softmax
 from edgekit.passes import verify
 from edgekit.quantize.correct import correct_biases
@@ -166,6 +168,22 @@ def test_what_has_no_integers_stays_float_and_is_told() -> None:
     assert [layer.runs_in for layer in found.layers] == ["int8", "float32", "int8"]
     assert "1 of 3 layers stay float32, without an integer form: Cumulative" in found.warnings
     assert found.sqnr_db > 30
+
+
+def test_a_table_is_quantized_as_a_whole_though_samples_name_few_of_its_rows() -> None:
+    b = Builder()
+    token = b.input("token", Type(DType.S64, (2, 6)))
+    table = np.linspace(-2, 3, 50 * 12, dtype=np.float32).reshape(50, 12)
+    y = b.one(Gather(0), b.const(table), b.one(Reshape((12, 1)), token))
+    graph = b.graph("net", ["token"], [y, b.one(Dense(), y, *(b.const(c) for c in layer(12, 4)))])
+    named = np.random.default_rng(15).integers(20, 30, (16, 2, 6))
+    made, found = quantize(graph, [{"token": tokens} for tokens in named])
+    verify(made)
+    assert found.bytes_after < found.bytes_before / 3
+    assert not [w for w in found.warnings if "float32" in w]
+    for tokens in np.arange(60).reshape(5, 2, 6) % 50:
+        rows, _ = simulate.run(made, {"token": tokens}).values()
+        assert np.abs(rows - table[tokens.reshape(-1)]).max() <= 0.51 * 5 / 255
 
 
 def test_a_softmax_beside_other_numbers_leaves_them_their_range() -> None:
