@@ -55,7 +55,7 @@ def make(wish: Wish) -> Package:
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
     modules = list(_modules(wish))
-    text = _text(program, modules, wish.helpers)
+    text = _text(program, modules, wish.helpers, web)
     stem = program.name
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
     files |= {
@@ -65,12 +65,13 @@ def make(wish: Wish) -> Package:
         f"{stem}.inline.d.ts": text("types.d.ts.j2", kind="inline"),
         f"{stem}.worker.js": text("worker.js.j2"),
         f"{stem}.worker.d.ts": text("types.d.ts.j2", kind="worker"),
-        f"{stem}.thread.js": text("thread.js.j2"),
+        f"{stem}.thread.js": text("thread.js.j2", on_gpu=False),
     }
     if web:
         files |= {
-            f"{stem}.gpu.js": text("gpu.js.j2", gpu=web, dot4=DOT4),
+            f"{stem}.gpu.js": text("gpu.js.j2", dot4=DOT4),
             f"{stem}.gpu.d.ts": text("gpu.d.ts.j2"),
+            f"{stem}.gpu.thread.js": text("thread.js.j2", on_gpu=True),
             f"{stem}.gpu.bin": web.weights,
         }
     for helper in wish.helpers:
@@ -81,7 +82,7 @@ def make(wish: Wish) -> Package:
     parts = ("inline", "worker", *(["gpu"] if web else []), *wish.helpers)
     manifest = _manifest(program, files, parts)
     files |= {
-        "README.md": text("README.md.j2", gpu=web),
+        "README.md": text("README.md.j2"),
         "demo.html": text("demo.html.j2"),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
@@ -107,7 +108,7 @@ def _modules(wish: Wish) -> Iterator[Built]:
         yield f"{feature.file if several else ''}.wasm", feature, module
 
 
-def _text(program: Program, modules: list[Built], helpers: tuple[str, ...]) -> Any:
+def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web: Web | None) -> Any:
     """A function that renders a template to bytes."""
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
     stem = program.name
@@ -141,6 +142,7 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...]) -> A
         "builds": builds,
         "lacking": modules[-1][1].words,
         "inlined": {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))},
+        "gpu": web,
         "helpers": helpers,
         "helper_words": HELPER_WORDS,
         "pages": _pages(modules),

@@ -177,6 +177,64 @@ def test_without_webgpu_there_is_webassembly(chromium: Browser, made: Path, tmp_
         assert required == ("taken" if is_taken else f"Error: digits: {why}")
 
 
+def test_a_worker_has_it_too(chromium: Browser, made: Path, tmp_path: Path) -> None:
+    """Only where it is asked for; what fails there is told here."""
+    script = """
+        const { createModelInWorker } = await import("./npm/digits.worker.js");
+        const answers = [];
+        const weights = await fetch("npm/digits.gpu.bin");
+        const gpu = "require";
+        for (const options of [{}, { gpu: "auto" }, { gpu, weights }, { gpu, weights: "npm/none" }]) {
+          const model = await createModelInWorker(options).catch(String);
+          if (typeof model === "string") {
+            answers.push(model.replace(/http.*npm/, "npm"));
+            continue;
+          }
+          const ys = await Promise.all(xs.map((x) => model.run(x)));
+          answers.push([ys.map((y) => Array.from(y)), model.backend, model.why]);
+          model.dispose();
+          answers.push(model.backend);
+        }
+        return answers;
+    """
+    right = expected()
+    assert of_digits(chromium, made, tmp_path, script) == [
+        [right, "wasm", "no WebGPU: it was not asked for"],
+        "none",
+        [right, "wasm", "no WebGPU: it is imitated by software"],
+        "none",
+        [right, "webgpu", ""],
+        "none",
+        "Error: digits: no WebGPU: cannot fetch npm/none: 404 File not found",
+    ]
+
+
+DEMO = """
+export default async (page) => {
+  const shown = [];
+  for (const gpu of ["auto", "require", "never"]) {
+    await page.selectOption("#gpu", gpu);
+    await page.waitForSelector("#run:enabled");
+    shown.push([await page.textContent("#backend"), await page.textContent("#result")]);
+  }
+  return shown;
+};
+"""
+
+
+def test_the_page_of_the_package_lets_one_choose(chromium: Browser, made: Path, tmp_path: Path) -> None:
+    (tmp_path / "actions.mjs").write_text(DEMO)
+    with site(made) as url:
+        visit = chromium.visit(f"{url}/demo.html", tmp_path / "actions.mjs")
+    assert visit.errors == []
+    assert [backend for backend, _ in visit.result] == [
+        "wasm no WebGPU: it is imitated by software",
+        "webgpu ",
+        "wasm no WebGPU: it was not asked for",
+    ]
+    assert all(words.startswith("y int8 [1,10]\n  ") for _, words in visit.result)
+
+
 def test_node_has_webassembly(made: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.mjs"
     script.write_text(
@@ -277,6 +335,9 @@ await model.run(new Float32Array(64));
 // @ts-expect-error: an input is needed
 await model.run();
 model.dispose();
+import { createModelInWorker } from "digits/worker";
+const worker = await createModelInWorker({ gpu: "auto", weights: "digits.gpu.bin" });
+export const where: "webgpu" | "wasm" | "none" = worker.backend;
 """
 
 

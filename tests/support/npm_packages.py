@@ -36,7 +36,7 @@ def package(graph: Graph, folder: Path, target: str = "wasm32-simd", **options: 
 def in_node(made: Path, samples: Sequence[Mapping[str, Array]], entry: str = "") -> list[list[Any]]:
     """The outputs of each sample as lists of numbers, in one instance. Inputs and outputs go by position:
     names that C cannot have, or has twice, are others in JavaScript."""
-    stem = next(made.glob("*.thread.js")).name.removesuffix(".thread.js")
+    stem = next(made.glob("*.worker.js")).name.removesuffix(".worker.js")
     script = made / f"{stem}{entry}.js"
     given = [[x.reshape(-1).tolist() for x in sample.values()] for sample in samples]
     answers: list[list[Any]] = json.loads(
