@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from support.onnx_models import INT64, model, node, tensor
 from support.tools import require
 
 from edgekit import onnx_backend
-from edgekit.codegen import driver
 
 X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 RELU = model([node("Relu", "x", "y")])
@@ -74,14 +72,15 @@ def test_code_that_does_not_compile_is_the_fault_of_its_case(monkeypatch: pytest
 
 
 def test_code_that_ends_by_a_signal_is_the_fault_of_its_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = driver.Driver.__init__
+    render = onnx_backend.render
 
-    def trap(self: driver.Driver, programs: Any, sources: Any, folder: Path, *rest: Any, **more: Any) -> None:
-        (folder / "trap.c").write_text(f"void {programs[1].name}_run(void) {{ __builtin_trap(); }}")
-        sources = [s for s in sources if not s.startswith(programs[1].name)]
-        start(self, programs, [*sources, "trap.c"], folder, *rest, **more)
+    def trap(program: Any, optimize: Any) -> dict[str, bytes]:
+        files = render(program, optimize)
+        name = f"{program.name}.c"
+        code = files[name].replace(b"arena)\n{", b"arena)\n{ __builtin_trap();")
+        return files | ({name: code} if "trapped" in name else {})
 
-    monkeypatch.setattr(driver.Driver, "__init__", trap)
+    monkeypatch.setattr(onnx_backend, "render", trap)
     y = np.maximum(X, 0)
     found = outcomes(monkeypatch, case("before", y), case("trapped", y), case("behind", y))
     assert [o.verdict for o in found.values()] == [Verdict.RIGHT, Verdict.CRASH, Verdict.RIGHT]
