@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from edgekit.passes.channels import Layer
 from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.groups import Network, with_constants
 from edgekit.quantize.pruning.seen import can_be_fitted, grouped, rows, ungrouped
+from edgekit.quantize.pruning.together import together
 from edgekit.quantize.walk import Walk
 from edgekit.tiles import occupied
 
@@ -37,20 +38,49 @@ def fitted(
     left of its inputs, and comes as near as it can to what it computed before. How far the samples are
     trusted is tried on those that a fit has not seen; without gain weights stay as they are. With a tile,
     blocks of so many outputs and inputs that are zero stay zero."""
-    masked = with_constants(masked, _constants_of(network, masked))
-    truth, found = (Walk(graph, samples, graph.inputs) for graph in (network.graph, masked))
+    constants = _constants_of(network, masked)
+    masked = with_constants(masked, constants)
+    truth, found = _Walks(network.graph, samples), _Walks(masked, samples)
     for before, node in zip(network.graph.nodes, masked.nodes, strict=True):
-        layer = network.mixers.get(node.outputs[0])
+        name = node.outputs[0]
+        layer = network.mixers.get(name)
         if layer is not None and can_be_fitted(layer):
-            tell(f"fitting {node.outputs[0]:.40}")
-            pairs = zip(truth.values, found.values, strict=True)
-            arrays = [(exact[before.inputs[0]], left[node.inputs[0]]) for exact, left in pairs]
-            better = _better(layer, found.known[node.inputs[1]], arrays, tile)
-            for name, data in zip(node.inputs[1:], better, strict=False):
-                found.put(name, Value(masked.type(name), data))
-        truth.step(before)
-        found.step(node)
-    return found.graph
+            tell(f"fitting {name:.40}")
+            arrays = list(zip(truth.each(before.inputs[0]), found.each(node.inputs[0]), strict=True))
+            better = _better(layer, constants[name, 1], arrays, tile)
+            for i, data in enumerate(better, 1):
+                constants[name, i] = data
+                found.put(node.inputs[i], Value(masked.type(node.inputs[i]), data))
+        truth.step()
+        found.step()
+    return with_constants(masked, constants)
+
+
+class _Walks:
+    """A graph computed node by node on all samples, many at once."""
+
+    def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
+        self.parts = [
+            (part, Walk(part.graph, part.batches, graph.inputs)) for part in together(graph, samples)
+        ]
+        self.position = 0
+
+    def each(self, name: str) -> Iterator[Array]:
+        """A value, sample by sample."""
+        for part, walk in self.parts:
+            for values in walk.values:
+                yield from part.apart(values[name])
+
+    def put(self, name: str, value: Value) -> None:
+        """Another constant of this name."""
+        for _, walk in self.parts:
+            walk.put(name, value)
+
+    def step(self) -> None:
+        """Compute the next node."""
+        for part, walk in self.parts:
+            walk.step(part.graph.nodes[self.position])
+        self.position += 1
 
 
 def _constants_of(network: Network, masked: Graph) -> dict[tuple[str, int], Array]:

@@ -22,6 +22,7 @@ from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
+from edgekit.quantize.pruning.together import together
 
 Tell = Callable[[str], None]
 _MOST_SAMPLES = 1024  # to look at layers, and to fit them
@@ -269,11 +270,15 @@ def weights(graph: Graph) -> int:
 
 def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
     """Signal to noise of the outputs, of a softmax what goes into it."""
-    truth: list[Array] = []
+    return sqnr(_answers(before, samples), _answers(after, samples))
+
+
+def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Array]:
+    """Sample by sample what is compared."""
     found: list[Array] = []
-    pairs = list(zip(scores(before), scores(after), strict=True))
-    for sample in samples:
-        first, second = simulate.run_all(before, sample), simulate.run_all(after, sample)
-        truth += [first[a].astype(np.float64) for a, _ in pairs]
-        found += [second[b].astype(np.float64) for _, b in pairs]
-    return sqnr(truth, found)
+    for part in together(graph, samples):
+        for batch in part.batches:
+            values = simulate.run_all(part.graph, batch)
+            apart = [part.apart(values[name].astype(np.float64)) for name in scores(graph)]
+            found += [x for each in zip(*apart, strict=True) for x in each]
+    return found

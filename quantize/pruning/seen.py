@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from edgekit.passes.channels import Layer
 from edgekit.quantize.lattice import Moments
 from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.groups import Network
+from edgekit.quantize.pruning.together import together
 from edgekit.quantize.rounding import window_count, windows
 from edgekit.simulate import run_all
 
@@ -34,12 +36,18 @@ def observe(network: Network, samples: Sequence[Sample]) -> Mapping[str, Moments
         for name, layer in network.mixers.items()
         if can_be_fitted(layer)
     }
-    for number, sample in enumerate(samples):
-        values = run_all(network.graph, sample)
-        for name, moments in seen.items():
-            layer = network.layers[name]
-            x = rows(layer.op, layer.w, values[network.input_of(name)], number)
-            moments.add(x, np.empty((*x.shape[:2], 0), x.dtype))
+    inputs = {name: network.input_of(name) for name in seen}
+    number = count()
+    for part in together(network.graph, samples):
+        for batch in part.batches:
+            values = run_all(part.graph, batch)
+            given = [part.apart(values[x]) for x in inputs.values()]
+            for each in zip(*given, strict=True):
+                seed = next(number)
+                for (name, moments), x in zip(seen.items(), each, strict=True):
+                    layer = network.layers[name]
+                    found = rows(layer.op, layer.w, x, seed)
+                    moments.add(found, np.empty((*found.shape[:2], 0), found.dtype))
     return seen
 
 
