@@ -112,6 +112,7 @@ def integers(seed: int, count: int) -> Bench:
 
 OTHERS: tuple[Family, ...] = (
     families.attentions,
+    families.softmaxes,
     more.matrices,
     more.norms,
     more.filters,
@@ -161,7 +162,8 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
         bench.case(ELEMENTWISE[i % len(ELEMENTWISE)])
     program = compile_graph(bench.graph(), load("cortex-m4", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
-    expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain", "quantize_s8"]
+    expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
+    expected += ["quantize_s8", "quantize_tfl_s8"]
     assert set(expected) <= set(kernels(program)), kernels(program)
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
@@ -174,6 +176,7 @@ def test_matrices_norms_and_filters(tmp_path: Path) -> None:
     expected = ["matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"]
     for start in (*expected, "conv_transpose2d_s8", "conv_transpose2d_s8_tfl"):
         assert any(name.startswith(start) for name in kernels(program)), start
+    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program).keys()
     check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 
 

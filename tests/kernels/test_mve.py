@@ -112,6 +112,7 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
+    expected += ["quantize_s8", "quantize_tfl_s8"]
     assert set(expected) <= set(kernels(program)), kernels(program)
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 

@@ -51,12 +51,12 @@ def borders(b: Bench) -> None:
 
 def steps_to_int8(b: Bench) -> None:
     """Of reals on, beside and far from the middle between two integers."""
-    b.rounding = "E"
     quant, numbers = b.quant(), b.choices.generator()
     halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
     far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
     name = f"x{len(b.inputs)}"
-    b.inputs[name] = np.concatenate([halves, np.nextafter(halves, 9), far]).astype(np.float32)
+    beside = np.nextafter(halves, 9), np.nextafter(halves, -9)
+    b.inputs[name] = np.concatenate([halves, *beside, far]).astype(np.float32)
     b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
     b.result(Quantize(DType.S8), name, quant=quant)
 

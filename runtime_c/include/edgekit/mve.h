@@ -48,6 +48,17 @@ static inline void ek_mve_look_up(const int8_t *x, const int8_t *table, int8_t *
         : "q0", "q1", "q2", "r12", "lr", "memory");
 }
 
+/* To the nearest integers, halves to the even one, or away from zero. */
+static inline int32x4_t ek_even_x4(float32x4_t v)
+{
+    return vcvtnq_s32_f32(v);
+}
+
+static inline int32x4_t ek_away_x4(float32x4_t v)
+{
+    return vcvtaq_s32_f32(v);
+}
+
 /* The largest of n bytes, one or more. */
 static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
 {

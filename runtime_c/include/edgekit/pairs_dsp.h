@@ -66,4 +66,12 @@ static inline int8_t ek_difference_s8(int32_t a, int32_t b)
     return ek_nearest_s8(y);
 }
 
+/* a + b as the nearest int8. */
+static inline int8_t ek_sum_s8(int32_t a, int32_t b)
+{
+    int32_t y;
+    __asm("qadd %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
+    return ek_nearest_s8(y);
+}
+
 #endif

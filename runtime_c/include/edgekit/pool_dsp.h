@@ -37,6 +37,19 @@ static inline void ek_raise_bytes(uint32_t *most, const uint32_t bytes)
         : "r"(bytes));
 }
 
+/* The largest of at least one byte. */
+static EK_SHARED int32_t ek_largest_byte(const int8_t *x, int32_t count)
+{
+    uint32_t most = (uint32_t)(*x & 255) * 0x01010101u;
+    for (; count >= 4; count -= 4, x += 4)
+        ek_raise_bytes(&most, ek_load_bytes(x, 4));
+    for (; count > 0; count--)
+        ek_raise_bytes(&most, (uint32_t)(*x++ & 255) * 0x01010101u);
+    ek_raise_bytes(&most, most >> 16);
+    ek_raise_bytes(&most, most >> 8);
+    return (int8_t)(most & 255);
+}
+
 /* Adds bytes 0 and 2 to the halves of the first of two sums, bytes 1 and 3 to those of the second. */
 static inline void ek_add_bytes(uint32_t *sums, const uint32_t bytes)
 {

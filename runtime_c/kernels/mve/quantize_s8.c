@@ -1,0 +1,23 @@
+/* Reals to int8, halves to the even integer, with Helium: see quantize.h. Integers beyond 32 bits saturate.
+ * for Y=s8 */
+#include "edgekit/quantize.h"
+
+static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *p)
+{
+    const float32x4_t scale = vdupq_n_f32(p->scale);
+    for (int32_t left_over = p->n; left_over > 0; left_over -= 4, x += 4, y += 4) {
+        const mve_pred16_t lanes = vctp32q((uint32_t)left_over);
+        const float32x4_t v = vldrwq_z_f32(x, lanes) / scale;
+        const int32x4_t sum = vqaddq_n_s32(ek_even_x4(v), p->zero);
+        const int32x4_t most = vminq_s32(sum, vdupq_n_s32(p->hi));
+        const int32x4_t result = vmaxq_s32(most, vdupq_n_s32(p->lo));
+        /* Behind infinity there are no numbers. */
+        const uint32x4_t size = vshlq_n_u32(vreinterpretq_u32_f32(v), 1);
+        vstrbq_p_s32(y, vpselq_s32(vdupq_n_s32(0), result, vcmphiq_n_u32(size, 0xFF000000u)), lanes);
+    }
+}
+
+EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, y, p);
+}
