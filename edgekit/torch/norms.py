@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,6 +13,7 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 Tensor = torch.Tensor
+_LEAST_ROWS = 32  # from which a variance is taken
 
 
 class Norm(nn.Module):
@@ -66,3 +69,41 @@ def taking_statistics(norms: Sequence[Norm]) -> Iterator[None]:
     for norm, (momentum, batches) in zip(norms, before, strict=True):
         norm.momentum = momentum
         norm.batches.copy_(batches)
+
+
+def take_anew(model: nn.Module, samples: Iterable[Any]) -> None:
+    """The statistics of what normalizations of a module see now, with scales and shifts by which they compute
+    what they did: in training, which normalizes by batches, the module starts as what it is in evaluation."""
+    probe = deepcopy(model).eval()
+    seen = {name: _Seen(norm) for name, norm in probe.named_modules() if isinstance(norm, _BatchNorm)}
+    with torch.no_grad():
+        for sample in samples:
+            given = sample if isinstance(sample, tuple | list) else (sample,)
+            probe(*(torch.as_tensor(x) for x in given))
+        for name, found in seen.items():
+            found.put(model.get_submodule(name))
+
+
+class _Seen:
+    """What arrives at a batch normalization."""
+
+    def __init__(self, norm: _BatchNorm) -> None:
+        self.rows, self.sum, self.squares = 0, torch.zeros(()), torch.zeros(())
+        norm.register_forward_pre_hook(lambda _, given: self.add(given[0]))
+
+    def add(self, x: Tensor) -> None:
+        rows = x.detach().double().movedim(1, -1).reshape(-1, x.shape[1])
+        self.rows += len(rows)
+        self.sum = self.sum + rows.sum(dim=0)
+        self.squares = self.squares + rows.square().sum(dim=0)
+
+    def put(self, norm: Any) -> None:
+        if self.rows < _LEAST_ROWS or not norm.affine or norm.running_mean is None:
+            return
+        mean = self.sum / self.rows
+        var = (self.squares / self.rows - mean.square()).clamp(min=0)
+        factor = norm.weight.double() * torch.rsqrt(norm.running_var.double() + norm.eps)
+        norm.bias.add_((mean - norm.running_mean) * factor)
+        norm.weight.copy_(factor * torch.sqrt(var + norm.eps))
+        norm.running_mean.copy_(mean)
+        norm.running_var.copy_(var)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.modules.dropout import _DropoutNd
 
 from edgekit import target as targets
 from edgekit.errors import EdgeKitError
@@ -23,12 +24,13 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.cut import cut, lost_channels
-from edgekit.torch.norms import Norm
+from edgekit.torch.norms import Norm, take_anew
 from edgekit.torch.trace import Source, Traced, traced
 from edgekit.tuning.costs import layer_costs, liked_multiple
 
 Tensor = torch.Tensor
 _CLOSE = 1e-3  # of the largest result: the order of additions is another
+_MOST_SEEN = 1024  # samples for statistics
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,15 @@ def prune(
     `target` left. `example_inputs` are a batch of one; `calibration` gives samples, such batches or tuples of
     them: they show which channels matter, and what is left makes up for those that are gone (`fit`). Numbers
     of channels suit `target`. `apply=False` keeps all shapes and sets weights to zero, to be pruned further,
-    or to be shrunk later."""
+    or to be shrunk later. In training mode the copy starts as what it is in evaluation: batch normalization
+    has the statistics of the samples, and nn.Dropout drops nothing."""
     wanted = Pruning(ratio, macs, weights, instructions, criterion=criterion, fit=fit)
     on = targets.load(target)
+    samples = list(calibration)
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
-    plan = Plan.of(real, arrays_of(found.graph, calibration), criterion, tell, costs=layer_costs(on))
+    plan = Plan.of(real, arrays_of(found.graph, samples), criterion, tell, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))
@@ -108,7 +112,17 @@ def prune(
     layers = _layers(found, plan.network, gone)
     made = PrunedModule(changed, masks, report, found.program, layers, tuple(example_inputs))
     made.mask(changed)
+    _let_train(changed, samples)
     return replace(made, module=made.shrink(changed)) if apply else made
+
+
+def _let_train(model: nn.Module, samples: Sequence[Any]) -> None:
+    """Training goes on from where pruning ended, in place. What kept a large network from learning by heart
+    keeps a small one from learning."""
+    take_anew(model, samples[:_MOST_SEEN])
+    for module in model.modules():
+        if isinstance(module, _DropoutNd):
+            module.p = 0.0
 
 
 def _masks(found: Traced, unread: Mapping[str, Array]) -> dict[str, Tensor]:

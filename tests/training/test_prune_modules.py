@@ -99,6 +99,17 @@ def test_fits_come_back_to_the_module() -> None:
     assert off[1] < 0.6 * off[0]
 
 
+@pytest.mark.parametrize("apply", [True, False])
+def test_training_starts_where_pruning_ended(apply: bool) -> None:
+    """Norms by the statistics of a batch compute what they do by those that the module has; no noise."""
+    model = warm(Residual(), images(32))
+    x = images(64, seed=3)
+    small = ek.prune(model, (images(1),), torch.split(x, 1), macs=0.5, apply=apply).module.eval()
+    with torch.no_grad():
+        answers = small(x)
+        assert torch.allclose(small.train()(x), answers, atol=1e-3)
+
+
 def test_it_goes_on_to_be_trained_and_converted() -> None:
     model = warm(Residual(), images(32))
     small = ek.prune(model, (images(1),), ratio=0.5).module.train()
