@@ -7,8 +7,7 @@ nearly always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +17,7 @@ from edgekit.ir import Array
 from edgekit.ops import Call
 
 _NEAR = (0, 1, -1, 2, -2, 3, -3)  # what is tried beside the nearest factors
+_NEAR_PAIRS = sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
 
 def as_affine(call: Call) -> Call | None:
@@ -36,35 +36,59 @@ def as_affine(call: Call) -> Call | None:
         * 2.0 ** (_number(call, f"{letter}_exponent") - 31)
         for letter, factor in (("a", 1), ("b", sign))
     ]  # fmt: skip
-    for first, second, shift in _candidates(ratios):
-        constant = _constant(first * a + second * b, wanted, shift, low, high)
-        if constant is not None and _fits(first, second, constant):
-            kept = {name: call.params[name] for name in ("n", "sa", "sb", "a0", "b0", "y0", "lo", "hi")}
-            numbers = {"first": first, "second": second, "constant": constant, "shift": shift}
-            return replace(call, kernel="affine_s8", name="", label="affine_s8", params={**kept, **numbers})
+    exact = ratios[0] * a + ratios[1] * b
+    lowest, highest = _End.of(wanted, exact, wanted > low), _End.of(wanted, -exact, wanted < high)
+    for shift in range(24, 15, -1):  # the finest first whose sums have 32 bits
+        nearest = [round(ratio * 2.0**shift) for ratio in ratios]
+        if 128 * sum(map(abs, nearest)) >= 2**31:
+            continue
+        off = 128 * 2 * (max(_NEAR) + 1) * 2.0**-shift  # how far sums are from the exact ones, at most
+        lower, upper = lowest.within(2 * off), highest.within(2 * off)
+        for one, other in _NEAR_PAIRS:
+            first, second = nearest[0] + one, nearest[1] + other
+            least = ((lower.wanted << shift) - lower.sums(first, second)).max(initial=-(2**40))
+            most = (((upper.wanted + 1) << shift) - 1 - upper.sums(first, second)).min(initial=2**40)
+            constant = int((least + most) // 2)
+            if least <= most and _fits(first, second, constant):
+                kept = {name: call.params[name] for name in ("n", "sa", "sb", "a0", "b0", "y0", "lo", "hi")}
+                numbers = {"first": first, "second": second, "constant": constant, "shift": shift}
+                return replace(
+                    call, kernel="affine_s8", name="", label="affine_s8", params={**kept, **numbers}
+                )
     return None
+
+
+@dataclass(frozen=True)
+class _End:
+    """Pairs of operands, what is wanted of each, and how far its exact sum is from the least of all sums that
+    want the same. For factors near the exact ratios, all others follow from the pairs that are least, or
+    nearly."""
+
+    a: Array
+    b: Array
+    wanted: Array
+    distance: Array
+
+    @classmethod
+    def of(cls, wanted: Array, exact: Array, where: Array) -> _End:
+        kind = wanted - wanted.min()
+        least = np.full(kind.max() + 1, np.inf)
+        np.minimum.at(least, kind.ravel(), exact.ravel())
+        a, b = np.nonzero(where)
+        return cls(a - 128, b - 128, wanted[where], (exact - least[kind])[where])
+
+    def within(self, distance: float) -> _End:
+        near = self.distance <= distance
+        return _End(self.a[near], self.b[near], self.wanted[near], self.distance[near])
+
+    def sums(self, first: int, second: int) -> Array:
+        return first * self.a + second * self.b
 
 
 def _number(call: Call, name: str) -> int:
     value = call.params[name]
     assert isinstance(value, int)
     return value
-
-
-def _candidates(ratios: list[float]) -> Iterator[tuple[int, int, int]]:
-    """Factors and their shift, the finest first whose sums have 32 bits."""
-    for shift in range(24, 15, -1):
-        first, second = (round(ratio * 2.0**shift) for ratio in ratios)
-        if 128 * (abs(first) + abs(second)) < 2**31:
-            for one, other in sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1])):
-                yield first + one, second + other, shift
-
-
-def _constant(sums: Array, wanted: Array, shift: int, low: int, high: int) -> int | None:
-    """One that brings all sums to what is wanted of them."""
-    least = np.where(wanted > low, (wanted << shift) - sums, -(2**40)).max()
-    most = np.where(wanted < high, ((wanted + 1) << shift) - 1 - sums, 2**40).min()
-    return int((least + most) // 2) if least <= most else None
 
 
 def _fits(first: int, second: int, constant: int) -> bool:

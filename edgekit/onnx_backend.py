@@ -74,8 +74,8 @@ def compile_programs(
 
 
 def _together(paths: Sequence[str], folder: Path) -> str:
-    """Sources as one: a compiler that starts once, and reads each kernel once, takes a tenth of the time. What
-    is static gets a name of its own."""
+    """Sources as one, for a compiler that starts once and reads each kernel once: that takes a tenth of the
+    time. What is static gets a name of its own."""
     seen: set[str] = set()
     texts = []
     for i, path in enumerate(paths):
