@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.codegen.blocks import is_stream, stream, tiled
-from edgekit.codegen.light import excess, is_light, light, light_layout
+from edgekit.codegen.light import is_light, light, light_layout, lightened
 from edgekit.ir import Array, DType
 from edgekit.ops._strided import Strides, contiguous
 from edgekit.tiles import occupied
@@ -95,9 +95,8 @@ def pack(tag: str, weights: Array, groups: int = 1) -> Array:
         return stream(_tiled(layout, weights, groups), occupied(weights, outputs, inputs), inputs)
     if is_light(tag):
         layout, outputs, inputs = light_layout(tag)
-        more = excess(weights)
-        rest, extra = _tiled(layout, weights - more, groups), _tiled(layout, more, groups)
-        return light(rest, extra, occupied(more, outputs, inputs), inputs)
+        rest, added = lightened(weights, outputs, inputs)
+        return light(_tiled(layout, rest, groups), weights - rest, outputs, added)
     if is_tiled(tag):
         return _tiled(tag, weights, groups)
     flat = np.ascontiguousarray(weights).reshape(-1)

@@ -6,7 +6,7 @@ A file says in its first comment what it is for, one tag a line:
     rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
     when k_h == 1 and ...   a condition on parameters and facts of the call; `small` where weights should be,
                             `zero_blocks(1, 4)` of the weights so many percent, of 1 output and 4 inputs each,
-                            `heavy_blocks(8, 4)` those that light.py would have twice
+                            `heavy_pairs()` of pairs of these, those that have too much for light.py
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
@@ -27,9 +27,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from edgekit.codegen.blocks import is_stream, tiled
-from edgekit.codegen.light import heavy_blocks
+from edgekit.codegen.light import heavy_pairs
 from edgekit.codegen.pack import is_tiled
-from edgekit.ir import Array
 from edgekit.ops import Call
 from edgekit.tiles import zero_blocks
 
@@ -148,8 +147,9 @@ def evaluated(expression: str, call: Call) -> int:
     """A condition or size over the parameters and facts of a call: the text comes from our own kernels."""
     names = {"small": 0, **call.params, **call.facts, "rule": call.rule}
 
-    def share(measure: Callable[[Array | None, int, int], int]) -> Callable[[int, int], int]:
-        return lambda outputs, inputs: measure(call.args[1].value.data, outputs, inputs)
+    def of_weights(measure: Callable[..., int]) -> Callable[..., int]:
+        return lambda *sizes: measure(call.args[1].value.data, *sizes)
 
-    known = {"max": max, "min": min, "zero_blocks": share(zero_blocks), "heavy_blocks": share(heavy_blocks)}
+    shares = {share.__name__: of_weights(share) for share in (zero_blocks, heavy_pairs)}
+    known = {"max": max, "min": min, **shares}
     return int(eval(expression, {"__builtins__": known}, names))

@@ -1,13 +1,15 @@
 """Weights as kernels of an instruction set want them: tiled, widened, doubled, aligned."""
 
 import numpy as np
+import pytest
 
 from edgekit import target as targets
 from edgekit.builder import Builder
+from edgekit.codegen.light import heavy_pairs
 from edgekit.codegen.pack import pack
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import render
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.ir import DType, Graph, Quant, Type, Value
 from edgekit.ops.conv2d import Conv2d
 
 
@@ -149,30 +151,32 @@ def test_layers_that_go_channel_by_channel_lie_over_their_inputs() -> None:
     assert image + plane < 2 * image
 
 
-def test_light_weights_fit_sums_of_two_products_and_add_up() -> None:
-    weights = np.random.default_rng(5).integers(-127, 128, (11, 21)).astype(np.int8)
-    words = pack("light O/8! I/4! o8 i4", weights)
-    whole = np.pad(weights, [(0, 5), (0, 3)]).astype(int)
-    for row in whole.reshape(2, 8, 24):
-        count, rest = int(words[0]), words[1:]
-        extra, tiles, words = (
-            rest[: 9 * count].reshape(count, 9),
-            rest[9 * count :][:48],
-            rest[9 * count + 48 :],
-        )
-        found = tiles.view(np.int8).reshape(6, 8, 4).transpose(1, 0, 2).reshape(8, 24).astype(int)
-        for at, *block in extra.tolist():
-            more = np.array(block, np.int32).view(np.int8).reshape(8, 4)
-            _assert_light(more.astype(int))
-            found[:, at : at + 4] += more
-        _assert_light(tiles.view(np.int8).reshape(-1, 4).astype(int))
-        assert count
-        assert found.tolist() == row.tolist()
-    assert not words.size
+@pytest.mark.parametrize("most", [9, 60, 127])
+def test_light_weights_fit_sums_in_16_bits_and_add_up(most: int) -> None:
+    weights = np.random.default_rng(5).integers(-most, most + 1, (43, 21)).astype(np.int8)
+    weights[0, 1:13], weights[42, 9:] = 127, -127
+    packed = pack("light O/8! I/4! o8 i4", weights)
+    words, blocks = iter(packed[1 : packed[0]].tolist()), packed[packed[0] :].view(np.int8)
+    # Rows of blocks, blocks, outputs, pairs at the same place, weights.
+    rest = blocks.reshape(6, 6, 8, 2, 2).astype(int)
+    for first in range(0, 6, 2):
+        word, rows = next(words), rest[first : first + 2]
+        together = rows.reshape(2, 3, 2, 8, 2, 2) if word % 2 else rows[:, :, None]
+        for sign in (1, -1):
+            assert np.maximum(sign * together, 0).sum(axis=(2, 5)).max() * 255 <= 32767
+        for extra in [next(words) for _ in range(word >> 1)]:
+            block, place = divmod(extra >> 12, 4)
+            rows[extra >> 11 & 1, block, extra >> 8 & 7, place // 2, place % 2] += (extra & 255 ^ 128) - 128
+    assert not any(words)
+    assert packed[0] % 4 == 0
+    found = rest.transpose(0, 2, 1, 3, 4).reshape(48, 24)
+    assert found[:43, :21].tolist() == weights.tolist()
+    assert not found[43:].any()
 
 
-def _assert_light(weights: Array) -> None:
-    """All sums of two products with bytes fit in 16 bits."""
-    pairs = weights.reshape(-1, 2)
-    assert np.maximum(pairs, 0).sum(axis=1).max() * 255 <= 32767
-    assert np.minimum(pairs, 0).sum(axis=1).min() * 255 >= -32768
+def test_light_weights_are_added_where_that_pays() -> None:
+    weights = np.full((40, 32), 32, np.int8)
+    weights[16:32] = 33
+    added = [int(packed) % 2 for packed in pack("light O/8! I/4! o8 i4", weights)[1:4]]
+    assert added == [1, 0, 1]
+    assert (heavy_pairs(weights), heavy_pairs(2 * weights), heavy_pairs(None)) == (0, 40, 100)

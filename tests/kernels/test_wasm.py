@@ -219,39 +219,57 @@ def test_engines_agree_at_the_ends(name: str, runner: str, tmp_path: Path) -> No
 _RUN = """
 import { readFileSync } from "node:fs";
 const { exports } = (await WebAssembly.instantiate(readFileSync(process.argv[2]))).instance;
-const [inputs, size] = JSON.parse(readFileSync(0));
+const [inputs, outputs] = JSON.parse(readFileSync(0));
 const results = inputs.map((x) => {
   new Int8Array(exports.memory.buffer, exports.input_x(), x.length).set(x);
   exports.run();
-  return [...new Int8Array(exports.memory.buffer, exports.output_y(), size)];
+  const read = ([y, size]) => [...new Int8Array(exports.memory.buffer, exports["output_" + y](), size)];
+  return outputs.map(read);
 });
 console.log(JSON.stringify(results));
 """
 
 
+def _light_layers() -> Graph:
+    """Layers whose weights are at the ends of what fits, or below, or beyond in a few places."""
+    b, inputs, numbers = Builder(), 250, np.random.default_rng(9)
+    x = b.input("x", Type(DType.S8, (2, inputs), Quant((0.5,), (-128,), None, "tfl")))
+    pairs = np.resize(np.array([64, 64, 127, 1, -100, -28, 127, -127], np.int8), (19, inputs))
+    pairs[3, 40:44], pairs[11, 80:82], pairs[18, 249:] = (127, 127, -127, -127), 127, -127
+    fours = np.full((8, inputs), 32, np.int8)
+    fours[1:3], fours[7, 3:9] = -32, (127, 127, 33, -127, 127, 127)
+    many = numbers.integers(-20, 21, (403, inputs)).astype(np.int8)
+    many[17, 100:110], many[402, :5] = 127, -127
+    made: list[str] = []
+    for i, (weights, scales) in enumerate(((pairs, 1), (fours, 8), (many, 1), (many[:37], 37))):
+        w, bias = b.fresh("w"), b.const(np.arange(len(weights), dtype=np.int32))
+        each = tuple(0.5 + i + k / 64 for k in range(scales))
+        quant = Quant(each, (0,) * scales, 0 if scales > 1 else None, "tfl")
+        b.values[w] = Value(Type(DType.S8, weights.shape, quant), weights)
+        result = Quant((900.0 * each[0],), (7,), None, "tfl")
+        made += b.add(Dense(), x, w, bias, names=(f"y{i}",), quant=result)
+    return b.graph("light", [x], made)
+
+
 def test_light_weights_are_exact_in_every_engine(tmp_path: Path) -> None:
-    b, outputs, inputs = Builder(), 19, 256
-    quant = Quant((0.5,), (0,), None, "tfl")
-    weights = np.resize(np.array([64, 64, 127, 1, -100, -28, 127, -127], np.int8), (outputs, inputs))
-    weights[3, 40:44], weights[11, 80:82], weights[18, 254:] = (127, 127, -127, -127), 127, -127
-    x = b.input("x", Type(DType.S8, (1, inputs), Quant((0.5,), (-128,), None, "tfl")))
-    w, bias = b.fresh("w"), b.const(np.arange(outputs, dtype=np.int32))
-    b.values[w] = Value(Type(DType.S8, weights.shape, quant), weights)
-    made = b.add(Dense(), x, w, bias, names=("y",), quant=Quant((900.0,), (7,), None, "tfl"))
-    program = compile_graph(b.graph("light", [x], made), load("wasm32-relaxed"))
-    assert any("_light" in f for f in kernels(program)), kernels(program)
+    graph = _light_layers()
+    program = compile_graph(graph, load("wasm32-relaxed"))
+    assert all("_light" in f for f in kernels(program)), kernels(program)
     assert not wants_exact(program)
     numbers = np.random.default_rng(3)
-    samples = [np.full(inputs, value, np.int8) for value in (127, -128, 0)]
-    samples += [numbers.integers(-128, 128, inputs).astype(np.int8) for _ in range(20)]
+    samples = [np.full((2, 250), value, np.int8) for value in (127, -128, 0)]
+    samples += [numbers.integers(-128, 128, (2, 250)).astype(np.int8) for _ in range(20)]
     (tmp_path / "light.wasm").write_bytes(link(program, "speed", check=False).data)
     (tmp_path / "run.mjs").write_text(_RUN)
     node = [require("node"), "--experimental-wasm-relaxed-simd", "run.mjs", "light.wasm"]
-    given = json.dumps([[sample.tolist() for sample in samples], outputs])
+    outputs = {name: graph.values[name].type.size for name in graph.outputs}
+    given = json.dumps([[sample.reshape(-1).tolist() for sample in samples], list(outputs.items())])
     done = subprocess.run(node, input=given, cwd=tmp_path, capture_output=True, text=True, check=True)
     for sample, found in zip(samples, json.loads(done.stdout), strict=True):
-        expected = simulate.run(program.graph, {"x": sample.reshape(1, -1)})
-        assert found == next(iter(expected.values())).reshape(-1).tolist()
+        expected = simulate.run(graph, {"x": sample})
+        for output, y in zip(outputs, found, strict=True):
+            assert y == expected[output].reshape(-1).tolist(), output
+    check(program, drive(program, tmp_path / "c", "speed"), [{"x": sample} for sample in samples[:9]])
 
 
 def test_floats_of_any_shape(tmp_path: Path) -> None:

@@ -47,11 +47,10 @@ EK_INLINE void ek_biases_wasm(
     v128_t *bias, const int8_t *w, const int32_t steps, const int32_t *b, const int32_t is_shifted)
 {
     for (int32_t k = 0; k < 2; k++, w += 16) {
-        bias[k] = wasm_v128_load(b + 4 * k);
-        for (int32_t i = 0; is_shifted && i < steps; i++) {
-            const v128_t some = wasm_v128_load(w + 32 * i), half = wasm_i8x16_splat(64);
-            bias[k] = ek_dot_wasm(ek_dot_wasm(bias[k], some, half, 4), some, half, 4);
-        }
+        v128_t half = wasm_i32x4_splat(0);
+        for (int32_t i = 0; is_shifted && i < steps; i++)
+            half = ek_dot_wasm(half, wasm_v128_load(w + 32 * i), wasm_i8x16_splat(64), 4);
+        bias[k] = wasm_i32x4_add(wasm_v128_load(b + 4 * k), wasm_i32x4_shl(half, 1));
     }
 }
 
