@@ -82,7 +82,8 @@ class _End:
         return _End(self.a[near], self.b[near], self.wanted[near], self.distance[near])
 
     def sums(self, first: int, second: int) -> Array:
-        return first * self.a + second * self.b
+        sums: Array = first * self.a + second * self.b
+        return sums
 
 
 def _number(call: Call, name: str) -> int:
