@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +12,8 @@ from edgekit import simulate
 from edgekit.ir import Array, Graph, Type
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
-
-Sample = Mapping[str, Array]
+from edgekit.quantize.stacks import Sample as Sample
+from edgekit.quantize.stacks import Stack, stacks
 
 
 def real(array: Array, type: Type) -> Array:
@@ -48,7 +48,7 @@ def scores(graph: Graph) -> list[str]:
 
 @dataclass
 class Trial:
-    """An int8 graph and its values on each sample."""
+    """An int8 graph and its values on each stack of samples."""
 
     quantized: Quantized
     values: list[dict[str, Array]]
@@ -61,29 +61,33 @@ class Measure:
         self.graph = graph
         self.samples = samples
         self.scores = scores(graph)
-        self.truth = [simulate.run_all(graph, sample) for sample in samples]
+        self.stacks = stacks(graph, samples)
+        self.truth = [simulate.run_all(stack.graph(graph), stack.values) for stack in self.stacks]
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over."""
         graph = quantized.graph
         if before is None:
-            return Trial(quantized, [simulate.run_all(graph, self._given(graph, s)) for s in self.samples])
+            return Trial(
+                quantized, [simulate.run_all(s.graph(graph), self._given(graph, s)) for s in self.stacks]
+            )
         dirty = changed(before.quantized.graph, graph)
         values = []
-        for old in before.values:
+        for stack, old in zip(self.stacks, before.values, strict=True):
+            many = stack.graph(graph)
             new = {name: old[name] for name in graph.inputs}
             new |= graph.constants()
-            for node in graph.nodes:
+            for node in many.nodes:
                 if any(name in dirty for name in node.outputs):
-                    new |= simulate.compute(graph, node, new)
+                    new |= simulate.compute(many, node, new)
                 else:
                     new |= {name: old[name] for name in node.outputs}
             values.append(new)
         return Trial(quantized, values)
 
-    def _given(self, graph: Graph, sample: Sample) -> Sample:
-        """The sample as the inputs of the int8 graph, which are floats here."""
-        return dict(zip(graph.inputs, (sample[name] for name in self.graph.inputs), strict=True))
+    def _given(self, graph: Graph, stack: Stack) -> Sample:
+        """The samples as the inputs of the int8 graph, which are floats here."""
+        return dict(zip(graph.inputs, (stack.values[name] for name in self.graph.inputs), strict=True))
 
     def of(self, trial: Trial, name: str) -> float:
         """Signal to noise of one value of the float graph."""

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit import simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
+from edgekit.quantize.stacks import Sample, Stack, stack_size
 
 _BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
 
@@ -91,27 +92,53 @@ class Observer:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.statistics: dict[str, Statistics] = {}
         self.seen = 0
+        self._statistics: dict[str, Statistics] = {}
+        self._waiting: list[Sample] = []
+        self._together = 0  # how many samples run together; 0: not known yet
 
-    def add(self, sample: Mapping[str, Array]) -> None:
+    def add(self, sample: Sample) -> None:
         for name, data in sample.items():
             if data.dtype.kind == "f" and not np.isfinite(data).all():
                 raise EdgeKitError(
                     "E0408", f"sample {self.seen} of {name} holds NaN or infinity", hint="clean the data"
                 )
+        self.seen += 1
+        self._waiting.append(sample)
+        if not self._together and len(self._waiting) > 1:
+            self._together = stack_size(self.graph, self._waiting)
+        if self._together and len(self._waiting) >= self._together:
+            self._run()
+
+    @property
+    def statistics(self) -> dict[str, Statistics]:
+        if self._waiting:
+            self._run()
+        return self._statistics
+
+    def _run(self) -> None:
+        size = self._together or 1
+        for first in range(0, len(self._waiting), size):
+            self._look_at(
+                Stack.of(self._waiting[first : first + size]), self.seen - len(self._waiting) + first
+            )
+        self._waiting.clear()
+
+    def _look_at(self, stack: Stack, first: int) -> None:
+        """A stack whose first sample is of this number."""
         with np.errstate(all="ignore"):  # what overflows is refused below
-            values = simulate.run_all(self.graph, sample)
+            values = simulate.run_all(stack.graph(self.graph), stack.values)
         for name, value in values.items():
             if self.graph.data(name) is None and value.dtype.kind == "f" and value.size:
-                if not np.isfinite(value).all():
+                is_finite = np.isfinite(value)
+                if not is_finite.all():
+                    which = first + int(is_finite.reshape(stack.count, -1).all(axis=1).argmin())
                     raise EdgeKitError(
                         "E0408",
-                        f"sample {self.seen} makes {name} infinite or NaN",
+                        f"sample {which} makes {name} infinite or NaN",
                         hint="are the data normalized as in training?",
                     )
-                self.statistics.setdefault(name, Statistics()).add(value)
-        self.seen += 1
+                self._statistics.setdefault(name, Statistics()).add(value)
 
 
 # Ranges. Each takes statistics and gives (low, high).

@@ -7,6 +7,7 @@ bits take weights of 8 or 4. Sums of 16-bit floats are computed in float32, in t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -94,6 +95,8 @@ def _sum(weights: Array, x: Array) -> Array:
 
 def clamped(sums: Array, lo: float, hi: float) -> Array:
     """Within lo and hi; a zero keeps its sign, and NaN stays."""
+    if (lo, hi) == (-inf, inf):
+        return sums
     kind = sums.dtype.type
     result: Array = np.where(sums < kind(lo), kind(lo), np.where(sums > kind(hi), kind(hi), sums))
     return result

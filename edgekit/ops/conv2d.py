@@ -129,12 +129,12 @@ class Conv2d(Linear):
         grouped = patches.reshape(*patches.shape[:5], self.groups, depth)
         weights: Array = w.astype(wide).reshape(self.groups, -1, k_h, k_w, depth)
         if is_narrow(x, w) or self.groups > k_h * k_w * depth:
-            inside = window.patches(np.ones((1, *x.shape[1:3], 1), np.bool_), False)[..., None]
+            inside = window.patches(np.ones((1, *x.shape[1:3], 1), np.bool_), False)[0, ..., 0]
             sums = _sums_in_order(grouped, inside, weights, b.astype(wide))
         else:
             sums = _sums(grouped, weights, b.astype(wide))
         sums = sums if wide is np.int64 else clamped(sums, self.lo, self.hi)
-        return (sums.astype(x.dtype).reshape(*patches.shape[:3], outputs),)
+        return (sums.astype(x.dtype, copy=False).reshape(*patches.shape[:3], outputs),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
@@ -205,11 +205,17 @@ def _sums(patches: Array, w: Array, b: Array) -> Array:
 
 
 def _sums_in_order(patches: Array, inside: Array, w: Array, b: Array) -> Array:
-    """The same, with every sum in the order of i, j, c. Cells outside of the image add nothing."""
+    """The same, with every sum in the order of i, j, c. Cells outside of the image add nothing: there
+    inside[h, w, i, j] is false."""
     sums: Array = np.broadcast_to(b.reshape(w.shape[:2]), (*patches.shape[:3], *w.shape[:2])).copy()
     with np.errstate(all="ignore"):
         for i, j, c in np.ndindex(*w.shape[2:]):
-            here = inside[:, :, :, i, j]
-            product = patches[:, :, :, i, j, :, c, None] * w[:, :, i, j, c]
-            np.add(sums, product, out=sums, where=True if here.all() else here)
+            rows, columns = (_all_true(np.any(inside[:, :, i, j], axis=axis)) for axis in (1, 0))
+            sums[:, rows, columns] += patches[:, rows, columns, i, j, :, c, None] * w[:, :, i, j, c]
     return sums
+
+
+def _all_true(flags: Array) -> slice:
+    """Where they are true, which is in one piece."""
+    first = int(flags.argmax())
+    return slice(first, first + int(flags.sum()))
