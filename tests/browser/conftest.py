@@ -9,13 +9,6 @@ from support.npm_packages import package, small_digits
 from support.tools import require_module
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file here share packages and browsers, so one process runs them all."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package of the int8 digits model with every helper that fits, for engines with vectors."""

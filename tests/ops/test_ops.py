@@ -25,8 +25,12 @@ def _cases(family: str) -> tuple[Case, ...]:
     return tuple(importlib.import_module(f"ops.cases.{family}").CASES)
 
 
-_ALL = [(family, i) for family in _FAMILIES for i in range(len(_cases(family)))]
-_IDS = [f"{family}-{_cases(family)[i]}" for family, i in _ALL]
+# A family is compiled in one process.
+_ALL = [
+    pytest.param(family, i, id=f"{family}-{c}", marks=pytest.mark.xdist_group(f"ops {family}"))
+    for family in _FAMILIES
+    for i, c in enumerate(_cases(family))
+]
 
 
 Results = Callable[[str, bool], list[list[Array]]]
@@ -60,7 +64,7 @@ def test_every_operator_has_cases() -> None:
 
 
 @pytest.mark.parametrize("sanitize", [False, True], ids=["speed", "sanitized"])
-@pytest.mark.parametrize(("family", "index"), _ALL, ids=_IDS)
+@pytest.mark.parametrize(("family", "index"), _ALL)
 def test_c_computes_what_the_operator_means(family: str, index: int, sanitize: bool, in_c: Results) -> None:
     case = _cases(family)[index]
     found = in_c(family, sanitize)[index]
