@@ -76,6 +76,34 @@ def elements(k: Builder, name: str, dtype: DType) -> Elements:
 
 
 @dataclass(frozen=True)
+class Indices:
+    """A tensor of indices to read: those of 64 bits, two words each, are cut off at the ends of 32."""
+
+    buffer: Buffer
+    dtype: DType
+
+    def __getitem__(self, i: Expr) -> Expr:
+        if self.dtype is DType.S32:
+            return self.buffer[i]
+        low, high = self.buffer[i * 2], self.buffer[i * 2 + 1]
+        end = (high >> 31) ^ 0x7FFFFFFF
+        return select(high.eq(low >> 31), low, end)
+
+
+def indices(k: Builder, name: str, dtype: DType) -> Indices:
+    """A new buffer of the kernel."""
+    if dtype not in (DType.S32, DType.S64):
+        raise UnsupportedError(f"indices of {dtype.value}")
+    return Indices(k.buffer(name, I32), dtype)
+
+
+def store_index(k: Builder, y: Buffer, i: Expr, value: Expr) -> None:
+    """y[i] = value, an index of 64 bits in two words."""
+    k.store(y, i * 2, value.bits(U32))
+    k.store(y, i * 2 + 1, (value >> 31).bits(U32))
+
+
+@dataclass(frozen=True)
 class Fours:
     """A tensor of floats to read or write, four at a time."""
 

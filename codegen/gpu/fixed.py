@@ -100,5 +100,5 @@ def _one(x: Expr) -> Expr:
     return number(1, x.kind)
 
 
-def clamped(y: Expr, lo: Expr, hi: Expr) -> Expr:
+def clamped(y: Expr, lo: Expr | int, hi: Expr | int) -> Expr:
     return function("min", function("max", y, lo), hi)

@@ -18,6 +18,8 @@ from edgekit.ir import DType, Graph, Type
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.dense import Dense
+from edgekit.ops.gather import Gather
+from edgekit.ops.rank import ArgExtreme, TopK
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.softmax import Softmax
 
@@ -71,6 +73,23 @@ def test_floats_of_16_bits_are_near(tmp_path: Path) -> None:
     (right,) = api.run(narrow, x).values()
     assert np.abs(y - right).max() <= 1e-3
     assert api.verify(narrow, target="opencl").samples
+
+
+def test_indices_go_in_and_come_out(tmp_path: Path) -> None:
+    """A table of words, the class that is most likely, and the two best of it."""
+    opencl()
+    require("gcc")
+    b = Builder()
+    words = b.input("words", Type(DType.S64, (1, 6)))
+    rows = b.one(Gather(0), b.const(normal(_F32, 9, 12)), b.one(Reshape((6, 1)), words))
+    text = b.one(Reshape((1, 72)), rows)
+    scores = b.one(Dense(), text, b.const(normal(_F32, 5, 72)), b.const(normal(_F32, 5)))
+    best, places = b.add(TopK(1, 2), scores)
+    graph = b.graph("words", [words], [b.one(ArgExtreme(1), scores), best, places])
+    found = api.run(graph, np.array([[3, -1, 8, 0, 100, 5]]), target="opencl", optimize="size")
+    right = api.run(graph, np.array([[3, -1, 8, 0, 100, 5]]))
+    for name, y in found.items():
+        assert np.allclose(y, right[name], rtol=1e-5), name
 
 
 def test_the_same_model_is_the_same_text(quantized: Graph) -> None:

@@ -30,7 +30,8 @@ def every_kernel() -> dict[str, Kernel]:
         for _ in range(8):
             bench.case(family)
     reals = (as_graph([*usual_cases(module), *narrow_cases(module)])[0] for module in REALS)
-    graphs = [bench.graph(), *reals]
+    by_index: tuple[Case, ...] = importlib.import_module("ops.cases.indexing").CASES
+    graphs = [bench.graph(), *reals, as_graph(by_index)[0]]
     found = {name: kernel for graph in graphs for name, kernel in kernels_of(graph).items()}
     assert len(found) > 80, "most kernels are missing"
     return found

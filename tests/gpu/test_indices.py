@@ -1,0 +1,45 @@
+"""Operators that read or give indices, on devices: searches, the best of rows, elements by index."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from ops.cases.indexing import CASES
+from support.gpu_calls import Device, assert_computes
+from support.oclgrind import oclgrind
+from support.op_cases import Case, as_graph, case, normal
+from support.webgpu import webgpu
+
+from edgekit.ir import DType
+from edgekit.ops.gather import Gather, GatherND
+from edgekit.ops.rank import ArgExtreme, TopK
+
+DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+WORDS: tuple[DType, ...] = (DType.F32, DType.S32, DType.U32)  # what items store alone
+TYPES = (*WORDS, DType.F16, DType.BF16, DType.S8, DType.U8, DType.BOOL)
+FAR = np.array([[0], [-1], [2**31], [-(2**31) - 1], [2**62], [-(2**62)], [3]])
+
+
+def runs(c: Case) -> bool:
+    """Is there a kernel, for something finite?"""
+    x, types = c.operands[0], TYPES
+    if isinstance(c.op, TopK):
+        types = WORDS if c.op.k else ()
+    has_work = all(operand.size for operand in c.operands)
+    return has_work and DType.of(x.dtype) in types and bool(np.isfinite(x).all())
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("op", [ArgExtreme, TopK, Gather, GatherND], ids=lambda op: op.__name__)
+def test_results_are_those_of_the_simulator(op: type, device: str) -> None:
+    cases = [c for c in CASES if isinstance(c.op, op) and runs(c)]
+    graph, inputs, _ = as_graph(cases)
+    refused = assert_computes(DEVICES[device](), graph, inputs)
+    assert len(refused) <= 1, refused  # of more dimensions than kernels have
+    assert len(cases) > 4
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_indices_beyond_32_bits_are_the_ends(device: str) -> None:
+    graph, inputs, _ = as_graph([case(Gather(0), normal(DType.F32, 5, 3), FAR)])
+    assert not assert_computes(DEVICES[device](), graph, inputs)
