@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import target as targets
-from edgekit.codegen import counting, runner, toolchain
+from edgekit.codegen import counting, runner, toolchain, wasm
 from edgekit.codegen.driver import FLAGS
 from edgekit.codegen.fit import fit
 from edgekit.codegen.gpu import host
@@ -90,6 +90,7 @@ def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optim
     (folder / "main.c").write_text("\n".join(main))
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
+    flags += wasm.start_flags([program])
     files = [*sources(library, optimize), "main.c", "-o", "bench"]
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
     return folder / "bench"

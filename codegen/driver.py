@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit import simulate
 from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
+from edgekit.codegen import runner, toolchain, wasm
 from edgekit.codegen.gpu import host
 from edgekit.codegen.literal import restored, stored
 from edgekit.codegen.program import Port, Program
@@ -40,7 +40,8 @@ class Driver:
         self.executable = folder / "driver"
         self.seconds = seconds
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
-        ours = [*runner.compile_flags(self.target), *sources, "driver.c", "-o", "driver"]
+        ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
+        ours += [*sources, "driver.c", "-o", "driver"]
         compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:

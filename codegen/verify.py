@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import simulate
-from edgekit.codegen import runner, toolchain
+from edgekit.codegen import runner, toolchain, wasm
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize
@@ -119,6 +119,7 @@ int main(void)
     files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
     # Without optimization zig adds checks, and a megabyte to explain them.
     flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]
+    flags += wasm.start_flags([program])
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
     code = runner.run(target, folder / "selftest", [], seconds=_SECONDS, name=f"the self-test of {name}").code
     if code:

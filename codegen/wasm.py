@@ -1,10 +1,13 @@
-"""WebAssembly modules: linking a library into one, and what its bytes are for."""
+"""WebAssembly modules: linking a library into one, what it needs of an engine, and what its bytes are for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from edgekit.codegen import runner
+from edgekit.codegen.light import is_light
+from edgekit.codegen.program import Program
 from edgekit.codegen.toolchain import Compiler
 
 MAGIC = b"\0asm"
@@ -19,6 +22,18 @@ def link_library(name: str, objects: Sequence[str], folder: Path, compiler: Comp
     module = f"{name}.wasm"
     compiler.run([*LINK_FLAGS, f"-Wl,--export={name}_run", *objects, "-o", module], folder)
     return folder / module
+
+
+def wants_exact(program: Program) -> bool:
+    """Has it kernels for relaxed vectors that saturated sums of two products would make wrong?"""
+    relaxed = (kernel for kernel in program.kernels if kernel.function.endswith("__relaxed"))
+    return any(not is_light(kernel.pack.get("w", "")) for kernel in relaxed)
+
+
+def start_flags(programs: Sequence[Program]) -> list[str]:
+    """What runtime_c/bare/wasm.c is compiled with, which asks the engine whether its products are exact."""
+    is_wasm = any(runner.is_wasm(program.target) for program in programs)
+    return ["-DEK_ANY_PRODUCTS"] if is_wasm and not any(map(wants_exact, programs)) else []
 
 
 def sizes(module: bytes) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edgekit.codegen.light import is_light
 from edgekit.codegen.program import Program
+from edgekit.codegen.wasm import wants_exact
 
 _HEADER = b"\0asm" + bytes.fromhex("01000000")
 
@@ -46,9 +46,3 @@ def needed(program: Program) -> Feature:
     """What the module of a program needs."""
     found = next((feature for feature in _FEATURES if feature.isa in program.target.isa), _NONE)
     return _ANY if found.isa == _ANY.isa and not wants_exact(program) else found
-
-
-def wants_exact(program: Program) -> bool:
-    """Has it kernels for relaxed vectors that saturated sums of two products would make wrong?"""
-    relaxed = (kernel for kernel in program.kernels if kernel.function.endswith(f"__{_ANY.isa}"))
-    return any(not is_light(kernel.pack.get("w", "")) for kernel in relaxed)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import edgekit
 from edgekit.codegen import build, publish, runner, toolchain, verify, wasm
-from edgekit.codegen.packages._features import wants_exact
 from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize, Weights, environment
@@ -69,7 +68,7 @@ def _entry(program: Program) -> str:
             p=program,
             version=edgekit.__version__,
             guard=program.name.upper(),
-            wants_exact=wants_exact(program),
+            wants_exact=wasm.wants_exact(program),
             align=max(program.target.align, 16),
             arguments=", ".join(arguments),
         )
