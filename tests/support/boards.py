@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from support.generated import units
 from support.tools import require, require_module
 
 from edgekit import simulate
@@ -36,7 +37,7 @@ def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Dri
     target, compiler = program.target, toolchain.find(program.target)
     files = render(program, optimize)
     write(files, folder)
-    names = sources(files, optimize)
+    names = units(sources(files, optimize), folder)
     flags = [level, "-std=c99", *target.cflags, *runner.compile_flags(target)]
     objects = [f"{Path(name).stem}.o" for name in names]
     for name, made in zip(names, objects, strict=True):

@@ -31,6 +31,14 @@ def written(programs: Sequence[Program], folder: Path, optimize: Optimize) -> li
     return [*names]
 
 
+def units(names: Sequence[str], folder: Path) -> list[str]:
+    """The sources with one file that includes all kernels in their place: each by itself costs the start of a
+    compiler."""
+    kernels = [name for name in names if name.startswith("edgekit/") and name.endswith(".c")]
+    (folder / "kernels.c").write_text("".join(f'#include "{name}"\n' for name in kernels))
+    return [*(name for name in names if name not in kernels), *["kernels.c"][: len(kernels)]]
+
+
 def compiled(folder: Path, compiler: str, *arguments: str) -> None:
     """Run a compiler in a folder; what it complains about fails the test."""
     command = [require(compiler), *arguments]
@@ -56,8 +64,7 @@ def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> 
     for optimize, folder in folders.items():
         for program in programs:
             write(generate(program, optimize, weights="c"), folder)
-    kernels = sorted(path.name for path in folders["size"].glob("edgekit/*.c"))
-    (folders["size"] / "kernels.c").write_text("".join(f'#include "edgekit/{name}"\n' for name in kernels))
+    units(sorted(f"edgekit/{path.name}" for path in folders["size"].glob("edgekit/*.c")), folders["size"])
     return Libraries(tuple(programs), folders)
 
 
@@ -72,7 +79,7 @@ class Library:
         flags: Sequence[str] = (),
         compiler: str = "gcc",
     ) -> None:
-        names = written(programs, folder, optimize)
+        names = units(written(programs, folder, optimize), folder)
         compiled(folder, compiler, *C99, "-O1", "-shared", "-fPIC", "-I.", *flags, *names, "-o", "library.so")
         self._library = ctypes.CDLL(str(folder / "library.so"))
 
