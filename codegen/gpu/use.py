@@ -15,6 +15,8 @@ from edgekit.codegen.gpu.ast import Kernel
 from edgekit.ir import Array
 from edgekit.ops import Call, Param
 
+# What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
+MOST_BUFFERS, MOST_ITEMS, MOST_SHARED = 4, 128, 16384
 CONSTANTS = -1  # in the place of an operand's index: the constants of the call
 
 
@@ -47,9 +49,13 @@ def use_of(call: Call) -> Use:
     if family is None:
         raise UnsupportedError(f"no kernel {call.kernel}")
     found = family.use(call)
-    names = {c.text for c in found.kernel.constants}
-    assert names == found.values.keys(), f"{found.kernel.name}: {names ^ found.values.keys()}"
-    assert len(found.operands) == len(found.kernel.buffers) <= 4, f"{found.kernel.name} takes four buffers"
+    kernel = found.kernel
+    names = {c.text for c in kernel.constants}
+    assert names == found.values.keys(), f"{kernel.name}: {names ^ found.values.keys()}"
+    assert len(found.operands) == len(kernel.buffers) <= MOST_BUFFERS, f"{kernel.name} has too many buffers"
+    assert kernel.group <= MOST_ITEMS, f"{kernel.name} has too many items in a group"
+    shared = sum(memory.size * memory.kind.bytes for memory in kernel.shared)
+    assert shared <= MOST_SHARED, f"the items of {kernel.name} share {shared} bytes"
     return found
 
 

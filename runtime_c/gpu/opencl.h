@@ -88,7 +88,7 @@ static int ek_cl_open(struct ek_cl *cl, const char *name)
 #elif defined(__APPLE__)
         "/System/Library/Frameworks/OpenCL.framework/OpenCL\0";
 #else
-        "libOpenCL.so.1\0libOpenCL.so\0"
+        "libOpenCL.so.1\0libOpenCL.so\0libOpenCL-pixel.so\0"
         "/vendor/lib64/libOpenCL.so\0/system/vendor/lib64/libOpenCL.so\0" /* Android */
         "/vendor/lib64/egl/libGLES_mali.so\0libGLES_mali.so\0libPVROCL.so\0";
 #endif

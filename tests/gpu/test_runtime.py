@@ -117,6 +117,71 @@ int main(void)
 """
 
 
+# Programs that functions of the caller keep, in memory; and what is allocated from the first run on.
+KEEPS = """\
+#include "tiny_gpu.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    char key[64];
+    size_t size;
+    unsigned char data[4096];
+};
+
+static int allocations;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_malloc(size_t size) { allocations++; return __real_malloc(size); }
+void *__wrap_calloc(size_t n, size_t size) { allocations++; return __real_calloc(n, size); }
+
+static size_t load(void *user, const char *key, void *data, size_t size)
+{
+    const struct kept *const kept = (const struct kept *)user;
+    if (strcmp(kept->key, key))
+        return 0;
+    if (size)
+        memcpy(data, kept->data, size < kept->size ? size : kept->size);
+    return kept->size;
+}
+
+static void store(void *user, const char *key, const void *data, size_t size)
+{
+    struct kept *const kept = (struct kept *)user;
+    printf("%s %s\\n", size ? "store" : "remove", strrchr(key, '.'));
+    if (strstr(key, ".tried") || size > sizeof kept->data || strlen(key) >= sizeof kept->key)
+        return; /* the program only */
+    strcpy(kept->key, key);
+    memcpy(kept->data, data, size);
+    kept->size = size;
+}
+
+int main(int argc, char **argv)
+{
+    static struct kept kept;
+    struct ek_gpu_config config = {0};
+    enum ek_gpu_status status;
+    static const float x[6] = {0.1f, 0.2f};
+    float y[6];
+    config.library = argv[argc - 1];
+    config.load = load;
+    config.store = store;
+    config.user = &kept;
+    for (int i = 0; i < 2; i++) {
+        struct ek_gpu *const gpu = tiny_gpu_create(&config, &status);
+        if (!gpu || status)
+            return 1;
+        allocations = 0;
+        if (tiny_gpu_run(gpu, x, y) || tiny_gpu_run(gpu, x, y) || allocations)
+            return 2;
+        tiny_gpu_destroy(gpu);
+    }
+    return 0;
+}
+"""
+
+
 def tiny() -> Graph:
     b = Builder()
     x = b.input("x", Type(DType.F32, (1, 6)))
@@ -226,6 +291,23 @@ def test_programs_are_kept_for_the_same_driver(built: Built, tmp_path: Path) -> 
         kept.write_bytes(damaged)
         assert built.compiled_from(tmp_path) == "source"
         assert kept.read_bytes() == data
+
+
+def test_functions_of_the_caller_keep_programs_and_runs_allocate_nothing(
+    built: Built, tmp_path: Path
+) -> None:
+    files = render(compile_graph(tiny(), target.load("opencl")), "speed")
+    write(files, tmp_path)
+    (tmp_path / "main.c").write_text(KEEPS)
+    names = [*sources(files, "speed"), "main.c"]
+    wraps = [f"-Wl,--wrap={name}" for name in ("malloc", "calloc")]
+    command = [require("gcc"), "-std=c99", "-g", "-fsanitize=undefined", "-I.", *names, *wraps]
+    subprocess.run([*command, "-o", "keeps", "-ldl"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "keeps", built.library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "source\nbinary\n"
+    mark = ["store .tried", "remove .tried"]
+    assert done.stdout.splitlines() == [mark[0], "store .ekcl", mark[1], *mark]
 
 
 def test_a_binary_that_the_driver_refuses_is_compiled_again(built: Built, tmp_path: Path) -> None:
