@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.ir import Array, Graph, Node, Type, Value
 from edgekit.ops._linear import Linear
 from edgekit.quantize.int8 import Quantized, integer_bias
-from edgekit.quantize.measure import Sample
+from edgekit.quantize.stacks import Sample
 from edgekit.quantize.walk import Walk
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from edgekit import simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
-from edgekit.quantize.measure import Measure, Sample, Trial
+from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.stacks import Sample
 
 Tell = Callable[[str], None]
 

@@ -12,8 +12,7 @@ from edgekit import simulate
 from edgekit.ir import Array, Graph, Type
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
-from edgekit.quantize.stacks import Sample as Sample
-from edgekit.quantize.stacks import Stack, stacks
+from edgekit.quantize.stacks import Sample, Stack, stacks
 
 
 def real(array: Array, type: Type) -> Array:

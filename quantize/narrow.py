@@ -17,10 +17,11 @@ from edgekit.ops.grid_sample import GridSample
 from edgekit.quantize.formats import NAMES
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.int8 import Quantized
-from edgekit.quantize.measure import Measure, Sample
+from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed import Mixed
 from edgekit.quantize.outcome import Quantization, describe
 from edgekit.quantize.settings import Settings
+from edgekit.quantize.stacks import Sample
 
 FORMATS = {"bf16": DType.BF16, "f16": DType.F16}
 _MOST_SAMPLES = 64  # that the quality is measured on

@@ -12,7 +12,7 @@ from edgekit.quantize.equalize import equalize, pairs
 from edgekit.quantize.formats import Formats, int4_layers, takes_wide
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.io import bring_integers_out
-from edgekit.quantize.measure import Measure, Sample, Trial
+from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed import Search
 from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.outcome import Layer, Quantization, describe
@@ -21,6 +21,7 @@ from edgekit.quantize.refine import refined
 from edgekit.quantize.scales import given, runs_in_int8, tied
 from edgekit.quantize.search import Tensors, best_single, choose
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
+from edgekit.quantize.stacks import Sample
 
 _HELD_EVERY = 2  # of the samples, one of so many is held out
 _MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others

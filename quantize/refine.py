@@ -7,8 +7,9 @@ from itertools import count
 
 from edgekit.ir import Graph, Value
 from edgekit.quantize.correct import Pair, correct_biases
-from edgekit.quantize.measure import Measure, Sample, Trial
+from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.rounding import rounded
+from edgekit.quantize.stacks import Sample
 
 _CORRECTING = 32  # samples that biases are corrected with
 _ROUNDING = 128  # samples that weights are rounded with, at most

@@ -35,6 +35,10 @@ class Stack:
         """The graph for so many samples."""
         return graph if self.count == 1 else batched(graph, self.count)
 
+    def apart(self, x: Array) -> Sequence[Array]:
+        """A value of each sample."""
+        return np.split(x, self.count)
+
 
 def stacks(graph: Graph, samples: Sequence[Sample]) -> list[Stack]:
     """All samples, in order, as many together as is worth it."""

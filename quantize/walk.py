@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from edgekit.ir import Array, Graph, Node, Value
-from edgekit.quantize.measure import Sample
+from edgekit.quantize.stacks import Sample
 from edgekit.simulate import compute
 
 

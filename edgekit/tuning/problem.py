@@ -15,7 +15,7 @@ from edgekit.codegen.render import Optimize
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
 from edgekit.quantize.io import Io
-from edgekit.quantize.measure import Sample
+from edgekit.quantize.stacks import Sample
 from edgekit.target import Target
 
 INT4, INT8, INT16, BF16, F32 = LEVELS = ("int4", "int8", "int16", "bf16", "f32")

@@ -11,7 +11,7 @@ from edgekit.codegen.instructions import calibrations
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.quantize.gate import answer
-from edgekit.quantize.measure import Sample
+from edgekit.quantize.stacks import Sample
 from edgekit.target import Pace, Target
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding

@@ -17,8 +17,9 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Node
 from edgekit.passes.batches import batched
 from edgekit.quantize.gradients import gradients, is_differentiable
-from edgekit.quantize.measure import Sample, scores
+from edgekit.quantize.measure import scores
 from edgekit.quantize.pruning.groups import Network, with_constants
+from edgekit.quantize.stacks import Sample
 from edgekit.simulate import compute
 
 _TOGETHER = 32  # samples of a step

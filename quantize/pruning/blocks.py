@@ -17,10 +17,10 @@ from edgekit.ops._linear import Linear
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.channels import Layer
-from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network, with_constants
 from edgekit.quantize.pruning.seen import observe
+from edgekit.quantize.stacks import Sample
 from edgekit.tiles import occupied
 
 _ROUNDS = 4

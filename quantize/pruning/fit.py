@@ -10,10 +10,9 @@ import numpy as np
 
 from edgekit.ir import Array, Graph, Value
 from edgekit.passes.channels import Layer
-from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.groups import Network, with_constants
 from edgekit.quantize.pruning.seen import can_be_fitted, grouped, rows, ungrouped
-from edgekit.quantize.pruning.together import together
+from edgekit.quantize.stacks import Sample, stacks
 from edgekit.quantize.walk import Walk
 from edgekit.tiles import occupied
 
@@ -60,26 +59,25 @@ class _Walks:
     """A graph computed node by node on all samples, many at once."""
 
     def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
-        self.parts = [
-            (part, Walk(part.graph, part.batches, graph.inputs)) for part in together(graph, samples)
-        ]
+        parts = stacks(graph, samples)
+        self.walks = [(part, Walk(part.graph(graph), [part.values], graph.inputs)) for part in parts]
         self.position = 0
 
     def each(self, name: str) -> Iterator[Array]:
         """A value, sample by sample."""
-        for part, walk in self.parts:
+        for stack, walk in self.walks:
             for values in walk.values:
-                yield from part.apart(values[name])
+                yield from stack.apart(values[name])
 
     def put(self, name: str, value: Value) -> None:
         """Another constant of this name."""
-        for _, walk in self.parts:
+        for _, walk in self.walks:
             walk.put(name, value)
 
     def step(self) -> None:
         """Compute the next node."""
-        for part, walk in self.parts:
-            walk.step(part.graph.nodes[self.position])
+        for _, walk in self.walks:
+            walk.step(walk.graph.nodes[self.position])
         self.position += 1
 
 

@@ -14,7 +14,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from edgekit.quantize.gate import answer
-from edgekit.quantize.measure import Sample, scores, sqnr
+from edgekit.quantize.measure import scores, sqnr
 from edgekit.quantize.pruning import criteria
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
@@ -22,7 +22,7 @@ from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.seen import observe
-from edgekit.quantize.pruning.together import together
+from edgekit.quantize.stacks import Sample, stacks
 
 Tell = Callable[[str], None]
 _MOST_SAMPLES = 1024  # to look at layers, and to fit them
@@ -276,9 +276,8 @@ def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
 def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Array]:
     """Sample by sample what is compared."""
     found: list[Array] = []
-    for part in together(graph, samples):
-        for batch in part.batches:
-            values = simulate.run_all(part.graph, batch)
-            apart = [part.apart(values[name].astype(np.float64)) for name in scores(graph)]
-            found += [x for each in zip(*apart, strict=True) for x in each]
+    for stack in stacks(graph, samples):
+        values = simulate.run_all(stack.graph(graph), stack.values)
+        apart = [stack.apart(values[name].astype(np.float64)) for name in scores(graph)]
+        found += [x for each in zip(*apart, strict=True) for x in each]
     return found

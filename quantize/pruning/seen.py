@@ -13,10 +13,9 @@ from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.channels import Layer
 from edgekit.quantize.lattice import Moments
-from edgekit.quantize.measure import Sample
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.together import together
 from edgekit.quantize.rounding import window_count, windows
+from edgekit.quantize.stacks import Sample, stacks
 from edgekit.simulate import run_all
 
 MOST_INPUTS = 4608  # of one sum; squares of so many are held
@@ -38,16 +37,15 @@ def observe(network: Network, samples: Sequence[Sample]) -> Mapping[str, Moments
     }
     inputs = {name: network.input_of(name) for name in seen}
     number = count()
-    for part in together(network.graph, samples):
-        for batch in part.batches:
-            values = run_all(part.graph, batch)
-            given = [part.apart(values[x]) for x in inputs.values()]
-            for each in zip(*given, strict=True):
-                seed = next(number)
-                for (name, moments), x in zip(seen.items(), each, strict=True):
-                    layer = network.layers[name]
-                    found = rows(layer.op, layer.w, x, seed)
-                    moments.add(found, np.empty((*found.shape[:2], 0), found.dtype))
+    for stack in stacks(network.graph, samples):
+        values = run_all(stack.graph(network.graph), stack.values)
+        given = [stack.apart(values[x]) for x in inputs.values()]
+        for each in zip(*given, strict=True):
+            seed = next(number)
+            for (name, moments), x in zip(seen.items(), each, strict=True):
+                layer = network.layers[name]
+                found = rows(layer.op, layer.w, x, seed)
+                moments.add(found, np.empty((*found.shape[:2], 0), found.dtype))
     return seen
 
 
