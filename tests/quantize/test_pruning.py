@@ -10,14 +10,12 @@ from support.prunable import prunable_network
 from support.residual import SAME, calibration, conv, quiet, residual_network
 from support.tools import require_shared
 
-from edgekit import simulate
 from edgekit.converters import from_tflite
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.ops.activations import Sigmoid
 from edgekit.ops.arithmetic import Add
 from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
 from edgekit.passes.channels import dead_channels
@@ -27,7 +25,6 @@ from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruning, macs, quality_of, weights
 from edgekit.quantize.pruning.prune import prune
-from edgekit.quantize.pruning.together import together
 from edgekit.simulate import random_inputs
 
 
@@ -212,34 +209,6 @@ def test_a_copy_of_a_filter_costs_nothing(criterion: str) -> None:
 def test_a_fit_of_nothing_changes_nothing() -> None:
     network = Network.of(residual_network())
     assert_same(network.graph, fitted(network, network.graph, calibration(network.graph, 4), quiet), 0.0)
-
-
-def test_samples_are_the_same_together_and_alone() -> None:
-    """Each once and in its order, the last batch too."""
-    graph = residual_network()
-    samples = calibration(graph, 70)
-    parts = together(graph, samples)
-    assert [(part.count, len(part.batches)) for part in parts] == [(32, 2), (6, 1)]
-    (y,) = graph.outputs
-    found = [
-        each
-        for part in parts
-        for batch in part.batches
-        for each in part.apart(simulate.run_all(part.graph, batch)[y])
-    ]
-    for each, sample in zip(found, samples, strict=True):
-        np.testing.assert_allclose(each, simulate.run(graph, sample)[y], rtol=1e-4, atol=1e-4)
-
-
-def test_samples_that_a_model_mixes_stay_alone() -> None:
-    net = Net()
-    x = net.x(4, 6)
-    graph = net.done(net(Dense(), x, net.random(8, 6), net.random(8)))
-    samples = calibration(graph, 5)
-    (part,) = together(graph, samples)
-    assert part.graph is graph
-    assert part.batches is samples
-    assert [x.shape for x in part.apart(samples[0][graph.inputs[0]])] == [(4, 6)]
 
 
 def test_a_fit_helps_on_samples_that_it_has_not_seen() -> None:

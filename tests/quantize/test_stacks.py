@@ -30,9 +30,20 @@ def test_what_runs_together_is_what_each_sample_gives_alone() -> None:
     assert 5 < sum(size > 1 for size in sizes) < 40, "some graphs move the first dimension, others do not"
 
 
-def test_samples_that_a_graph_would_mix_stay_alone() -> None:
+def test_each_sample_is_there_once_and_in_its_order() -> None:
     net = Net()
-    graph = net.done(net(Cumulative("sum", 0), net.x(1, 6)))
+    graph = net.done(net(Exp(), net.x(1, 1 << 13)))
+    samples = [simulate.random_inputs(graph, s) for s in range(70)]
+    found = stacks(graph, samples)
+    assert [stack.count for stack in found] == [24, 23, 23]
+    again = [x for stack in found for x in stack.apart(stack.values["x"])]
+    assert all((x == sample["x"]).all() for x, sample in zip(again, samples, strict=True))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_samples_that_a_graph_would_mix_stay_alone(rows: int) -> None:
+    net = Net()
+    graph = net.done(net(Cumulative("sum", 0), net.x(rows, 6)))
     samples = [simulate.random_inputs(graph, s) for s in range(4)]
     assert stack_size(graph, samples) == 1
     assert [stack.count for stack in stacks(graph, samples)] == [1] * 4
