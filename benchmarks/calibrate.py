@@ -192,6 +192,7 @@ def main() -> None:
         target = targets.load(name)
         path = FOLDER / f"{name}.json"
         content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content.pop("like", None)
         content["compiler"] = toolchain.find(target).name
         for optimize in arguments.optimize:
             content[optimize] = {

@@ -60,11 +60,15 @@ class Calibration:
 
 @cache
 def calibrations(core: str, optimize: Optimize) -> Mapping[str, Calibration]:
-    """By kernel function; none for a processor that was not calibrated."""
+    """By kernel function; none for a processor that was not calibrated. The file of one that takes as many as
+    another one names that."""
     path = FOLDER / f"{core}.json"
     if not path.is_file():
         return {}
-    known = json.loads(path.read_text(encoding="utf-8")).get(optimize, {})
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if "like" in content:
+        return calibrations(content["like"], optimize)
+    known = content.get(optimize, {})
     return {name: Calibration(found["terms"], found["error"]) for name, found in known.items()}
 
 
