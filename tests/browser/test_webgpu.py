@@ -209,6 +209,32 @@ def test_a_worker_has_it_too(chromium: Browser, made: Path, tmp_path: Path) -> N
     ]
 
 
+BUNDLED = """
+import { createGpuModel } from "digits/gpu";
+import { createModelInWorker } from "digits/worker";
+async function answers() {
+  const made = [createGpuModel({ gpu: "require" }), createModelInWorker({ gpu: "require" })];
+  const x = Int8Array.from(SAMPLE);
+  return Promise.all(made.map(async (model) => Array.from(await (await model).run(x))));
+}
+answers().catch(String).then((result) => (globalThis.result = result));
+"""
+
+
+def test_vite_finds_weights_and_the_worker(chromium: Browser, made: Path, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "digits").symlink_to(made)
+    (tmp_path / "main.js").write_text(BUNDLED.replace("SAMPLE", json.dumps(listed(SAMPLES)[0][0])))
+    page = '<!doctype html><link rel="icon" href="data:,"><script type="module" src="./main.js"></script>'
+    (tmp_path / "index.html").write_text(page)
+    (tmp_path / "package.json").write_text('{"name": "app", "private": true, "type": "module"}')
+    tool("vite", "build", "--logLevel", "warn", folder=tmp_path)
+    with site(tmp_path / "dist") as url:
+        visit = chromium.visit(url)
+    assert visit.result == [expected()[0]] * 2
+    assert visit.errors == []
+
+
 DEMO = """
 export default async (page) => {
   const shown = [];
