@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import target as targets
-from edgekit.codegen import counting, runner, toolchain, wasm
+from edgekit.codegen import counting, pc, runner, toolchain, wasm
 from edgekit.codegen.driver import FLAGS
 from edgekit.codegen.fit import fit
 from edgekit.codegen.gpu import host
@@ -53,6 +53,7 @@ def bench(
     """Compile the library and measure one run of it."""
     if reason := runner.why_not_here(target):
         raise EdgeKitError("E0503", reason)
+    target = runner.here(target)
     program = fit(graph, target, optimize=optimize)
     compiler = toolchain.find(target)
     native = not target.startup
@@ -65,6 +66,8 @@ def bench(
             times, instructions = _times_in_engine(target, folder), _operations(target, folder)
         elif native:
             times, instructions = _times(target, folder), None
+        elif target.startup == pc.STARTUP:
+            times, instructions = [], _ticks(target, folder)
         else:
             times, instructions = [], counting.count(target, executable).total
     return Bench(
@@ -86,7 +89,7 @@ def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optim
     target = program.target
     library = render(program, optimize, "auto")
     write(library, folder)
-    main = wasm_main(program) if runner.is_wasm(target) else _main(program, native=not target.startup)
+    main = wasm_main(program) if runner.is_wasm(target) else _main(program)
     (folder / "main.c").write_text("\n".join(main))
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
@@ -125,6 +128,16 @@ def _operations(target: Target, folder: Path) -> int | None:
             raise EdgeKitError("E0602", f"wasmtime did not count ({done.code})\n{done.words}")
         counts.append(int(found[1]))
     return counts[1] - counts[0]
+
+
+def _ticks(target: Target, folder: Path) -> int:
+    """What the emulated processor itself counts."""
+    done = runner.run(target, folder / "bench", [])
+    if done.code:
+        raise EdgeKitError(
+            "E0602", f"the benchmark ended with {done.code}\n{done.words}", hint="please report it"
+        )
+    return int.from_bytes(done.out, "little")
 
 
 def _setting(program: Program) -> Iterator[str]:
@@ -193,10 +206,13 @@ int main(int argc, char **argv)
 """
 
 
-def _main(program: Program, native: bool) -> Iterator[str]:
-    """A program that runs the model: once between markers, or many times with a clock."""
+def _main(program: Program) -> Iterator[str]:
+    """A program that runs the model: once between markers or readings of a counter, or often with a clock."""
+    native, counts_itself = not program.target.startup, program.target.startup == pc.STARTUP
     if native:
         yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
+    elif counts_itself:
+        yield "#include <stdio.h>"
     yield from _setting(program)
     yield "void ek_begin(void);\nvoid ek_end(void);"
     for marker in counting.MARKERS:
@@ -212,6 +228,10 @@ def _main(program: Program, native: bool) -> Iterator[str]:
         yield f"        if (i >= {_ROUNDS // 10})"
         yield '            printf("%.3f\\n", (double)(b.tv_sec - a.tv_sec) * 1e6'
         yield "                                 + (double)(b.tv_nsec - a.tv_nsec) * 1e-3);\n    }"
+    elif counts_itself:  # its clock is a count of instructions
+        yield f"    const unsigned long long start = __builtin_ia32_rdtsc();\n    {run}"
+        yield "    const unsigned long long ticks = __builtin_ia32_rdtsc() - start;"
+        yield "    fwrite(&ticks, sizeof ticks, 1, stdout);"
     else:
         yield f"    ek_begin();\n    {run}\n    ek_end();"
     yield "    return 0;\n}\n"

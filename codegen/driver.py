@@ -35,7 +35,7 @@ class Driver:
         flags: Sequence[str] = (),
         seconds: float = 300,
     ) -> None:
-        self.target = programs[0].target if programs else targets.load("host")
+        self.target = runner.here(programs[0].target if programs else targets.load("host"))
         self.index = {program.name: i for i, program in enumerate(programs)}
         self.executable = folder / "driver"
         self.seconds = seconds

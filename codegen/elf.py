@@ -1,4 +1,4 @@
-"""What is in an ELF file: sections with their flags and sizes, and addresses of symbols."""
+"""What is in an ELF file: sections with their flags and sizes, what is loaded, and addresses of symbols."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SYMBOLS = 2  # section type
+_LOADED = 1  # segment type
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,19 @@ def sections(data: bytes) -> list[Section]:
         rows.append((r.number(at, 4), r.number(at + 4, 4), flags, offset, size, link))
     base = rows[names][3] if names < len(rows) else 0
     return [Section(r.text(base + row[0]), *row[1:]) for row in rows]
+
+
+def segments(data: bytes) -> list[tuple[int, bytes]]:
+    """What is loaded: addresses in memory with their contents, as far as the file has any."""
+    r = _Reader(data)
+    table = r.number(0x20 if r.wide else 0x1C, r.word)
+    entry, count = (r.number((0x36 if r.wide else 0x2A) + 2 * i, 2) for i in range(2))
+    found = []
+    for at in range(table, table + entry * count, entry):
+        offset, _, address, size = (r.number(at + r.word * k, r.word) for k in range(1, 5))
+        if r.number(at, 4) == _LOADED and size:
+            found.append((address, data[offset : offset + size]))
+    return found
 
 
 def symbols(data: bytes) -> dict[str, int]:

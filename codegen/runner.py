@@ -14,9 +14,9 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen import toolchain, wasm_host
+from edgekit.codegen import pc, toolchain, wasm_host
 from edgekit.errors import EdgeKitError
-from edgekit.target import Target
+from edgekit.target import Target, with_runner
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 NATIVE = "native"
@@ -39,16 +39,26 @@ def why_not_here(target: Target) -> str:
     """Why programs for this target cannot run on this machine; empty where they can."""
     if not target.runner:
         return f"there is no emulator for target {target.name}: it is compiled, not run"
+    missing = [flag for flag in target.cpu_flags if flag not in _cpu_flags()]
+    needs = f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
+    target = here(target)
     first = shlex.split(target.runner)[0]
     if (first == NATIVE or first in WASM) and (first in WASM) != is_wasm(target):
         return f"{first} does not run programs of target {target.name}"
+    if first == pc.BOCHS and (lacking := pc.why_not(target.runner)):
+        return f"{needs}, or {lacking}" if missing else f"target {target.name} runs under {lacking}"
     if not _is_installed(first):
         return f"target {target.name} runs under {first}, which is not installed"
     if target.opencl and ctypes.util.find_library("OpenCL") is None:
         return f"target {target.name} needs OpenCL, which is not installed"
-    if missing := [flag for flag in target.cpu_flags if flag not in _cpu_flags()]:
-        return f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
-    return ""
+    return needs if target.cpu_flags and missing else ""
+
+
+def here(target: Target) -> Target:
+    """The target as programs run on this machine: on an emulated processor, where its own lacks something."""
+    if target.emulator and not set(target.cpu_flags) <= _cpu_flags():
+        target = with_runner(target, target.emulator)
+    return pc.emulated(target) if target.runner.split()[:1] == [pc.BOCHS] else target
 
 
 def is_wasm(target: Target) -> bool:
@@ -77,9 +87,11 @@ def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> li
     """What the link of a program for this target needs; a linker script for a board goes into the folder."""
     if not target.startup:
         return []
-    sources = [str(_BARE / name) for name in (f"{target.startup}.c", "common.c")]
+    parts = (f"{target.startup}.c", f"{target.startup}.S", "common.c")
+    sources = [str(_BARE / name) for name in parts if (_BARE / name).is_file()]
     # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
     own = ["-nostdlib", "-static", "-lgcc"] if compiler.family == "gcc" else []
+    own += ["-nostdlib", "-static"] if target.startup == pc.STARTUP else []
     flags = ["-ffreestanding", f"-I{_BARE}", *sources, *own]
     if is_wasm(target):
         return [*flags, "-nostdlib", "-Wl,--no-entry"]
@@ -113,6 +125,11 @@ def run(
     """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
     command = [*_before(words), str(executable), *arguments]
+    if words[:1] == [pc.BOCHS]:
+        try:
+            return Done(*pc.run(target.runner, executable, arguments, data, seconds))
+        except subprocess.TimeoutExpired:
+            raise _endless(name or executable.name, seconds) from None
     if target.board:
         (folder / "driver.in").write_bytes(data)
         (folder / "driver.out").write_bytes(b"")
@@ -125,7 +142,7 @@ def run(
             command, cwd=folder, input=data, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        raise EdgeKitError("E0602", f"{name or executable.name} did not end in {seconds:g} s") from None
+        raise _endless(name or executable.name, seconds) from None
     if is_wasm(target) and done.returncode == _INEXACT:
         raise EdgeKitError(
             "E0503",
@@ -134,6 +151,10 @@ def run(
         )
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
     return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
+
+
+def _endless(name: str, seconds: float) -> EdgeKitError:
+    return EdgeKitError("E0602", f"{name} did not end in {seconds:g} s")
 
 
 def _before(words: Sequence[str]) -> Sequence[str]:

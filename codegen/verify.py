@@ -115,7 +115,7 @@ int main(void)
 }}
 """
     (folder / "selftest_main.c").write_text(main)
-    target = program.target
+    target = runner.here(program.target)
     files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
     # Without optimization zig adds checks, and a megabyte to explain them.
     flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]

@@ -12,7 +12,7 @@ from importlib import metadata
 import edgekit
 from edgekit import target as target_files
 from edgekit.codegen import toolchain
-from edgekit.codegen.runner import why_not_here
+from edgekit.codegen.runner import NATIVE, here, why_not_here
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
@@ -39,6 +39,7 @@ class TargetStatus:
     compiler_version: str
     measures_stack: bool
     runs_here: bool  # and so can be verified
+    emulator: str  # what runs its programs here; empty where this machine does it itself
     hint: str
 
 
@@ -86,10 +87,17 @@ def _status(target: Target) -> TargetStatus:
     try:
         compiler = toolchain.find(target)
     except EdgeKitError as error:
-        return TargetStatus(target.name, "", "", False, False, error.hint)
-    reason = why_not_here(target)
+        return TargetStatus(target.name, "", "", False, False, "", error.hint)
+    reason, runs_by = why_not_here(target), here(target).runner
+    emulator = "" if reason or runs_by == NATIVE else runs_by
     return TargetStatus(
-        target.name, compiler.name, _first_line(compiler), compiler.family == "gcc", not reason, reason
+        target.name,
+        compiler.name,
+        _first_line(compiler),
+        compiler.family == "gcc",
+        not reason,
+        emulator,
+        reason,
     )
 
 

@@ -341,4 +341,4 @@ def _abilities(status: TargetStatus) -> Iterator[str]:
     if status.measures_stack:
         yield "bounds the stack"
     if status.runs_here:
-        yield "runs and verifies"
+        yield f"runs and verifies by {status.emulator.split()[0]}" if status.emulator else "runs and verifies"

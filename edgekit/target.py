@@ -46,6 +46,7 @@ class Target:
     runner: str = "native"  # the command that runs a program here; empty where nothing can
     # What programs need of this machine's processor, as /proc/cpuinfo names it.
     cpu_flags: tuple[str, ...] = ()
+    emulator: str = ""  # the runner where that processor lacks some of it
     # Programs that run here without a C library start by this file of runtime_c/bare.
     startup: str = ""
     # Without an operating system: start and size of the memory for code, and of that for data, on the board

@@ -2,6 +2,8 @@
 #ifndef EDGEKIT_RULES_X86_H
 #define EDGEKIT_RULES_X86_H
 
+#include <stddef.h>
+
 #include "edgekit/types.h"
 
 /* Stands before functions whose loops are as long as their arguments say: always parts of their callers. */

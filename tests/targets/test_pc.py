@@ -1,0 +1,70 @@
+"""The emulated PC: programs get arguments and input, give output and an exit code, and a crash is one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.tools import require
+
+from edgekit import target as targets
+from edgekit.codegen import runner, toolchain
+from edgekit.target import Target
+
+INPUT = bytes(range(256)) * 9
+
+ECHO = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int twice = 2;
+static unsigned char room[4096], zero[64];
+int main(int argc, char **argv)
+{
+    size_t size = fread(room, 1, sizeof room, stdin);
+    for (size_t i = 0; i < sizeof zero; i++)
+        if (zero[i])
+            return 1;
+    for (size_t i = 0; i < size; i++)
+        room[i] = (unsigned char)(room[i] * twice);
+    fwrite(room, 1, size, stdout);
+    return argc == 3 ? atoi(argv[1]) + atoi(argv[2]) : 2;
+}
+"""
+CRASH = "int main(void) { __builtin_trap(); }"
+
+
+def emulated(compiler: str) -> Target:
+    require("bochs")
+    require(compiler)
+    target = replace(targets.load("x86-64-avx512"), compilers=(compiler,))
+    return runner.here(targets.with_runner(target, target.emulator))
+
+
+def built(text: str, target: Target, folder: Path) -> Path:
+    (folder / "main.c").write_text(text)
+    compiler = toolchain.find(target)
+    flags = [*target.cflags, *runner.compile_flags(target), "main.c", "-o", "main"]
+    compiler.run([*flags, *runner.link_flags(target, compiler, folder)], folder)
+    return folder / "main"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_program_gets_what_it_is_given(compiler: str, tmp_path: Path) -> None:
+    target = emulated(compiler)
+    done = runner.run(target, built(ECHO, target, tmp_path), ["40", "3"], INPUT)
+    assert done == runner.Done(43, bytes(2 * x % 256 for x in INPUT), "")
+
+
+def test_a_crash_is_told(tmp_path: Path) -> None:
+    target = emulated("gcc")
+    done = runner.run(target, built(CRASH, target, tmp_path), [])
+    assert done.code == 134
+    assert "exception" in done.words
+
+
+def test_a_processor_that_bochs_does_not_know_is_named() -> None:
+    require("bochs")
+    target = replace(targets.load("x86-64-avx512"), cpu_flags=("no_such_flag",), emulator="bochs i286")
+    assert runner.why_not_here(target).endswith(
+        "a processor with no_such_flag, which this one lacks, or a Bochs that knows i286"
+    )
