@@ -36,13 +36,13 @@ def light_layout(tag: str) -> tuple[str, int, int]:
 
 
 def heavy_pairs(weights: Array | None) -> int:
-    """The share of pairs of weights that have too much, in percent, rounded up; all if none are constant."""
+    """How many of 1000 pairs of weights have too much, rounded up; all where weights are not constant."""
     if weights is None or not weights.size:
-        return 100
+        return 1000
     wide = weights.reshape(len(weights), -1).astype(np.int16)
     first, second = wide[:, : wide.shape[1] // 2 * 2 : 2], wide[:, 1::2]
     heavy = np.count_nonzero(np.abs(first + second) > _MOST)
-    return -(-100 * int(heavy) // max(1, first.size))
+    return -(-1000 * int(heavy) // max(1, first.size))
 
 
 def lightened(weights: Array, outputs: int, inputs: int) -> tuple[Array, list[int]]:

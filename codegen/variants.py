@@ -6,7 +6,7 @@ A file says in its first comment what it is for, one tag a line:
     rule e tfl=tfl_down     the requantization rules that it knows, and by which name it calls them
     when k_h == 1 and ...   a condition on parameters and facts of the call; `small` where weights should be,
                             `zero_blocks(1, 4)` of the weights so many percent, of 1 output and 4 inputs each,
-                            `heavy_pairs()` of pairs of these, those that have too much for light.py
+                            `heavy_pairs()` of 1000 pairs of these, those that have too much for light.py
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result

@@ -1,7 +1,7 @@
 /* Fully connected layer of int8 for few rows, exact in every engine: see dense_int.h and light_s8_wasm.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
- * when rows < 4 and least_weight > -128 and heavy_pairs() <= 1 and inputs < 1048576
+ * when rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
  * pack w: light O/8! I/4! o8 i4
  * pack b: O/8! o8
  * pack m: O/8! o8
