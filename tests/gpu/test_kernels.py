@@ -21,6 +21,7 @@ from edgekit.ir import DType, Quant, Type
 from edgekit.ops.quantize import Quantize
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
+FLOATS = (DType.F32, DType.F16, DType.BF16)
 CASES = 2  # of a family, on each device
 
 
@@ -33,8 +34,11 @@ def test_integers_are_those_of_the_simulator(family: Family, device: str) -> Non
     assert_computes(DEVICES[device](), bench.graph(), bench.inputs)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16], ids=lambda d: d.value)
+# oclgrind is slow, and bfloat16 lies where float16 does: whole networks run on it in OpenCL.
+@pytest.mark.parametrize(
+    ("dtype", "device"),
+    [(d, device) for d in FLOATS for device in DEVICES if (d, device) != (DType.BF16, "opencl")],
+)
 @pytest.mark.parametrize("module", REALS)
 def test_reals_are_near_those_of_the_simulator(module: str, dtype: DType, device: str) -> None:
     cases = usual_cases(module) if dtype is DType.F32 else narrow_cases(module, dtype)
