@@ -7,12 +7,14 @@ import pytest
 from ops.cases.indexing import CASES
 from support.gpu_calls import Device, assert_computes
 from support.oclgrind import oclgrind
-from support.op_cases import Case, as_graph, case, normal
+from support.op_cases import Case, as_graph, case, normal, whole
 from support.webgpu import webgpu
 
 from edgekit.ir import DType
+from edgekit.ops.cast import Cast
 from edgekit.ops.gather import Gather, GatherND
 from edgekit.ops.rank import ArgExtreme, TopK
+from edgekit.ops.transpose import Transpose
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
 WORDS: tuple[DType, ...] = (DType.F32, DType.S32, DType.U32)  # what items store alone
@@ -37,6 +39,16 @@ def test_results_are_those_of_the_simulator(op: type, device: str) -> None:
     refused = assert_computes(DEVICES[device](), graph, inputs)
     assert len(refused) <= 1, refused  # of more dimensions than kernels have
     assert len(cases) > 4
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_indices_become_other_integers_and_move(device: str) -> None:
+    """What has no place in 32 bits is cut off, as the simulator does."""
+    narrow = [whole(d, 3, 5) for d in (DType.S32, DType.S8, DType.U8, DType.BOOL)]
+    cases = [case(Cast(DType.S64), x) for x in narrow]
+    cases += [case(Cast(DType.S32), FAR), case(Transpose((1, 0)), whole(DType.S64, 4, 7))]
+    graph, inputs, _ = as_graph(cases)
+    assert not assert_computes(DEVICES[device](), graph, inputs)
 
 
 @pytest.mark.parametrize("device", DEVICES)

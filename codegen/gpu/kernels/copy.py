@@ -15,9 +15,7 @@ CALLS = ("copy",)
 
 def use(call: Call) -> Use:
     dtype = call.args[-1].type.dtype  # bits are bits: a float that is no number keeps them
-    if dtype.bytes not in (1, 2, 4):
-        raise UnsupportedError(f"copies of {dtype.value}")
-    per = 4 // dtype.bytes
+    per, words = max(1, 4 // dtype.bytes), max(1, dtype.bytes // 4)  # elements of a word, or the reverse
     shape, of_y = listed(call, "n"), listed(call, "y")
     values = numbered(call, "n x") | integers(call, "x0 y0")
     total = 1
@@ -25,7 +23,7 @@ def use(call: Call) -> Use:
         total *= n
     if per == 1:
         values |= numbered(call, "y") | {"items": total}
-        return Use(_words(), (0, 1), values, groups_for(total))
+        return Use(_words(words), (0, 1), values, groups_for(total))
     # The element of y that belongs to a part of a word is found by division, from the longest stride down.
     order = sorted(range(RANK), key=lambda d: -of_y[d] if shape[d] > 1 else 0)
     sizes, steps_x, steps_y = ([list(v)[d] for d in order] for v in (shape, listed(call, "x"), of_y))
@@ -42,8 +40,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _words() -> Kernel:
-    k = Builder("copy_words")
+def _words(count: int) -> Kernel:
+    """Of elements that are so many words."""
+    k = Builder({1: "copy_words", 2: "copy_pairs"}[count])
     x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
     items, x0, y0 = k.constants("items x0 y0")
     with k.when(k.item < items):
@@ -53,7 +52,8 @@ def _words() -> Kernel:
             at = k.let("at", rest % n)
             rest = k.let("rest", rest // n)
             of_x, of_y = of_x + at * k.constant(f"x_{d}"), of_y + at * k.constant(f"y_{d}")
-        k.store(y, of_y, x[of_x])
+        for w in range(count):
+            k.store(y, of_y * count + w, x[of_x * count + w])
     return k.done()
 
 

@@ -8,7 +8,7 @@ from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, Kind, number
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
-from edgekit.codegen.gpu.kernels import _strided
+from edgekit.codegen.gpu.kernels import _casts, _strided
 from edgekit.codegen.gpu.use import Use, groups_for
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -17,6 +17,8 @@ CALLS = ("map1", "map2", "map2_nd", "map3", "map3_nd")
 
 
 def use(call: Call) -> Use:
+    if any(arg.type.dtype is DType.S64 for arg in call.args):
+        return _casts.use(call)
     arity = int(call.kernel[3])
     letters = "abc"[:arity]
     values = _strided.values(call, letters)
