@@ -28,11 +28,11 @@ _POOLS: list[Any] = []  # of memory: they must outlive all that is in them
 
 
 def runner(
-    model: Path, folder: Path, x: Array, ranges: Mapping[str, float] | None = None
+    model: Path, folder: Path, x: Array, ranges: Mapping[str, float] | None = None, *, vulkan: bool = False
 ) -> Callable[[], Any]:
     """What runs a model once, in floats of 32 bits or, with `ranges` as `translated` takes them, in int8. It
     keeps its memory from one run to the next. Its other options are at their defaults: networks are slower
-    without its packed layout or Winograd's algorithm. The input is NCHW."""
+    without its packed layout or Winograd's algorithm. The input is NCHW. `vulkan`: not on the processor."""
     library = import_module("ncnn")
     text, weights, names = translated(onnx.load(model), ranges)
     param, data = folder / f"{model.stem}.param", folder / f"{model.stem}.bin"
@@ -40,13 +40,15 @@ def runner(
     data.write_bytes(weights)
     net = library.Net()
     net.opt.num_threads = 1
+    net.opt.use_vulkan_compute = vulkan
     _POOLS.extend((library.UnlockedPoolAllocator(), library.UnlockedPoolAllocator()))
     net.opt.blob_allocator, net.opt.workspace_allocator = _POOLS[-2:]
     for kind in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage"):
         setattr(net.opt, f"use_{kind}", False)
     assert net.load_param(str(param)) == 0
     assert net.load_model(str(data)) == 0
-    image = library.Mat(np.ascontiguousarray(x[0])).clone()  # what it is made of stays another's
+    pixels = np.ascontiguousarray(x[0])  # a Mat of them does not keep them
+    image = library.Mat(pixels).clone()
 
     def run() -> Any:
         with net.create_extractor() as extractor:

@@ -59,7 +59,7 @@ class Web:
     @property
     def largest_piece(self) -> int:
         """What a kernel sees at once."""
-        return max(size for d in self.plan.dispatches for _, _, size, _ in self._pieces(d))
+        return max(size for d in self.plan.dispatches for _, _, size, _ in self.pieces(d))
 
     @property
     def modules(self) -> list[dict[str, Any]]:
@@ -92,22 +92,26 @@ class Web:
         places = {pipeline: i for i, pipeline in enumerate(self.pipelines)}
         rows = []
         for d in self.plan.dispatches:
-            y = -(-d.groups // _GROUPS)
-            pieces = [piece[:3] for piece in self._pieces(d)]
-            row = json.dumps([places[self._pipeline(d)], -(-d.groups // y), y, pieces])
+            x, y = in_two_directions(d.groups)
+            pieces = [piece[:3] for piece in self.pieces(d)]
+            row = json.dumps([places[self._pipeline(d)], x, y, pieces])
             rows.append({"row": row, "comment": f"{d.operator} by {d.kernel.name}"})
         return rows
 
     def _pipeline(self, d: Dispatch) -> str:
+        return json.dumps([_index(self.plan, d.kernel), _plain(self.constants(d))])
+
+    def constants(self, d: Dispatch) -> Mapping[str, float]:
+        """Those of the kernel, and where its buffers start within pieces of memory."""
         constants: Mapping[str, float] = dict(d.values) | {
             buffer.start: rest // buffer.kind.bytes
-            for buffer, (*_, rest) in zip(d.kernel.buffers, self._pieces(d), strict=True)
+            for buffer, (*_, rest) in zip(d.kernel.buffers, self.pieces(d), strict=True)
             if rest
         }
         assert all(map(isfinite, constants.values())), f"{d.kernel.name}: JavaScript takes finite constants"
-        return json.dumps([_index(self.plan, d.kernel), _plain(constants)])
+        return constants
 
-    def _pieces(self, d: Dispatch) -> list[tuple[int, int, int, int]]:
+    def pieces(self, d: Dispatch) -> list[tuple[int, int, int, int]]:
         """For each buffer (0: memory or 1: weights, where it starts, its size, and how many bytes of it are
         in front of the span)."""
         start = {"arena": (0,), "weights": (0,), "input": self.inputs, "output": self.outputs}
@@ -121,6 +125,12 @@ class Web:
     def _sizes(self, names: tuple[str, ...]) -> list[int]:
         """What tensors take, with what is behind them."""
         return [-(-max(self.plan.graph.type(name).bytes, 1) // ALIGN) * ALIGN for name in names]
+
+
+def in_two_directions(groups: int) -> tuple[int, int]:
+    """Work-groups that are at least so many."""
+    y = -(-groups // _GROUPS)
+    return -(-groups // y), y
 
 
 def _behind(start: int, sizes: list[int]) -> tuple[int, ...]:
