@@ -262,8 +262,10 @@ def section(models: Path, library: str, now: Now) -> str:
                 ours, theirs = beside_ncnn(graph, source, vulkan, now)
                 rows.append([title, f"{ours:,.0f}", f"{theirs:,.0f}", f"{theirs / ours:.2f}"])
         text += f"\n\nWhole networks on {vulkan.name}, from host to host, in turns;\n"
-        text += f"ncnn {version('ncnn')} by Vulkan, too, without 16-bit floats. WebGPU checks the bounds of each\n"
-        text += "access, which ncnn's shaders do not; these may use Winograd's algorithm.\n\n"
+        text += (
+            f"ncnn {version('ncnn')} by Vulkan, too, without 16-bit floats. WebGPU checks the bounds of each"
+        )
+        text += "\naccess, which ncnn's shaders do not; these may use Winograd's algorithm.\n\n"
         text += table(["network", f"{_OURS}, us", f"{_NCNN}, us", f"{_NCNN} / {_OURS}"], rows)
     return f"{text}\n\n{machine()}."
 
