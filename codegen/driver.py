@@ -109,7 +109,17 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield "    default:\n        return 1;\n    }\n}\n"
 
 
+# Programs with hundreds of inputs make functions that optimizers take half a minute for. With sanitizers,
+# memory lies as optimizers lay it: there, each piece has the guards of another one before it.
 _HELPERS = """\
+#if EK_GUARD == 0 || !defined(__GNUC__)
+#define EK_PLAIN static
+#elif defined(__clang__)
+#define EK_PLAIN static __attribute__((noinline, optnone))
+#else
+#define EK_PLAIN static __attribute__((noinline, optimize("O0")))
+#endif
+
 struct room {
     unsigned char *at;
     size_t size;
@@ -140,7 +150,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     used = [*outside, ("arena", str(program.arena.size), 0)]
     state = [("state", f"sizeof(struct {program.name}_state)", 0)] * bool(program.states)
     rooms = [*used, *state]
-    yield f"static int run_{index}(int steps)\n{{"
+    yield f"EK_PLAIN int run_{index}(int steps)\n{{"
     for name, size, skew in rooms:
         total = f"EK_GUARD + {skew} + {'1' if size == '0' else size} + EK_GUARD"
         yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
