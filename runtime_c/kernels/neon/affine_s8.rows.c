@@ -5,6 +5,7 @@
  * when sa[5] == 1
  * when sb[5] in (0, 1) */
 #include "edgekit/affine_s8.h"
+#include "edgekit/rows.h"
 
 EK_INLINE int32x4_t EK_FN_four(const int16x4_t a, const int16x4_t b, const struct EK_STRUCT *p)
 {
@@ -42,14 +43,6 @@ EK_INLINE void EK_FN_row(
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
     y += p->y0;
-    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
-        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
-            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
-                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
-                    for (int32_t i4 = 0; i4 < p->n[4]; i4++, y += p->n[5])
-                        EK_FN_row(a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2] + i3 * p->sa[3]
-                                      + i4 * p->sa[4],
-                            b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2] + i3 * p->sb[3]
-                                + i4 * p->sb[4],
-                            y, p->n[5], p);
+    EK_EACH_ROW(y, p)
+        EK_FN_row(EK_ROW_AT(a, p->a0, p->sa), EK_ROW_AT(b, p->b0, p->sb), y, p->n[5], p);
 }

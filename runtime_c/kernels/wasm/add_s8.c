@@ -3,6 +3,7 @@
  * when sa[5] == 1 and sb[5] == 1 and exponent <= -16
  * when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
 #include "edgekit/add_s8.h"
+#include "edgekit/rows.h"
 
 /* Four numbers in fixed point; 8/8192 are added, so that a fraction of 16/8192 or more says that the rest is exact. */
 EK_INLINE v128_t EK_FN_four(
@@ -59,14 +60,6 @@ EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct E
     const double scale_b = (double)p->b_multiplier * (double)ek_power_wasm(p->b_exponent);
     const float of_a = (float)(scale * scale_a), of_b = (float)(scale * scale_b * (double)p->sign);
     y += p->y0;
-    for (int32_t i0 = 0; i0 < p->n[0]; i0++)
-        for (int32_t i1 = 0; i1 < p->n[1]; i1++)
-            for (int32_t i2 = 0; i2 < p->n[2]; i2++)
-                for (int32_t i3 = 0; i3 < p->n[3]; i3++)
-                    for (int32_t i4 = 0; i4 < p->n[4]; i4++, y += p->n[5])
-                        EK_FN_row(a + p->a0 + i0 * p->sa[0] + i1 * p->sa[1] + i2 * p->sa[2] + i3 * p->sa[3]
-                                      + i4 * p->sa[4],
-                            b + p->b0 + i0 * p->sb[0] + i1 * p->sb[1] + i2 * p->sb[2] + i3 * p->sb[3]
-                                + i4 * p->sb[4],
-                            y, p->n[5], of_a, of_b, p);
+    EK_EACH_ROW(y, p)
+        EK_FN_row(EK_ROW_AT(a, p->a0, p->sa), EK_ROW_AT(b, p->b0, p->sb), y, p->n[5], of_a, of_b, p);
 }
