@@ -160,6 +160,11 @@ def convolution_of_blocks(net: Layers) -> None:
     _convolution(net, 3, 3, *(net.pick(16, 32, 48, 64) for _ in range(2)))
 
 
+def first_convolution(net: Layers) -> None:
+    """Of an image, whose channels are few: its lines are not whole words."""
+    _convolution(net, 3, 3, net.pick(1, 3, 3), net.pick(8, 16, 24, 32))
+
+
 def residual(net: Layers) -> None:
     _residual(net, net.channels(64), net.pick(1, 3))
 
@@ -170,9 +175,10 @@ def residual_of_blocks(net: Layers) -> None:
 
 def _residual(net: Layers, channels: int, k: int) -> None:
     height, width = net.image(channels, k * k * channels * channels)
+    stride = net.pick(1, 1, 2)
     y = net.builder.add(
-        Conv2d(pads=(k // 2,) * 4, dtype=net.dtype),
-        net.x(1, height, width, channels),
+        Conv2d((stride, stride), _pads(k, k, (stride, stride)), dtype=net.dtype),
+        net.x(1, stride * height, stride * width, channels),
         *net.weights(channels, k, k, channels),
         quant=net.quant(net.kinds[2]),
     )[0]
@@ -302,4 +308,4 @@ OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, ac
 OTHERS += (norm, product, residual)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
-COMMON += (convolution_of_blocks, residual_of_blocks)
+COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)

@@ -79,7 +79,9 @@ def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, floa
     yield "group windows", windows
     yield "group window lines", windows * given["k_h"]
     yield "group window cells", windows * given["k_h"] * given["k_w"]
-    yield "inner words", inner * given["k_h"] * -(-given["k_w"] * depth // 4)
+    words = inner * given["k_h"] * -(-given["k_w"] * depth // 4)
+    yield "inner words", words
+    yield "unaligned words", words if given["k_w"] * depth % 4 else 0
     yield "channel pairs", batch * out_channels * pairs
     # Kernels that take two results of a row at once turn images of which that leaves less.
     is_turned = pairs < given["out_h"] * ((given["out_w"] + 1) // 2)

@@ -110,7 +110,7 @@ def test_without_calibration_and_emulator_nothing_is_known(small: Graph) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8"])
+@pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8", "vww_96_int8", "pretrainedResnet_quant"])
 def test_networks_of_others_are_estimated_within_their_error(name: str) -> None:
     require("qemu-system-arm")
     require_module("ziglang")
