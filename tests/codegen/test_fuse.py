@@ -126,10 +126,11 @@ def test_sums_are_those_of_the_simulator(
     compiler: str, optimize: Optimize, level: str, tmp_path: Path
 ) -> None:
     require(compiler)
+    # clang takes long, and gets one rule for each.
     programs = [
         compile_graph(make(Residual(rule)).with_name(f"{make.__name__}_{rule}"), HOST)
-        for make in (*FUSED, *APART)
-        for rule in ("E", "tfl")
+        for i, make in enumerate((*FUSED, *APART))
+        for rule in (("E", "tfl") if compiler == "gcc" else ("E", "tfl")[i % 2 :][:1])
     ]
     library = Library(programs, tmp_path, optimize, (level,), compiler)
     for program in programs:
