@@ -8,12 +8,14 @@ const args = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-bac
 args.push("--disable-component-update", "--disable-sync");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args });
 
-/** A page that has its first result, in a context without anything in its cache. */
-async function open(url) {
+/** A page that has its first result, in a context without anything in its cache; and the sizes of what it fetched, to
+ * be awaited before it is closed, where these are asked for. */
+async function open(url, weighed = false) {
   const context = await browser.newContext();
   const page = await context.newPage();
   const bodies = [];
-  page.on("response", (response) => bodies.push(response.body().then(({ length }) => [response.url(), length])));
+  const weigh = async (response) => [response.url(), (await response.body()).length];
+  if (weighed) page.on("response", (response) => bodies.push(weigh(response)));
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
@@ -29,7 +31,7 @@ async function open(url) {
 const answers = Object.fromEntries(urls.map((url) => [url, { first: [], turns: [] }]));
 for (let i = 0; i < navigations; i++) {
   for (const url of urls) {
-    const { context, page, bodies } = await open(url);
+    const { context, page, bodies } = await open(url, i === 0);
     answers[url].first.push(await page.evaluate(() => globalThis.first));
     if (i === 0) answers[url].files = Object.fromEntries(await Promise.all(bodies));
     await context.close();
