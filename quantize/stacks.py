@@ -12,7 +12,8 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.passes.batches import batched
 
-_MOST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing
+_MOST = 64  # samples in a stack, whose memory does not grow with the samples that there are
+_LARGEST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing
 _ALIKE = 1e-4  # of the largest number: sums of other lengths are added in another order
 Sample = Mapping[str, Array]
 
@@ -52,7 +53,7 @@ def stack_size(graph: Graph, samples: Sequence[Sample]) -> int:
     """How many samples to run together: 1 where the graph does not compute each by itself, as the first of
     them show."""
     largest = max((value.type.size for value in graph.values.values() if value.data is None), default=1)
-    size = _MOST // max(largest, 1)
+    size = min(_MOST, _LARGEST // max(largest, 1))
     return size if size > 1 and _each_by_itself(graph, samples[:2]) else 1
 
 
