@@ -97,8 +97,13 @@ def measured(target: str, tell: Callable[[str], None]) -> Iterator[list[str]]:
 
 
 def _here() -> list[str]:
-    """The targets that this machine runs."""
-    return [name for name in TARGETS if not runner.why_not_here(targets.load(name))]
+    """The targets that this machine runs; what is timed must run on its processor."""
+    found = {name: targets.load(name) for name in TARGETS}
+    return [
+        name
+        for name, target in found.items()
+        if (runner.is_timed(target) if target.cpu_flags else not runner.why_not_here(target))
+    ]
 
 
 def main() -> None:
