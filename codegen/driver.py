@@ -102,6 +102,8 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
         yield '#include "edgekit/half.h"'
     yield f"#ifndef EK_GUARD\n#define EK_GUARD {_GUARD}\n#endif"
     yield _HELPERS
+    if any(program.ports == "caller" and program.inputs for program in programs):
+        yield _CHECKSUM
     for i, program in enumerate(programs):
         yield from _runner(i, program)
     yield "int main(int argc, char **argv)\n{\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
@@ -132,7 +134,8 @@ static int intact(struct room r)
             return 0;
     return 1;
 }
-
+"""
+_CHECKSUM = """\
 static uint32_t checksum(struct room r)
 {
     uint32_t sum = 2166136261u;

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from support import x86
 from support.blocks import with_zeros
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_module
@@ -224,6 +225,8 @@ def bench(families: Sequence[Family], target: Target, wanted: set[str], at_least
 
 
 def load(name: str) -> Target:
+    if name.startswith("x86"):
+        return x86.load(name)
     target, compiler = targets.load(name), TARGETS[name]
     require_module(compiler) if compiler == "ziglang" else require(compiler)
     for family, emulator in EMULATORS.items():
@@ -231,15 +234,13 @@ def load(name: str) -> Target:
             require(emulator)
     if target.runner == "wasmtime":
         require_module("wasmtime")
-    if target.runner == "native" and (reason := runner.why_not_here(target)):
-        pytest.skip(reason)
-    if target.runner == "native" and runner.here(target) != target:
-        pytest.skip(f"takes a minute for {name}, whose orders are those of AVX2: where the processor has it")
     chosen = tuple(c for c in target.compilers if c.startswith("zig" if compiler == "ziglang" else compiler))
     return replace(target, compilers=chosen or target.compilers)
 
 
 def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
+    if program.target.name.startswith("x86"):
+        return x86.drive(program, folder, optimize, [level])
     files = render(program, optimize)
     write(files, folder)
     compiler = toolchain.find(program.target)
@@ -293,6 +294,8 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     target = load(name)
     wanted = to_be_seen(target.isa[0])
     cases = 40 if name.startswith(("x86", "wasm")) else 120  # compilers take long for kernels of many vectors
+    if name.startswith("x86") and x86.is_emulated(target):  # and a minute for those of the longest ones
+        cases //= 2
     made = bench(INTEGERS + (REALS if "dense" in wanted else []), target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)
     assert wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs) == []
