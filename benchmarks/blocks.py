@@ -102,7 +102,7 @@ def _here() -> list[str]:
     return [
         name
         for name, target in found.items()
-        if (runner.is_timed(target) if target.cpu_flags else not runner.why_not_here(target))
+        if (runner.is_native(target) if target.cpu_flags else not runner.why_not_here(target))
     ]
 
 

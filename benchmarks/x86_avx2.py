@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 
 from benchmarks.x86 import View, main
-from edgekit.codegen.runner import is_timed
+from edgekit.codegen.runner import is_native
 from edgekit.target import load
 
 if __name__ == "__main__":
-    if is_timed(load("x86-64-avx512")):
+    if is_native(load("x86-64-avx512")):
         sys.exit("this processor has AVX-512, which the peers would use: take one with AVX2 alone")
     main(
         View(

@@ -61,7 +61,7 @@ def here(target: Target) -> Target:
     return pc.emulated(target) if target.runner.split()[:1] == [pc.BOCHS] else target
 
 
-def is_timed(target: Target) -> bool:
+def is_native(target: Target) -> bool:
     """Do programs for this target run on this processor itself, so that their time says something?"""
     return not why_not_here(target) and here(target).runner == NATIVE
 

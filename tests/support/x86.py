@@ -37,7 +37,7 @@ def load(name: str, compiler: str = "gcc") -> Target:
 
 def is_emulated(target: Target) -> bool:
     """Do programs run on a processor that this machine's is not?"""
-    return runner.here(target).runner != runner.NATIVE
+    return not runner.is_native(target)
 
 
 def on_each(names: Sequence[str], networks: Sequence[str]) -> list[tuple[str, str]]:

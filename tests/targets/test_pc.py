@@ -68,3 +68,10 @@ def test_a_processor_that_bochs_does_not_know_is_named() -> None:
     assert runner.why_not_here(target).endswith(
         "a processor with no_such_flag, which this one lacks, or a Bochs that knows i286"
     )
+
+
+def test_only_programs_for_this_processor_are_native() -> None:
+    target = targets.load("x86-64-avx512")
+    assert runner.is_native(replace(target, cpu_flags=()))
+    assert not runner.is_native(replace(target, cpu_flags=("no_such_flag",)))
+    assert not runner.is_native(targets.load("cortex-m4"))
