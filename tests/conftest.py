@@ -21,13 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs a whole file, so that what its tests share is made once; marks split and join files.
-    Slow files go first, so that the last ones are short."""
+    """Slow files go first, so that the last ones are short: one process runs a whole file."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(Path(__file__).parent))))
 
 
 @pytest.fixture

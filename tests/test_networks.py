@@ -43,7 +43,6 @@ def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("exports")
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("exporter", EXPORTERS)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_torch_exports_run_as_onnxruntime_does(name: str, exporter: str, exports: Path) -> None:
@@ -58,7 +57,6 @@ def test_torch_exports_run_as_onnxruntime_does(name: str, exporter: str, exports
     assert_same_as_onnxruntime(path, graph, {"x": networks.sample(name, seed=3)})
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18"])
 def test_no_transpose_is_left_in_a_plain_cnn(name: str, exports: Path) -> None:
     from support import networks

@@ -15,7 +15,6 @@ from edgekit.converters.from_pt2 import convert
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
-pytestmark = pytest.mark.xdist_group("torch")
 FAMILIES = (
     *("arithmetic", "logic", "activations", "layers", "lines", "moves", "reductions", "products"),
     "sequences",

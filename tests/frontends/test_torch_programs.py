@@ -18,8 +18,6 @@ from edgekit.errors import EdgeKitError
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
-pytestmark = pytest.mark.xdist_group("torch")
-
 
 @pytest.fixture(scope="module")
 def torch() -> Any:

@@ -53,7 +53,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[
     return graph_and_inputs
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("name", SMALL)
 def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Array]]) -> None:
     """In float32, and quantized."""
@@ -65,7 +64,6 @@ def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Arr
             assert_right(make(), version, inputs)
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_floats_of_16_bits_take_half_the_memory(
     dtype: str, exported: Callable[[str], tuple[Graph, Array]]

@@ -25,11 +25,8 @@ def _cases(family: str) -> tuple[Case, ...]:
     return tuple(importlib.import_module(f"ops.cases.{family}").CASES)
 
 
-# A family is compiled in one process.
 _ALL = [
-    pytest.param(family, i, id=f"{family}-{c}", marks=pytest.mark.xdist_group(f"ops {family}"))
-    for family in _FAMILIES
-    for i, c in enumerate(_cases(family))
+    pytest.param(family, i, id=f"{family}-{c}") for family in _FAMILIES for i, c in enumerate(_cases(family))
 ]
 
 

@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 from support.tools import ROOT, require_module
 
-pytestmark = pytest.mark.xdist_group("install")
-
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS = SETUPTOOLS["package-dir"].values()
 

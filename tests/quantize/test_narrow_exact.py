@@ -268,7 +268,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Graph]
     return graph
 
 
-@pytest.mark.xdist_group("torch")
 @both
 @pytest.mark.parametrize("name", ["mobilenet_v2", "vit", "unet"])
 def test_networks(name: str, dtype: DType, exported: Callable[[str], Graph]) -> None:
