@@ -17,7 +17,7 @@ from support.tools import require, require_module
 
 from edgekit import fixed, simulate
 from edgekit import target as targets
-from edgekit.codegen import lower, memory, runner, toolchain
+from edgekit.codegen import lower, memory, toolchain
 from edgekit.codegen.arena import Buffer, Plan, Shift
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.kernels import variant_of
