@@ -43,8 +43,7 @@ _PROCESSES = 2
 _FLAGS = ("-O1", "-w")
 # Flags that make an executable end at the first access outside of memory, and at the first undefined step.
 SANITIZE = (
-    *_FLAGS,
-    "-g1",
+    *("-Og", "-w", "-g1"),
     "-DEK_GUARD=0",
     "-fsanitize=address,undefined,float-cast-overflow",
     "-fno-sanitize-recover=all",

@@ -9,6 +9,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from support.generated import units
 
 from edgekit import target as targets
 from edgekit.builder import Builder
@@ -17,7 +18,7 @@ from edgekit.codegen.build import write
 from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array, DType, Graph, Quant, Type, type_of
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value, type_of
 from edgekit.ops import Op
 
 
@@ -31,8 +32,8 @@ class Case:
     ulps: float = 0
     summed: bool = False
     constant: tuple[int, ...] = ()
-    quants: tuple[Quant | None, ...] = ()  # what integers stand for: of each operand, and of the results
-    result: Quant | None = None
+    quants: tuple[Quant | None, ...] = ()  # what integers stand for: of each operand
+    result: Quant | Sequence[Quant] | None = None  # of all results, or of each
 
     @property
     def types(self) -> list[Type]:
@@ -51,7 +52,7 @@ def case(
     summed: bool = False,
     constant: Sequence[int] = (),
     quants: Sequence[Quant | None] = (),
-    result: Quant | None = None,
+    result: Quant | Sequence[Quant] | None = None,
 ) -> Case:
     """What is not an array is a number of the first operand's type."""
     first = operands[0]
@@ -117,7 +118,9 @@ def special(dtype: DType) -> Array:
 def expected(c: Case) -> tuple[Array, ...]:
     if not c.quants and c.result is None:
         return c.op.eval(*c.operands)
-    results = [replace(t, quant=c.result) for t in c.op.infer(*c.types)]
+    found = c.op.infer(*c.types)
+    quants = c.result if isinstance(c.result, Sequence) else [c.result] * len(found)
+    results = [replace(t, quant=q) for t, q in zip(found, quants, strict=True)]
     return c.op.integer(c.operands, c.types, results)
 
 
@@ -131,7 +134,10 @@ def as_graph(
     for i, c in enumerate(cases):
         names = []
         for k, x in enumerate(c.operands):
-            if k in c.constant:
+            if k in c.constant and c.types[k].quant is not None:
+                names.append(builder.fresh("c"))
+                builder.values[names[-1]] = Value(c.types[k], x)
+            elif k in c.constant:
                 names.append(builder.const(x))
             else:
                 names.append(builder.input(f"x{i}_{k}", c.types[k]))
@@ -143,14 +149,15 @@ def as_graph(
 def run_in_c(
     cases: Sequence[Case], folder: Path, optimize: Optimize, flags: Sequence[str]
 ) -> list[list[Array]]:
-    """The results of each case from one compiled model."""
+    """The results of each case from one compiled model. At `size`, one source includes all kernels."""
     graph, inputs, outputs = as_graph(cases)
     program = compile_graph(graph, targets.load("host"))
     files = render(program, optimize)
     write(files, folder)
     compiler = toolchain.find(targets.load("host"))
-    compiler.run([*FLAGS, *flags, "-c", *sources(files, optimize)], folder)
-    objects = [f"{Path(source).stem}.o" for source in sources(files, optimize)]
+    names = units(sources(files, optimize), folder)
+    compiler.run([*FLAGS, *flags, "-c", *names], folder)
+    objects = [f"{Path(name).stem}.o" for name in names]
     links = [flag for flag in flags if flag.startswith(("-fsanitize", "-D"))]
     results = Driver([program], objects, folder, compiler, links).run(program, inputs)
     return [[results[name] for name in names] for names in outputs]
