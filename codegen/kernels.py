@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from edgekit.codegen.variants import Variant, select, variants
+from edgekit.codegen.variants import Variant, evaluated, select, variants
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
@@ -19,6 +19,7 @@ from edgekit.target import Target
 _RUNTIME = Path(str(files("edgekit.runtime_c")))
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_BRACES = re.compile(r"\{(.*?)\}")
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
@@ -86,7 +87,10 @@ def instantiate(call: Call, target: Target) -> Kernel:
         call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
     )
     if any("{" in tag for tag in kernel.pack.values()):
-        filled = {operand: tag.format_map(call.params) for operand, tag in kernel.pack.items()}
+        filled = {
+            operand: _BRACES.sub(lambda found: str(evaluated(found[1], call)), tag)
+            for operand, tag in kernel.pack.items()
+        }
         return replace(kernel, pack=filled)
     return kernel
 

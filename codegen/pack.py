@@ -13,7 +13,7 @@ colon comes the type that they are stored in, a factor, and what is added:
 the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
 those that are zero (blocks.py), `light` makes weights side by side smaller (light.py); `same! 4` is four
 times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays together the taps
-that leave the same rests by these numbers; parameters of the call fill in the braces.
+that leave the same rests by these numbers. Braces hold expressions over parameters and facts of the call.
 """
 
 from __future__ import annotations

@@ -94,12 +94,14 @@ def requantization(
         rule = "_long" if is_long else "_wide" if shift < fixed.LEAST_SHIFT else ""
         named = f"e{rule}"
         exponent, expr = np.asarray([shift]), f"ek_requantize_{named}(acc, m[o], e[0])"
+        up = max(0, 32 - shift)
     else:
         assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
         named = "once" if once else "tfl_wide" if _leaves_32_bits(ratio, bits) else "tfl"
         rule, expr = f"_{named}", f"ek_requantize_{named}(acc, m[o], e[o])"
+        up = 0 if exponent.max() < 0 else 32  # two roundings are not one of a larger sum
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
     distinct = formats[:1] if len(set(formats)) == 1 else formats
@@ -116,6 +118,7 @@ def requantization(
             "sum_bits": bits,
             "least_exponent": int(exponent.min()),
             "most_exponent": int(exponent.max()),
+            "up": up,  # by so many bits larger, twice a sum has all that matters in high words of products
             "least_weight": int(weights.min()),
             "one_scale": int(np.unique(multiplier).size == np.unique(exponent).size == 1),
         },

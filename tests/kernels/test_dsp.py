@@ -95,9 +95,11 @@ def other_formats(b: Bench) -> None:
         w, bias = b.weights(of_w, outputs, 4 * channels)
         b.result(Dense(*b.limits(), different), x, w, bias, quant=b.quant(-3, 6, of_y))
         return
-    kernel, groups = b.pick(((1, 1), (1, 1), (3, 3), (1, 4))), b.pick((1, 1, 2))
-    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), groups * 4 * channels, dtype=of_x)
-    w, bias = b.weights(of_w, groups * outputs, *kernel, 4 * channels)
+    kernel, groups, depth = b.pick(((1, 1), (1, 1), (3, 3), (1, 4))), b.pick((1, 1, 2)), 4 * channels
+    if of_x is DType.S8 and of_y is DType.S16 and b.is_rare(2):
+        groups, outputs, depth = channels, 1, 1
+    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), groups * depth, dtype=of_x)
+    w, bias = b.weights(of_w, groups * outputs, *kernel, depth)
     pads = b.pick(((0, 0, 0, 0), (1, 0, 0, 1)))
     op = Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits(), different)
     b.result(op, x, w, bias, quant=b.quant(-3, 6, of_y))
@@ -152,6 +154,8 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
     endings = {name.split("_")[-1] for name in kernels(program)}
     assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program)
+    large = {name.split("_")[0] for name in kernels(program) if "_wide_" in f"{name}_"}
+    assert {"conv2d", "dense", "depthwise2d"} <= large, kernels(program)
     check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 

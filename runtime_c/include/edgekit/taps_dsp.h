@@ -15,7 +15,7 @@ struct ek_fours {
     const int8_t *e; /* -exponent - 1; not for rule E */
     int32_t channels;
     int32_t taps;
-    int8_t *y;
+    void *y;
     int32_t offset; /* 2 zero + 1; rule E: what is added to the high word */
     int32_t shift; /* rule E: of the high word */
     int32_t step; /* from the cells of a pixel to those of the next one */
@@ -35,8 +35,8 @@ struct ek_fours {
 
 /* The pixels in r0; their twelve words go to the stack, then m, e, channels left and b of four channels. r0 are the
  * cells, r1 w, r3 taps left, r4 to r7 sums, r8 the channel and r11 the pixel, in bytes. Two taps a turn, an odd one is
- * half a turn. What requantizes is as in EK_DOTS. */
-#define EK_FOURS(requantize, size, constants)                                                                \
+ * half a turn. What requantizes is as in EK_DOTS; a result has 2^bits bytes. */
+#define EK_FOURS(bits, requantize, size, constants)                                                          \
     "push {r4-r11, lr}\n"                                                                                    \
     "sub sp, sp, #64\n"                                                                                      \
     "mov r12, sp\n"                                                                                          \
@@ -69,7 +69,7 @@ struct ek_fours {
     "blt 6f\n"                                                                                               \
     "add r0, r0, #16\n"                                                                                      \
     "add r2, r2, #4\n"                                                                                       \
-    "add r3, r3, #4\n"                                                                                       \
+    "add r3, r3, #4 << " #bits "\n"                                                                          \
     "strd r0, r2, [sp, #48]\n"                                                                               \
     "str r3, [sp, #28]\n" constants "4:\n" requantize(r7) requantize(r6) requantize(r5)                      \
         requantize(r4) "ldr r12, [sp, #56]\n"                                                                \
@@ -88,7 +88,7 @@ struct ek_fours {
                        "add lr, r12, #4\n"                                                                   \
                        "add r0, r0, lr, lsl #2\n"                                                            \
                        "add r2, r2, lr\n"                                                                    \
-                       "add r3, r3, lr\n"                                                                    \
+                       "add r3, r3, lr, lsl #" #bits "\n"                                                    \
                        "str r3, [sp, #28]\n"                                                                 \
                        "mov lr, #-" #size "\n"                                                               \
                        "mul r12, r12, lr\n"                                                                  \
@@ -98,12 +98,17 @@ struct ek_fours {
 
 static EK_ASSEMBLY void ek_requantize_tfl_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_FOURS(EK_DOTS_TFL, 32, "ldr lr, [sp, #32]\n"));
+    __asm volatile(EK_FOURS(0, EK_DOTS_TFL, 32, "ldr lr, [sp, #32]\n"));
 }
 
 static EK_ASSEMBLY void ek_requantize_e_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_FOURS(EK_DOTS_E, 20, "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"));
+    __asm volatile(EK_FOURS(0, EK_DOTS_E, 20, "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"));
+}
+
+static EK_ASSEMBLY void ek_requantize_e_s8_s16_fours(const struct ek_fours *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_FOURS(1, EK_DOTS_E_S16, 20, "ldr lr, [sp, #32]\nldr r2, [sp, #36]\n"));
 }
 
 #endif

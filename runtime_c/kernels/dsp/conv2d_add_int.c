@@ -2,12 +2,12 @@
  * once for all outputs, and each pixel is made beside y, as what is added may lie there: see window_dsp.h and
  * dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e
- * when groups == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * rule tfl e e_wide=e
+ * when groups == 1 and sum_bits + up <= 30 and up <= 7
  * when add[3] > 1 and add[4] == -128 and add[5] == 127
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: O/8! o8 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * pack b: O/8! o8 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c */
 #include "edgekit/conv2d_add_int.h"
 

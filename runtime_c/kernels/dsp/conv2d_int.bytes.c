@@ -1,8 +1,8 @@
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl=tfl_bytes e=e_bytes
+ * rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
  * when small
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * when sum_bits <= 30 and up == 0
  * pack w: G O/8! HWI/4! o8 hwi4 : s8
  * pack b: G O/8! o8 : s32
  * pack e: O : s8 x-1 +-1

@@ -1,11 +1,11 @@
 /* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs of a group:
  * see window_dsp.h and dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: G O/8! o8 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * rule tfl e e_wide=e
+ * when sum_bits + up <= 30 and up <= 7
+ * pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * pack b: G O/8! o8 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * order windows 1
  * scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4 */
 #include "edgekit/conv2d_int.h"
@@ -33,8 +33,11 @@ static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, 
             EK_Y *to = y + g * outputs;
             for (int32_t h = 0; h < p->out_h; h++)
                 for (int32_t v = 0; v < p->out_w; v++, to += p->out_c) {
-                    ek_gather((const int8_t *)x, (int8_t *)window, h * p->stride_h - p->pad_top,
-                        v * p->stride_w - p->pad_left, &shape);
+                    const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
+                    if (sizeof(EK_X) == 1)
+                        ek_gather((const int8_t *)x, (int8_t *)window, top, left, &shape);
+                    else
+                        ek_gather_halves((const int8_t *)x, (int8_t *)window, top, left, &shape);
                     EK_RULE(dots)(window, to, &layer);
                 }
             layer.w = (const int8_t *)layer.w + padded * cells * EK_RULE(bits) / 8;

@@ -1,13 +1,13 @@
 /* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e
+ * rule tfl e e_wide=e
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: O/8! o8 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * when sum_bits + up <= 30 and up <= 7
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * pack b: O/8! o8 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * order pixels 8 */
 #include "edgekit/conv2d_int.h"
 

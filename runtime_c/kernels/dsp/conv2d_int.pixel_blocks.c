@@ -1,15 +1,15 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero: see
  * conv2d_int.h and dots_blocks_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl=tfl_blocks e=e_blocks
+ * rule tfl=tfl_blocks e=e_blocks e_wide=e_blocks
  * when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not small
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x2
- * pack b: O : s32 x2
- * pack e: O : s8 x-1 +-1
+ * when sum_bits + up <= 30 and up <= 7
+ * pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x{2 << up}
+ * pack b: O : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * order pixels 1 2 */
 #include "edgekit/conv2d_int.h"
 

@@ -1,12 +1,12 @@
 /* Convolution of int8 with DSP instructions, results of 16 bits.
  * for X=s8 W=s8 Y=s16 S=s32
- * rule e=e_s8_s16
+ * rule e=e_s8_s16 e_wide=e_s8_s16
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * when sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: O/8! o8 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * when sum_bits + up <= 30 and up <= 7
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * pack b: O/8! o8 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * order pixels 8
  * like dsp/conv2d_int.pixel.c */

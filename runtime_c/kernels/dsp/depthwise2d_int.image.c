@@ -1,11 +1,11 @@
 /* Convolution of an int8 image of one channel with DSP instructions: see depthwise2d_int.h. Each window is gathered
  * once for all outputs: see dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e
- * when in_c == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x2
- * pack b: O/8! o8 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * rule tfl e e_wide=e
+ * when in_c == 1 and sum_bits + up <= 30 and up <= 7
+ * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * pack b: O/8! o8 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * order windows 1
  * scratch (k_h * k_w + 6) // 4 * 4 */
 #include "edgekit/depthwise2d_int.h"

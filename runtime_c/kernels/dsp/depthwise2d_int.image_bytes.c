@@ -1,8 +1,8 @@
 /* Convolution of an image of one channel of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl=tfl_bytes e=e_bytes
+ * rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
  * when small
- * when in_c == 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * when in_c == 1 and sum_bits <= 30 and up == 0
  * pack w: O/8! HWI/4! o8 hwi4 : s8
  * pack b: O/8! o8 : s32
  * pack e: O : s8 x-1 +-1

@@ -2,24 +2,24 @@
  * taps_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
  * are copied.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e
- * when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
- * pack w: O/4! HWI o4(0213) : s16 x2
- * pack b: O/4! o4 : s32 x2
- * pack e: O : s8 x-1 +-1
+ * rule tfl e e_wide=e
+ * when in_c == out_c and sum_bits + up <= 30 and up <= 7
+ * pack w: O/4! HWI o4(0213) : s16 x{2 << up}
+ * pack b: O/4! o4 : s32 x{2 << up}
+ * pack e: O : s8 x-1 +-{1 + up}
  * scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
  * order pixels 4 */
 #include "edgekit/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c, taps = p->k_h * p->k_w, padded = (depth + 3) / 4 * 4;
     const struct ek_taps window = {
         p->in_h, p->in_w, depth, padded, p->k_h, p->k_w, p->dilation_h, p->dilation_w};
     const int8_t **const cells = (const int8_t **)(void *)scratch;
     int8_t *const border = (int8_t *)(cells + taps);
-    int8_t *const first = y;
+    EK_Y *const first = y;
     struct ek_fours pixels = {cells, w, b, m, e, depth, taps, y, 0, 0, p->stride_w * depth, 1};
     EK_RULE(constants)(e, p->zero, &pixels.offset, &pixels.shift);
     ek_fill_bytes(border, p->in_zero, padded);
@@ -34,12 +34,12 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                 pixels.pixels = taken;
                 ek_find_cells(cells, border, x, top, left, &window);
                 EK_RULE(fours)(&pixels);
-                pixels.y += taken * depth;
+                pixels.y = y += taken * depth;
                 left += taken * p->stride_w;
                 left_over -= taken;
             }
         }
-    ek_clamp_bytes(first, (int32_t)(pixels.y - first), p->lo, p->hi);
+    ek_clamp_numbers(first, (int32_t)(y - first), p->lo, p->hi, sizeof(EK_Y));
 }
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
