@@ -28,7 +28,8 @@ from edgekit.target import Target
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
 _WARNINGS = "warnings.txt"  # of the compiler
-BASE_FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-ffunction-sections", "-fdata-sections")
+FLOATS = ("-ffp-contract=off", "-fno-math-errno")
+BASE_FLAGS = ("-std=c99", *FLOATS, "-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def build(
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
     packages to make of it, each in a folder of its own in there, and `helpers` what to add to them."""
-    packages.check(package, helpers)
+    packages.check(package, helpers, target)
     tell("planning")
     program = fit(graph, target, ports, optimize=optimize)
     folder = folder or Path(program.name)
@@ -113,7 +114,8 @@ def build(
                 driver = verification.drive(program, objects, work, compiler, optimize)
                 samples = verification.random_samples(program)
                 verified = verification.verify(program, driver, compiler, objects, samples, tell)
-    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), tell)
+    name = compiler.name if compiler else ""
+    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), sizes, name, tell)
     made = [packages.make(kind, wish) for kind in package]
     files = _with_packages(files, made)
     publish.publish(files, folder, force=force)
@@ -134,7 +136,7 @@ def build(
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,
-        compiler=compiler.name if compiler else "",
+        compiler=name,
         verification=verified,
         unverified=reason,
         packages=tuple(one.summary for one in made),

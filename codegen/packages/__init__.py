@@ -11,8 +11,10 @@ from typing import Protocol
 from edgekit import suggest
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.toolchain import Sizes
 from edgekit.codegen.verify import Tell
 from edgekit.errors import EdgeKitError
+from edgekit.target import Target
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Wish:
     weights: Weights
     check: bool | None  # as in build: False leaves the comparison with the simulator out, True insists on it
     helpers: tuple[str, ...] = ()
+    sizes: Sizes | None = None  # of the compiled library, and what compiled it
+    compiler: str = ""
     tell: Tell = lambda step: None
 
 
@@ -54,15 +58,19 @@ class Kind(Protocol):
 
     HELPERS: tuple[str, ...]  # that it can add
 
+    def check(self, target: Target) -> None:
+        """EdgeKitError where there is no such package for this target."""
+
     def make(self, wish: Wish) -> Package: ...
 
 
 def kinds() -> list[str]:
     """The kinds of packages that there are."""
-    return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return sorted(name.replace("_", "-") for name in names)
 
 
-def check(names: Sequence[str], helpers: Sequence[str]) -> None:
+def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
     """Refuse what no kind can make; asked before the work is done."""
     for name in names:
         if name not in kinds():
@@ -72,6 +80,8 @@ def check(names: Sequence[str], helpers: Sequence[str]) -> None:
         if helper not in known:
             hint = suggest.hint(helper, sorted(known)) if known else "helpers belong to --package npm"
             raise EdgeKitError("E0103", f"there is no helper {helper}", hint=hint)
+    for name in names:
+        _kind(name).check(target)
 
 
 def make(name: str, wish: Wish) -> Package:
@@ -80,5 +90,5 @@ def make(name: str, wish: Wish) -> Package:
 
 
 def _kind(name: str) -> Kind:
-    module: Kind = importlib.import_module(f"{__name__}.{name}")
+    module: Kind = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return module

@@ -20,6 +20,7 @@ from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.program import Port, Program, compile_graph
 from edgekit.codegen.render import environment, model_origin
 from edgekit.errors import EdgeKitError
+from edgekit.target import Target
 
 HELPERS = tuple(HELPER_WORDS)
 # The target that means every engine: its package brings these, and the page fetches the first that works.
@@ -42,15 +43,19 @@ _ARRAYS = {
 }
 
 
-def make(wish: Wish) -> Package:
-    """The files of the package; EdgeKitError where the target is no WebAssembly."""
-    program = wish.program
-    if not runner.is_wasm(program.target):
+def check(target: Target) -> None:
+    """EdgeKitError where the target is no WebAssembly."""
+    if not runner.is_wasm(target):
         raise EdgeKitError(
             "E0103",
-            f"an npm package holds WebAssembly, and target {program.target.name} is none",
+            f"an npm package holds WebAssembly, and target {target.name} is none",
             hint="--target wasm32-simd, or wasm32 for a package that fits every engine",
         )
+
+
+def make(wish: Wish) -> Package:
+    """The files of the package."""
+    program = wish.program
     web = (
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built

@@ -47,7 +47,7 @@ def build(
         typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
     ] = None,
     package: Annotated[
-        list[str] | None, typer.Option("--package", metavar="npm", help="Make a package of it, too.")
+        list[str] | None, typer.Option("--package", metavar="npm,arduino", help="Make packages of it, too.")
     ] = None,
     helpers: Annotated[
         list[str] | None,

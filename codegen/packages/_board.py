@@ -1,0 +1,117 @@
+"""What packages for boards share: targets, the library's files, compiler options, and words about it all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import edgekit
+from edgekit.codegen import build, verify
+from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.program import Port, Program
+from edgekit.codegen.render import environment, model_origin
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType
+from edgekit.target import Target
+
+VERSION = "1.0.0"  # of what is packed: the first one
+# What a compiler defines where it may use the instructions of kernels, and words for them.
+_FLOATS = ("__ARM_FP", "floating point instructions")
+_HELIUM = ("__ARM_FEATURE_MVE", "Helium")
+_THUMB = ("__thumb__", "Thumb instructions")
+_NEEDS = {
+    "dsp": ("__ARM_FEATURE_DSP", "DSP instructions"),
+    "vfp": _FLOATS,
+    "mve": _HELIUM,
+    "thumb": _THUMB,
+    "thumb1": _THUMB,
+}
+
+
+def is_cortex_m(target: Target) -> bool:
+    return target.startup == "cortex_m"
+
+
+def is_riscv32(target: Target) -> bool:
+    return target.core == "riscv32"
+
+
+def check(package: str, target: Target, fits: bool, examples: str) -> None:
+    """EdgeKitError unless the package fits the target."""
+    if not fits:
+        hint = f"--target {examples}; edgekit targets lists them all"
+        raise EdgeKitError("E0103", f"there is no {package} for target {target.name}", hint=hint)
+
+
+def options(wish: Wish) -> list[str]:
+    """What the library was compiled with when it was checked, but for the processor, which the board says."""
+    own = [flag for flag in wish.program.target.cflags if flag.startswith("-f")]
+    return [verify.LEVEL[wish.optimize], *build.FLOATS, *own]
+
+
+def library(wish: Wish) -> dict[str, bytes]:
+    """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
+    made = build.generate(wish.program, wish.optimize, "c")
+    files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
+    if needs := _needs(wish.program):
+        files[f"{wish.program.name}_processor.c"] = render(wish, "processor.c.j2", needs=needs)
+    return dict(sorted(files.items()))
+
+
+def render(wish: Wish, template: str, **more: object) -> bytes:
+    """A template of templates/boards, which knows of the model, its memory and its options."""
+    program = wish.program
+    guard = program.name.upper()
+    ports = (*program.inputs, *program.outputs)
+    passed = [port.c for port in ports] if program.ports == "caller" else []
+    values: dict[str, Any] = {
+        "p": program,
+        "name": program.name,
+        "guard": guard,
+        "version": edgekit.__version__,
+        "package_version": VERSION,
+        "origin": model_origin(program),
+        "options": options(wish),
+        "sizes": wish.sizes,
+        "compiler": wish.compiler,
+        "arena": f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]",
+        "declared": [_declared(program, port) for port in ports],
+        "arguments": ", ".join([*passed, *["&state"] * bool(program.states), "arena"]),
+        "printed": {port.c: _printed(port) for port in program.outputs if port.type.size},
+        "needs_fpu": not {_FLOATS, _HELIUM}.isdisjoint(_needs(program)),
+        **more,
+    }
+    return environment().get_template(f"boards/{template}").render(values).encode()
+
+
+def package(kind: str, wish: Wish, files: Mapping[str, bytes]) -> Package:
+    """All in a folder that is named as the model: build systems take its name from there."""
+    name = wish.program.name
+    inside = {**files, "README.md": render(wish, "README.md.j2", kind=kind)}
+    size = sum(map(len, inside.values()))
+    note = f"{kind}/{name}: {len(inside)} files, {size:,} B; its README.md says how to use it"
+    return Package(kind, {f"{name}/{path}": inside[path] for path in sorted(inside)}, (("package", note),))
+
+
+def _needs(program: Program) -> list[tuple[str, str]]:
+    """What the compiler must be allowed to use, for the kernels that this model has."""
+    used = {kernel.function.rpartition("__")[2] for kernel in program.kernels}
+    headers = [header for kernel in program.kernels for header in kernel.supports]
+    used |= {isa for isa in program.target.isa if any(name.endswith(f"_{isa}.h") for name in headers)}
+    return list(dict.fromkeys(_NEEDS[isa] for isa in program.target.isa if isa in used & _NEEDS.keys()))
+
+
+def _declared(program: Program, port: Port) -> str:
+    """How a program that uses the library names an input or output."""
+    if program.ports == "arena":
+        return f"{port.type.dtype.c} *const {port.c} = {program.name}_{port.c}(arena);"
+    room = f"{program.name.upper()}_{port.c.upper()}_SIZE" if port.type.size else "1"
+    return f"static {port.type.dtype.c} {port.c}[{room}];"
+
+
+def _printed(port: Port) -> str:
+    """An element, as Arduino prints it. Floats of 16 bits are bits to C."""
+    element = f"{port.c}[i]"
+    if port.type.dtype in (DType.F32, DType.F64):
+        return f"(double){element}, 6"
+    return f"(unsigned){element}, HEX" if port.type.dtype.is_float else f"(long){element}"

@@ -1,0 +1,39 @@
+"""An Arduino library: sources in src, which every builder compiles as they are, and a sketch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.render import sources
+from edgekit.target import Target
+
+HELPERS: tuple[str, ...] = ()
+
+
+def check(target: Target) -> None:
+    """EdgeKitError where Arduino has no such boards."""
+    fits = _board.is_cortex_m(target) or _board.is_riscv32(target)
+    _board.check("Arduino library", target, fits, "nrf52840, rp2040, esp32-c3")
+
+
+def make(wish: Wish) -> Package:
+    """The library. Its archive is linked (dot_a_linkage): what nobody calls, and what another model brings
+    as well, does no harm."""
+    files = _board.library(wish)
+    options = _board.render(wish, "options.c.j2", pragma=_pragma(wish))
+    for path in sources(files, wish.optimize):
+        files[path] = options + files[path]
+    inside: Mapping[str, bytes] = {
+        **{f"src/{path}": data for path, data in files.items()},
+        "library.properties": _board.render(wish, "library.properties.j2"),
+        "examples/Run/Run.ino": _board.render(wish, "Run.ino.j2"),
+    }
+    return _board.package("arduino", wish, inside)
+
+
+def _pragma(wish: Wish) -> str:
+    """The options as `#pragma GCC optimize` has them: "O3", "no-math-errno"."""
+    words = (option.removeprefix("-f").removeprefix("-") for option in _board.options(wish))
+    return ", ".join(map(json.dumps, words))

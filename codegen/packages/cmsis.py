@@ -1,0 +1,20 @@
+"""A layer for CMSIS solutions, as Keil Studio and the CMSIS-Toolbox read them."""
+
+from __future__ import annotations
+
+from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.render import sources
+from edgekit.target import Target
+
+HELPERS: tuple[str, ...] = ()
+
+
+def check(target: Target) -> None:
+    """EdgeKitError where the target is no Cortex-M."""
+    _board.check("CMSIS layer", target, _board.is_cortex_m(target), "cortex-m4, stm32h743")
+
+
+def make(wish: Wish) -> Package:
+    files = _board.library(wish)
+    layer = _board.render(wish, "clayer.yml.j2", compiled=sources(files, wish.optimize))
+    return _board.package("cmsis", wish, {**files, f"{wish.program.name}.clayer.yml": layer})

@@ -1,0 +1,44 @@
+"""A PlatformIO library, for any framework: sources in src, options in its manifest, and a sketch."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.render import model_origin
+from edgekit.target import Target
+
+HELPERS: tuple[str, ...] = ()
+
+
+def check(target: Target) -> None:
+    """EdgeKitError where PlatformIO has no such boards."""
+    fits = _board.is_cortex_m(target) or _board.is_riscv32(target)
+    _board.check("PlatformIO library", target, fits, "stm32f407, rp2040, esp32-c3")
+
+
+def make(wish: Wish) -> Package:
+    """The library. At `speed` the model includes its kernels, so that they are not compiled by themselves."""
+    files = {f"src/{path}": data for path, data in _board.library(wish).items()}
+    files |= {
+        "library.json": (json.dumps(_manifest(wish), indent=2) + "\n").encode(),
+        "examples/Run/Run.ino": _board.render(wish, "Run.ino.j2"),
+    }
+    return _board.package("platformio", wish, files)
+
+
+def _manifest(wish: Wish) -> dict[str, object]:
+    program = wish.program
+    filters = ["+<*>", *["-<edgekit/>"] * (wish.optimize == "speed")]
+    return {
+        "name": re.sub("_+", "-", program.name).strip("-"),
+        "version": _board.VERSION,
+        "description": f"The neural network {program.name} as C, made for target {program.target.name}, "
+        f"from {model_origin(program)}",
+        "keywords": ["neural network", "edgekit"],
+        "frameworks": "*",
+        "platforms": "*",
+        "headers": f"{program.name}.h",
+        "build": {"flags": _board.options(wish), "srcFilter": filters},
+    }

@@ -1,0 +1,26 @@
+"""A module of Zephyr, with an option for the model and one for its self-test."""
+
+from __future__ import annotations
+
+from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.render import sources
+from edgekit.target import Target
+
+HELPERS: tuple[str, ...] = ()
+
+
+def check(target: Target) -> None:
+    """EdgeKitError where the target is no microcontroller."""
+    fits = _board.is_cortex_m(target) or _board.is_riscv32(target)
+    _board.check("module of Zephyr", target, fits, "cortex-m4, nrf52840, riscv32")
+
+
+def make(wish: Wish) -> Package:
+    files = _board.library(wish)
+    compiled = [path for path in sources(files, wish.optimize) if not path.endswith("_selftest.c")]
+    files |= {
+        "zephyr/module.yml": _board.render(wish, "module.yml.j2"),
+        "zephyr/CMakeLists.txt": _board.render(wish, "zephyr.cmake.j2", compiled=compiled),
+        "zephyr/Kconfig": _board.render(wish, "Kconfig.j2"),
+    }
+    return _board.package("zephyr", wish, files)

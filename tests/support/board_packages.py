@@ -1,0 +1,116 @@
+"""Packages for boards, built by the rules of Arduino's builder, and by CMake with stand-ins for SDKs."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.tools import require, require_module
+
+from edgekit.codegen import packages, runner, toolchain
+from edgekit.codegen.packages import Wish
+from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize
+
+RIGHT = 42  # exit code of a program whose self-test found what it expected
+STRICT = ("-Wall", "-Wextra", "-Werror")
+
+
+def made(kind: str, program: Program, folder: Path, optimize: Optimize = "speed") -> Path:
+    """The folder of a package, which was not compiled before."""
+    files = packages.make(kind, Wish(program, optimize, "auto", False)).files
+    write(files, folder / kind)
+    return folder / kind / program.name
+
+
+def self_testing(program: Program) -> str:
+    """A program that runs the self-test."""
+    guard = program.name.upper()
+    return (
+        f'#include "{program.name}.h"\n'
+        f"int {program.name}_selftest(void *arena);\n"
+        f"static uint8_t arena[{guard}_ARENA_SIZE + 1] __attribute__((aligned({guard}_ARENA_ALIGN)));\n"
+        f"int main(void) {{ return {program.name}_selftest(arena) ? 1 : {RIGHT}; }}\n"
+    )
+
+
+def ended(program: Program, parts: Sequence[str], folder: Path) -> runner.Done:
+    """Link objects and archives, some of which has a main(), and run that."""
+    target, compiler = program.target, toolchain.find(program.target)
+    compiler.run(
+        ["-Wl,--gc-sections", *parts, "-o", "program", *runner.link_flags(target, compiler, folder)], folder
+    )
+    return runner.run(target, folder / "program", [])
+
+
+def objects(program: Program, sources: Sequence[Path], flags: Sequence[str], folder: Path) -> list[str]:
+    """Each source compiled by itself."""
+    compiler = toolchain.find(program.target)
+    names = [f"{i}_{path.stem}.o" for i, path in enumerate(sources)]
+    for path, name in zip(sources, names, strict=True):
+        compiler.run([*STRICT, *flags, "-c", str(path), "-o", name], folder)
+    return names
+
+
+def with_cmake(program: Program, functions: str, package: Path, linked: str, folder: Path) -> runner.Done:
+    """A CMake project of stand-ins and a package, cross-compiled with the self-test, and run. `package` is
+    the folder that CMake reads, `linked` the library that it makes."""
+    require_module("ziglang")
+    (folder / "main.c").write_text(self_testing(program))
+    (folder / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.20)\nproject(board C)\n{functions}\n"
+        f'add_subdirectory("{package}" package)\n'
+        f"add_library(application OBJECT main.c)\ntarget_link_libraries(application PRIVATE {linked})\n"
+    )
+    compiler = toolchain.find(program.target)
+    tools = {
+        "C_COMPILER": script(folder / "compiler", [*compiler.argv, *runner.compile_flags(program.target)]),
+        "AR": script(folder / "archiver", [sys.executable, "-m", "ziglang", "ar"]),
+        "RANLIB": script(folder / "indexer", [sys.executable, "-m", "ziglang", "ranlib"]),
+        "SYSTEM_NAME": "Generic",
+        "C_COMPILER_WORKS": "1",
+        "C_FLAGS": " ".join(STRICT),
+    }
+    settings = [f"-DCMAKE_{name}={value}" for name, value in tools.items()]
+    for command in (["-S", ".", "-B", "made", *settings], ["--build", "made"]):
+        done = subprocess.run([require("cmake"), *command], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    parts = [*folder.glob("made/**/main.c.obj"), *folder.glob("made/package/*.a")]
+    return ended(program, [str(path) for path in parts], folder)
+
+
+def script(path: Path, command: Sequence[str]) -> str:
+    """A program that is this command."""
+    path.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def arduino_library(program: Program, package: Path, folder: Path) -> str:
+    """What Arduino's builder makes of a library with dot_a_linkage: an archive of everything in src; includes
+    are searched there, and not in its folders."""
+    folder.mkdir(exist_ok=True)
+    assert "dot_a_linkage=true" in (package / "library.properties").read_text()
+    flags = ["-Os", "-std=gnu11", "-ffunction-sections", "-fdata-sections", f"-I{package / 'src'}"]
+    flags += runner.compile_flags(program.target)
+    files = objects(program, sorted((package / "src").rglob("*.c")), flags, folder)
+    subprocess.run([require("arm-none-eabi-gcc-ar"), "rcs", "library.a", *files], cwd=folder, check=True)
+    return str(folder / "library.a")
+
+
+def arduino_sketch(program: Program, sketch: Path, packages: Sequence[Path], folder: Path) -> list[str]:
+    """The object files of a sketch, which is C++ behind an include of Arduino.h, and of a core to run it."""
+    core = Path(__file__).parent / "arduino"
+    (folder / "sketch.cpp").write_text(f"#include <Arduino.h>\n{sketch.read_text()}")
+    flags = ["-Os", "-std=gnu++11", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", f"-I{core}"]
+    flags += [*(f"-I{package / 'src'}" for package in packages), *runner.compile_flags(program.target)]
+    return objects(program, [folder / "sketch.cpp", core / "core.cpp"], ["-x", "c++", *flags], folder)
+
+
+def answers(printed: str) -> list[tuple[str, float]]:
+    """The outputs that a sketch prints: names and numbers."""
+    return [
+        (name, float(number)) for name, number in re.findall(r"^(\w+) (-?[\d.]+)$", printed, re.MULTILINE)
+    ]
