@@ -15,7 +15,9 @@ static void put(unsigned long number, unsigned base)
     fwrite(&"0123456789ABCDEF"[number % base], 1, 1, stdout);
 }
 
-void Printer::begin(unsigned long) {}
+void Printer::begin(unsigned long)
+{
+}
 
 Printer::operator bool()
 {
@@ -76,7 +78,9 @@ unsigned long millis()
     return 0;
 }
 
-void delay(unsigned long) {}
+void delay(unsigned long)
+{
+}
 
 int main(int, char **)
 {
