@@ -81,11 +81,15 @@ class Builder:
         return self.values[name].data
 
     def add(
-        self, op: Op, *inputs: str, names: Sequence[str] = (), quant: Quant | None = None
+        self,
+        op: Op,
+        *inputs: str,
+        names: Sequence[str] = (),
+        quant: Quant | Sequence[Quant | None] | None = None,
     ) -> tuple[str, ...]:
         """Apply an operator and return the names of its results, `names` where they are free. What depends on
         constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
-        for, where the operator does not take that over from its operands."""
+        for, all of them or each, where the operator does not take that over from its operands."""
         self._steps += 1
         if self._steps > _MAX_STEPS:  # some operators are unrolled
             raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators", self.where(inputs))
@@ -95,7 +99,8 @@ class Builder:
         except TypeError as error:
             raise EdgeKitError("E0401", f"{type(op).__name__}: {error}", self.where(inputs)) from None
         if not op.moves:
-            results = tuple(replace(result, quant=quant) for result in results)
+            quants = quant if isinstance(quant, Sequence) else [quant] * len(results)
+            results = tuple(replace(r, quant=q) for r, q in zip(results, quants, strict=True))
         for result in results:
             if absurd(result.shape):
                 raise EdgeKitError(

@@ -1,9 +1,9 @@
 """Recurrent layers."""
 
 import numpy as np
-from support.op_cases import case, normal
+from support.op_cases import case, normal, whole
 
-from edgekit.ir import DType
+from edgekit.ir import DType, Quant
 from edgekit.ops.lstm_s8 import LstmS8
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
 
@@ -63,7 +63,40 @@ def _lstm_s8(
     return case(op, *operands, **{"constant": range(1, 10), **how})
 
 
+def _integers(op, gates, size, steps=3, batch=2, bits=0, zero=-3, x_scale=2.0**-11, y_scale=0.01, bias=1.0):
+    """Sums within the table and outside of it, states that reach their bounds."""
+    rows, scales = gates * size, 0.002 + 0.01 * np.arange(gates * size) / (gates * size)
+    r, x = whole(DType.S8, rows, size, low=-127), whole(DType.S16, steps, batch, rows)
+    narrow, wide = Quant((y_scale,), (zero,)), Quant((2.0 ** (bits - 15),), (0,))
+    byte, cells = whole(DType.S8, batch, size), whole(DType.S16, batch, size)
+    states, quants = {
+        Rnn: ([byte], [narrow]),
+        Gru: ([cells], [wide]),
+        Lstm: ([byte, cells], [narrow, wide]),
+    }[type(op)]
+    weights = Quant(tuple(scales), (0,) * rows, 0)
+    others = [normal(DType.F32, size, scale=bias)] if isinstance(op, Gru) else []
+    return case(
+        *(op, x, r, *states, *others),
+        constant=(1, 3) if others else (1,),
+        quants=(Quant((x_scale,), (0,)), weights, *quants, *(None for _ in others)),
+        result=(narrow, *quants),
+    )
+
+
 CASES = (
+    *(_integers(Lstm(), 4, n, bits=bits) for n, bits in ((3, 0), (16, 2), (21, 5), (8, 15))),
+    _integers(Lstm(True), 4, 5, steps=4, batch=1, zero=17),
+    _integers(Lstm(), 4, 40, y_scale=1 / 128, zero=0, x_scale=2.0**-14),
+    *(
+        _integers(Gru(reset_after=a), 3, n, bits=b)
+        for a in (True, False)
+        for n, b in ((3, 0), (21, 4), (16, 15))
+    ),
+    *(_integers(Gru(True, a), 3, 5, steps=4, batch=1, zero=17) for a in (True, False)),
+    _integers(Gru(), 3, 40, y_scale=1 / 128, zero=127, x_scale=2.0**-14, bias=30.0),
+    *(_integers(Rnn(activation=a), 1, n, zero=z) for a in ("tanh", "relu") for n, z in ((3, -128), (21, 5))),
+    *(_integers(Rnn(True, a), 1, 40, x_scale=2.0**-15) for a in ("tanh", "relu")),
     _lstm_s8(),
     _lstm_s8(constant=()),
     _lstm_s8(gates=3),

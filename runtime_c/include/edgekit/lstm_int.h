@@ -1,0 +1,29 @@
+/* For each t, with the sums (i, o, f, n) = x[t] + r h in units of 2^-12:
+ *   c = sigmoid(f) c + sigmoid(i) tanh(n), rounded once
+ *   h = requantize(sigmoid(o) tanh(c)), y[t] = h; h starts from h0, c from c0
+ * b, m and shift give r h, x_m and x_shift x, y_m and y_shift h: rule E. See gates.h. */
+#ifndef EDGEKIT_LSTM_INT_H
+#define EDGEKIT_LSTM_INT_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t steps; /* t */
+    int32_t batch; /* independent sequences, side by side in x, h, c, y */
+    int32_t size; /* elements of h and c */
+    int32_t reverse; /* 1: from the last t to the first */
+    int32_t shift;
+    int32_t x_m;
+    int32_t x_shift;
+    int32_t y_m;
+    int32_t y_shift;
+    int32_t zero; /* zero point of h */
+    int32_t bits; /* integer bits of c, 0 to 15 */
+};
+
+EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *EK_RESTRICT h0,
+    const int16_t *EK_RESTRICT c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
+    const int16_t *EK_RESTRICT tanh, int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c,
+    int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p);
+
+#endif
