@@ -8,6 +8,7 @@ from typing import Any
 import edgekit
 from edgekit.codegen import build, verify
 from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.render import environment, model_origin
 from edgekit.errors import EdgeKitError
@@ -77,6 +78,7 @@ def render(wish: Wish, template: str, **more: object) -> bytes:
         "arena": f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]",
         "declared": [_declared(program, port) for port in ports],
         "arguments": ", ".join([*passed, *["&state"] * bool(program.states), "arena"]),
+        "meanings": {port.c: meaning(port.type.quant) for port in ports},
         "printed": {port.c: _printed(port) for port in program.outputs if port.type.size},
         "needs_fpu": not {_FLOATS, _HELIUM}.isdisjoint(_needs(program)),
         **more,

@@ -17,6 +17,7 @@ from edgekit.codegen.packages import Package, Wish
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
 from edgekit.codegen.packages._module import Module, link
+from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.program import Port, Program, compile_graph
 from edgekit.codegen.render import environment, model_origin
 from edgekit.errors import EdgeKitError
@@ -168,20 +169,19 @@ def _port(port: Port) -> dict[str, Any]:
     """What templates want to know of an input or output."""
     quant = port.type.quant
     about: dict[str, Any] = {"type": port.type.dtype.numpy.name, "shape": list(port.type.shape)}
-    meaning = ""
+    stands_for = meaning(quant)
     if quant:
         scale, zero = list(map(float, quant.scale)), list(map(int, quant.zero))
         one = len(scale) == 1
         about |= {"scale": scale[0] if one else scale, "zero": zero[0] if one else zero}
-        meaning = f"{scale[0]:.6g} * (integer - {zero[0]})" if one else "a scale for each channel"
-    words = f"{about['type']} {about['shape']}" + (f": {meaning}" if meaning else "")
+    words = f"{about['type']} {about['shape']}" + (f": {stands_for}" if stands_for else "")
     return {
         **about,
         "c": port.c,
         "array": _ARRAYS[port.type.dtype.c],
         "size": port.type.size,
         "room": port.type.bytes + -port.type.bytes % 4,  # of whole words
-        "meaning": meaning,
+        "meaning": stands_for,
         "words": words,
         "about": "{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }",
     }

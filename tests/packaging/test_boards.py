@@ -1,7 +1,10 @@
 """Packages for boards compile by the rules of their build systems, and are right in an emulator."""
 
+import doctest
 import json
 import re
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -21,10 +24,12 @@ from support.board_packages import (
     with_cmake,
 )
 from support.boards import load
+from support.command_line import DIGITS as EXAMPLE
+from support.command_line import CommandLine
 from support.nets import Net
 from support.npm_packages import DIGITS, small_digits
 from support.stateful import accumulator
-from support.tools import require, require_module
+from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build, convert, simulate
 from edgekit import target as targets
@@ -255,5 +260,27 @@ def test_what_does_not_fit_is_refused(kind: str, target: str, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_every_kind_is_tested() -> None:
+def test_the_page_shows_what_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_module("ziglang")
+    require("qemu-system-arm")
+    for name in ("digits.onnx", "calib.npz"):
+        shutil.copy(EXAMPLE / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/boards.md").read_text()
+    (block,) = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    for example in block.split("$ ")[1:]:
+        line, _, expected = example.partition("\n")
+        answer = CommandLine(capsys).ok(*shlex.split(line)[1:])
+        found = answer.out + answer.err
+        assert doctest.OutputChecker().check_output(f"...{expected}...", found, doctest.ELLIPSIS), found
+    for kind, folder in re.findall(r"^\| `([a-z-]+)` \| `(out/\S+?)`", page, re.MULTILINE):
+        assert folder == f"out/{kind}/digits"
+        assert (tmp_path / folder).is_dir() == (kind in ("arduino", "zephyr"))
+
+
+def test_every_kind_is_tested_and_described() -> None:
     assert packages.kinds() == sorted([*KINDS, "npm"])
+    page = (ROOT / "docs/boards.md").read_text()
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \| `out/", page, re.MULTILINE)) == KINDS
