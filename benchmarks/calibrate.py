@@ -44,7 +44,7 @@ What `edgekit estimate` says of the networks of MLPerf Tiny, beside what an emul
 had a part in the fit. `said to be` is the error that is stated beside the estimate; `worst layer` the largest
 among layers that take 2 % of a run or more. Kernels that are not calibrated are named, and count nothing."""
 _S4, _S8, _S16, _F32 = DType.S4, DType.S8, DType.S16, DType.F32
-PLANS: Sequence[tuple[tuple[DType, DType, DType], str, Sequence[layers.Family]]] = (
+PLANS: Sequence[tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]]] = (
     ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S4, _S8), "E", layers.LAYERS),
@@ -78,13 +78,16 @@ class Fit:
     samples: int
 
 
-def samples(target: Target, optimize: Optimize, job: tuple[int, int]) -> list[Sample]:
+def samples(target: Target, optimize: Optimize, only: Sequence[str], job: tuple[int, int]) -> list[Sample]:
     """What one program of random layers shows: those of a plan, for a seed."""
     number, seed = job
     kinds, rounding, families = PLANS[number]
     net = layers.Layers(1000 * number + seed, kinds, rounding)
     for family in families * _COPIES:
-        family(net)
+        if not only or family.__name__ in only:
+            family(net)
+    if not net.outputs:
+        return []
     graph = net.graph()
     small = {name for i, name in enumerate(net.outputs) if i % 2 and seed % 2}
     return list(counted(compile_graph(graph, target, small=small), optimize))
@@ -130,12 +133,14 @@ def _error(x: Array) -> float:
     return float(np.sqrt(np.mean(np.square(np.concatenate(off)))))
 
 
-def calibrated(target: Target, optimize: Optimize, rounds: int, jobs: int) -> dict[str, Fit]:
-    """The models of all kernels that the random layers use."""
+def calibrated(
+    target: Target, optimize: Optimize, only: Sequence[str], rounds: int, jobs: int
+) -> dict[str, Fit]:
+    """The models of all kernels that the random layers use, those of some families or of all."""
     numbers = [(number, seed) for seed in range(rounds) for number in range(len(PLANS))]
     by_kernel: dict[str, list[Sample]] = {}
     with Pool(jobs) as pool:
-        for n, found in enumerate(pool.imap(partial(samples, target, optimize), numbers), 1):
+        for n, found in enumerate(pool.imap(partial(samples, target, optimize, only), numbers), 1):
             print(f"{target.name} {optimize} {n} of {len(numbers)}", flush=True)
             for sample in found:
                 by_kernel.setdefault(sample.kernel, []).append(sample)
@@ -183,6 +188,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--optimize", nargs="+", choices=("speed", "size"), default=("speed", "size"))
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=(),
+        metavar="FAMILY",
+        help="of layers; kernels that others use too should be calibrated by all of them",
+    )
     parser.add_argument("--check", action="store_true", help="compare with networks instead")
     arguments = parser.parse_args()
     if arguments.check:
@@ -195,10 +207,13 @@ def main() -> None:
         content.pop("like", None)
         content["compiler"] = toolchain.find(target).name
         for optimize in arguments.optimize:
-            content[optimize] = {
+            fits = calibrated(target, optimize, arguments.only, arguments.rounds, arguments.jobs)
+            before = content.get(optimize, {}) if arguments.only else {}
+            found = {
                 kernel: {"error": fit.error, "samples": fit.samples, "terms": fit.terms}
-                for kernel, fit in calibrated(target, optimize, arguments.rounds, arguments.jobs).items()
+                for kernel, fit in fits.items()
             }
+            content[optimize] = dict(sorted({**before, **found}.items()))
             path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

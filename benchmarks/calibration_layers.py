@@ -76,9 +76,9 @@ class Layers:
         zero = int(self.rng.integers(-128, 128)) if dtype is DType.S8 else 0
         return Quant((scale if dtype is DType.S8 else scale / 256,), (zero,), None, self.rounding)
 
-    def x(self, *shape: int) -> str:
-        kind = self.kinds[0]
-        self.inputs.append(self.builder.input(f"x{len(self.inputs)}", Type(kind, shape, self.quant(kind))))
+    def x(self, *shape: int, scale: float = 0.05) -> str:
+        kind = Type(self.kinds[0], shape, self.quant(self.kinds[0], scale))
+        self.inputs.append(self.builder.input(f"x{len(self.inputs)}", kind))
         return self.inputs[-1]
 
     def constant(self, data: Array, quant: Quant | None = None) -> str:
@@ -237,7 +237,8 @@ def shape(net: Layers) -> tuple[int, ...]:
 def pair(net: Layers) -> None:
     sizes = shape(net)
     quant = net.quant(net.kinds[2], float(net.rng.uniform(0.05, 0.1)))
-    net.add(net.pick(Add(), Add(), Mul(), Sub()), net.x(*sizes), net.x(*sizes), quant=quant)
+    other = net.pick(0.05, float(net.rng.uniform(0.02, 0.05)))
+    net.add(net.pick(Add(), Add(), Mul(), Sub()), net.x(*sizes), net.x(*sizes, scale=other), quant=quant)
 
 
 def joined(net: Layers) -> None:

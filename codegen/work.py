@@ -44,6 +44,8 @@ def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     yield "padded outputs", positions * constants.get("b", 0)
     yield "paired products", (positions + 1) // 2 * constants.get("w", 0)
     yield "clamped outputs", outputs if _is_clamped(line.call) else 0
+    # Sums of two tensors bring both to the larger scale: what has that already is not rounded.
+    yield "rescaled inputs", outputs * sum(given.get(f"{letter}_exponent", 0) < 0 for letter in "ab")
     yield "scratch", call.scratch
     yield "odd outputs", positions * (given.get("out_c", given.get("outputs", 0)) % 4)
     if "k_h" in given and "out_h" in given:
