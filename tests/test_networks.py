@@ -36,13 +36,6 @@ def assert_same_as_onnxruntime(path: Path, graph: Graph, inputs: dict[str, Array
         assert np.abs(found[name] - right).max() <= TOLERANCE * span, name
 
 
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    require_module("torch")
-    require_module("onnxscript")
-    return tmp_path_factory.mktemp("exports")
-
-
 @pytest.mark.parametrize("exporter", EXPORTERS)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_torch_exports_run_as_onnxruntime_does(name: str, exporter: str, exports: Path) -> None:

@@ -1,13 +1,14 @@
 """Whole networks on graphics processors: MLPerf Tiny, and what else the kernels were made for."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.gpu_calls import TOLERANCE, Device
 from support.gpu_plans import run
 from support.opencl import opencl
-from support.tools import require_module, require_shared
+from support.tools import require_shared
 from support.webgpu import webgpu
 
 from edgekit import api, simulate
@@ -38,16 +39,12 @@ def test_mlperf_tiny(name: str, device: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Graph, Array]]:
+def exported(exports: Path) -> Callable[[str], tuple[Graph, Array]]:
     """A network of torch, and inputs."""
-    require_module("torch")
-    require_module("onnxscript")
     from support import networks
 
-    folder = tmp_path_factory.mktemp("exports")
-
     def graph_and_inputs(name: str) -> tuple[Graph, Array]:
-        graph = api.convert(networks.export(name, "torchscript", folder))
+        graph = api.convert(networks.export(name, "torchscript", exports))
         return graph, np.concatenate([networks.sample(name, seed) for seed in range(1, 4)])
 
     return graph_and_inputs

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.nets import assert_same, count, kinds
-from support.tools import ROOT, require_module, require_shared
+from support.tools import ROOT, require_shared
 
 from edgekit.converters import from_onnx
 from edgekit.ir import Graph
@@ -80,14 +80,10 @@ NETWORKS: Mapping[str, Mapping[str, int]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("exporter", ["torchscript", "dynamo_raw"])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_torch_networks_fold_completely(
-    name: str, exporter: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    require_module("torch")
-    require_module("onnxscript")
+def test_torch_networks_fold_completely(name: str, exporter: str, exports: Path) -> None:
     from support import networks
 
-    graph = from_onnx.convert(networks.export(name, exporter, tmp_path_factory.getbasetemp() / "networks"))
+    graph = from_onnx.convert(networks.export(name, exporter, exports))
     after = simplify(graph)
     verify(after)
     assert Counter(kinds(after)) == Counter(NETWORKS[name])
@@ -97,12 +93,9 @@ def test_torch_networks_fold_completely(
 
 
 @pytest.mark.slow
-def test_a_vision_transformer_moves_heads_only(tmp_path_factory: pytest.TempPathFactory) -> None:
-    require_module("torch")
-    require_module("onnxscript")
+def test_a_vision_transformer_moves_heads_only(exports: Path) -> None:
     from support import networks
 
-    folder = tmp_path_factory.getbasetemp() / "networks"
-    after = simplify(from_onnx.convert(networks.export("vit", "torchscript", folder)))
+    after = simplify(from_onnx.convert(networks.export("vit", "torchscript", exports)))
     assert count(after, "Transpose") == 1 + 4  # the input, and the heads of each layer
     assert np.isin(["MatMul", "LayerNorm", "Softmax"], kinds(after)).all()

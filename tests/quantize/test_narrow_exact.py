@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.op_cases import Case, case, expected, normal, run_in_c, special
-from support.tools import ROOT, require, require_module
+from support.tools import ROOT, require
 
 from edgekit import api, simulate
 from edgekit import target as targets
@@ -254,16 +254,13 @@ def test_examples(path: str, dtype: DType) -> None:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Graph]:
-    require_module("torch")
-    require_module("onnxscript")
-    folder = tmp_path_factory.mktemp("exports")
+def exported(exports: Path) -> Callable[[str], Graph]:
 
     @cache
     def graph(name: str) -> Graph:
         from support import networks
 
-        return api.convert(networks.export(name, "torchscript", folder))
+        return api.convert(networks.export(name, "torchscript", exports))
 
     return graph
 

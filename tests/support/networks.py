@@ -9,7 +9,9 @@ measured on random images and its scales are random, so that folding it changes 
 activations keep a sane range through all layers. Needs torch and onnxscript.
 """
 
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,20 +31,25 @@ EXPORTERS = ("torchscript", "dynamo", "dynamo_raw")
 
 def export(name: str, exporter: str, folder: Path) -> Path:
     """Export one network, unless the folder holds it already; returns the path of the ONNX file."""
-    path = folder / exporter / f"{name}.onnx"
-    if path.exists():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    made = folder / exporter / name
+    if made.exists():
+        return made / f"{name}.onnx"
+    made.parent.mkdir(parents=True, exist_ok=True)
     options: dict[str, Any] = {
         "torchscript": {"dynamo": False, "opset_version": 17},
         "dynamo": {"dynamo": True, "opset_version": 20},
         "dynamo_raw": {"dynamo": True, "opset_version": 18, "optimize": False},
     }[exporter]
     x = torch.from_numpy(sample(name, seed=0))
-    torch.onnx.export(
-        network(name), (x,), path, input_names=["x"], output_names=["y"], verbose=False, **options
-    )
-    return path
+    with tempfile.TemporaryDirectory(dir=made.parent) as own:  # other processes see a network whole or not
+        path = Path(own) / name / f"{name}.onnx"
+        path.parent.mkdir()
+        torch.onnx.export(
+            network(name), (x,), path, input_names=["x"], output_names=["y"], verbose=False, **options
+        )
+        with suppress(OSError):  # another one was faster
+            path.parent.rename(made)
+    return made / f"{name}.onnx"
 
 
 def sample(name: str, seed: int) -> Array:
