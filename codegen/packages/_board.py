@@ -16,6 +16,7 @@ from edgekit.ir import DType
 from edgekit.target import Target
 
 VERSION = "1.0.0"  # of what is packed: the first one
+_TAKEN = frozenset({"delay", "i", "micros", "start", "took"})  # names that sketches need for themselves
 # What a compiler defines where it may use the instructions of kernels, and words for them.
 _FLOATS = ("__ARM_FP", "floating point instructions")
 _HELIUM = ("__ARM_FEATURE_MVE", "Helium")
@@ -64,7 +65,7 @@ def render(wish: Wish, template: str, **more: object) -> bytes:
     program = wish.program
     guard = program.name.upper()
     ports = (*program.inputs, *program.outputs)
-    passed = [port.c for port in ports] if program.ports == "caller" else []
+    passed = [_variable(port) for port in ports] if program.ports == "caller" else []
     values: dict[str, Any] = {
         "p": program,
         "name": program.name,
@@ -76,10 +77,13 @@ def render(wish: Wish, template: str, **more: object) -> bytes:
         "sizes": wish.sizes,
         "compiler": wish.compiler,
         "arena": f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]",
-        "declared": [_declared(program, port) for port in ports],
+        "declared": [_declared(program, port) for port in ports if port.type.size or passed],
+        "filled": [(_room(program, port), _variable(port)) for port in program.inputs if port.type.size],
         "arguments": ", ".join([*passed, *["&state"] * bool(program.states), "arena"]),
         "meanings": {port.c: meaning(port.type.quant) for port in ports},
-        "printed": {port.c: _printed(port) for port in program.outputs if port.type.size},
+        "printed": [
+            (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size
+        ],
         "needs_fpu": not {_FLOATS, _HELIUM}.isdisjoint(_needs(program)),
         **more,
     }
@@ -103,17 +107,25 @@ def _needs(program: Program) -> list[tuple[str, str]]:
     return list(dict.fromkeys(_NEEDS[isa] for isa in program.target.isa if isa in used & _NEEDS.keys()))
 
 
+def _variable(port: Port) -> str:
+    """The name of an input or output in a program that uses the library; no port ends with an underscore."""
+    return f"{port.c}_" if port.c in _TAKEN else port.c
+
+
 def _declared(program: Program, port: Port) -> str:
-    """How a program that uses the library names an input or output."""
+    """An input or output in a program that uses the library."""
     if program.ports == "arena":
-        return f"{port.type.dtype.c} *const {port.c} = {program.name}_{port.c}(arena);"
-    room = f"{program.name.upper()}_{port.c.upper()}_SIZE" if port.type.size else "1"
-    return f"static {port.type.dtype.c} {port.c}[{room}];"
+        return f"{port.type.dtype.c} *const {_variable(port)} = {program.name}_{port.c}(arena);"
+    return f"static {port.type.dtype.c} {_variable(port)}[{_room(program, port)}];"
+
+
+def _room(program: Program, port: Port) -> str:
+    return f"{program.name.upper()}_{port.c.upper()}_SIZE" if port.type.size else "1"
 
 
 def _printed(port: Port) -> str:
     """An element, as Arduino prints it. Floats of 16 bits are bits to C."""
-    element = f"{port.c}[i]"
+    element = f"{_variable(port)}[i]"
     if port.type.dtype in (DType.F32, DType.F64):
         return f"(double){element}, 6"
     return f"(unsigned){element}, HEX" if port.type.dtype.is_float else f"(long){element}"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.board_packages import (
     RIGHT,
+    STRICT,
     answers,
     arduino_library,
     arduino_sketch,
@@ -28,7 +29,7 @@ from support.command_line import DIGITS as EXAMPLE
 from support.command_line import CommandLine
 from support.nets import Net
 from support.npm_packages import DIGITS, small_digits
-from support.stateful import accumulator
+from support.stateful import accumulator, random_graph
 from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build, convert, simulate
@@ -37,8 +38,9 @@ from edgekit.codegen import packages, runner
 from edgekit.codegen.fit import fit
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize
-from edgekit.ir import Graph
+from edgekit.ir import DType, Graph, Type
 from edgekit.ops.arithmetic import Neg
+from edgekit.ops.reshape import Reshape
 
 KINDS = ["arduino", "cmsis", "esp-idf", "platformio", "zephyr"]
 
@@ -85,6 +87,44 @@ def test_arduino_runs_the_sketch(
     assert answers(printed) == [(port.c, float(number)) for number in expected.reshape(-1)[:10]]
 
 
+def unusual() -> dict[str, Program]:
+    """Programs that look different: types and names of inputs, states, ports in the arena, nothing to do."""
+    types = (
+        DType.F32,
+        DType.F64,
+        DType.F16,
+        DType.BF16,
+        DType.U8,
+        DType.S16,
+        DType.U32,
+        DType.S64,
+        DType.BOOL,
+    )
+    names = ["start", "took", "i", "micros", "delay", "loop", "setup", "abs", "state"]
+    several = Net()
+    inputs = [several.input(name, Type(dtype, (3,))) for dtype, name in zip(types, names, strict=True)]
+    several.inputs += inputs
+    nothing = Net()
+    graphs = {
+        "several": several.done(*(several.one(Reshape((1, 3)), name) for name in inputs)).with_name(
+            "several"
+        ),
+        "stream": random_graph(1).with_name("stream"),
+        "negated": negated(),
+        "nothing": nothing.done(nothing(Neg(), nothing.x(0))).with_name("nothing"),
+    }
+    target = load("cortex-m4", "arm-none-eabi-gcc")
+    programs = {name: fit(graph, target) for name, graph in graphs.items()}
+    return programs | {f"{n} in arena": fit(graphs[n], target, "arena") for n in ("several", "stream")}
+
+
+def test_programs_that_use_unusual_models_compile(tmp_path: Path) -> None:
+    for name, program in unusual().items():
+        package = made("arduino", program, tmp_path / name)
+        arduino_sketch(program, package / "examples/Run/Run.ino", [package], tmp_path)
+        compile_example((package / "README.md").read_text(), package / "src", tmp_path)
+
+
 def test_arduino_compiles_with_the_options_that_were_checked(tmp_path: Path) -> None:
     """gcc would otherwise fuse products and sums of floats, whose rounding is then another one."""
     program = arm("cortex-m4", lambda: convert(DIGITS))
@@ -113,6 +153,21 @@ def test_another_processor_is_refused_in_words(tmp_path: Path) -> None:
     smaller = arm("cortex-m0plus", accumulator, "size")
     with pytest.raises(EdgeKitError, match="digits was made for target cortex-m4: its kernels need DSP"):
         objects(smaller, [package / "src/digits_processor.c"], [], tmp_path)
+
+
+CORES = [name for name in targets.names() if name.startswith("cortex-m")]
+
+
+@pytest.mark.parametrize("name", CORES)
+def test_the_right_processor_is_known_to_each_compiler(name: str, tmp_path: Path) -> None:
+    known = targets.load(name).compilers[
+        : 1 if name == "cortex-m85" else None
+    ]  # gcc 12 is older than that one
+    for compiler in known:
+        program = fit(small_digits(), load(name, compiler.split()[0]))
+        asks = made("zephyr", program, tmp_path) / "digits_processor.c"
+        assert "#error" in asks.read_text()
+        objects(program, [asks], [], tmp_path)
 
 
 @pytest.mark.parametrize("optimize", ["speed", "size"])
@@ -214,10 +269,15 @@ def test_the_readme_says_what_is_known(kind: str, tmp_path: Path) -> None:
     text = (package / "README.md").read_text()
     for number in (program.arena.size, program.weight_bytes, program.working_bytes - program.arena.size):
         assert f"| {number:,} |" in text
-    (tmp_path / "used.c").write_text(re.findall(r"^```c\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[0])
-    header = next(package.rglob("digits.h")).parent
-    command = [require("gcc"), "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{header}", "-c", "used.c"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    compile_example(text, next(package.rglob("digits.h")).parent, tmp_path)
+
+
+def compile_example(page: str, headers: Path, folder: Path) -> None:
+    """The C program in a README."""
+    (text,) = re.findall(r"^```c\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (folder / "used.c").write_text(text)
+    command = [require("gcc"), "-std=c99", *STRICT, "-Wno-unused-variable", f"-I{headers}", "-c", "used.c"]
+    subprocess.run(command, cwd=folder, check=True)
 
 
 def test_packages_are_part_of_a_build(tmp_path: Path) -> None:
