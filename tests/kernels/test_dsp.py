@@ -161,13 +161,15 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("compiler", "optimize"), [("zig", "speed"), ("arm-none-eabi-gcc", "size")])
 def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_path: Path) -> None:
-    bench = Bench(Seeded(4 + len(compiler)))
-    for i in range(50 if optimize == "speed" else 120):
+    bench = Bench(Seeded(2 + len(compiler)))
+    for i in range(75 if optimize == "speed" else 165):
         bench.case(ELEMENTWISE[i % len(ELEMENTWISE)])
     program = compile_graph(bench.graph(), load("cortex-m4", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
-    expected += ["quantize_s8", "quantize_tfl_s8"]
+    expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_one", "affine_s8_plain_one"]
+    expected += ["quantize_s16", "requantize_s16_s8", "prelu_s8_plain"]
+    expected += ["dequantize_s8", "dequantize_s16", "total_s8_plain"]
     assert set(expected) <= set(kernels(program)), kernels(program)
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 

@@ -6,11 +6,13 @@ from support import more_integer_families as more
 from support.integer_bench import Bench, Family
 
 from edgekit.ir import DType, Type
-from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ops.activations import PRelu
+from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Quantize
+from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.reduce import Reduce
 
 
 def residuals(b: Bench) -> None:
@@ -38,6 +40,43 @@ def long_products(b: Bench) -> None:
     b.result(Mul(), *b.pick((operands, operands[::-1])), quant=b.quant(-8, 4))
 
 
+def rows_and_numbers(b: Bench) -> None:
+    """Sums and products of rows and one number each, or one for all."""
+    rows, columns = b.size(4), b.size(40)
+    operands = [b.input(rows, columns), b.input(b.pick((1, rows)), 1)]
+    op = b.pick((Add(), Sub(), Mul(), Mul()))
+    operands = operands if isinstance(op, Sub) else b.pick((operands, operands[::-1]))
+    b.result(op, *operands, quant=b.quant(-8, 4))
+
+
+def wide_numbers(b: Bench) -> None:
+    """int16 to int8 and to reals, and back from there."""
+    x = b.input(b.size(2), b.size(40), dtype=DType.S16)
+    if b.is_rare(3):
+        b.result(Dequantize(), x)
+    elif b.is_rare(2):
+        b.result(Requantize(DType.S8), x, quant=b.quant(-8, 8))
+    else:
+        steps_to_integers(b, DType.S16)
+
+
+def long_slopes(b: Bench) -> None:
+    """PRelu with a slope for each number of a row, or one for each row."""
+    shape = b.size(3), b.size(40)
+    slopes = b.choices.generator().normal(0, b.pick((0.01, 1.0, 9.0)), b.pick(((shape[1],), (shape[0], 1))))
+    x = b.input(*shape)
+    b.result(PRelu(), x, b.constant(slopes.astype(np.float32)), quant=b.quant())
+
+
+def long_totals(b: Bench) -> None:
+    """Sums and means over more cells than 16 bits have room for, some of them as low as can be."""
+    channels = b.size(20)
+    x = b.input(b.size(2), b.size(3), b.pick((255, 256, 257, 600)), channels)
+    if b.is_rare(2):
+        b.inputs[x][:] = -128
+    b.result(Reduce(b.pick(("sum", "mean")), b.pick(((2,), (0, 2), (1, 2))), False), x, quant=b.quant())
+
+
 def borders(b: Bench) -> None:
     """Means of windows that differ in how many cells count."""
     b.rounding = "E"
@@ -50,15 +89,19 @@ def borders(b: Bench) -> None:
 
 
 def steps_to_int8(b: Bench) -> None:
+    steps_to_integers(b, DType.S8)
+
+
+def steps_to_integers(b: Bench, dtype: DType) -> None:
     """Of reals on, beside and far from the middle between two integers."""
-    quant, numbers = b.quant(), b.choices.generator()
+    quant, numbers = b.quant(dtype=dtype), b.choices.generator()
     halves = numbers.integers(-600, 600, b.size(40)) / 2 * quant.scale[0]
     far = numbers.choice(np.array([np.inf, -np.inf, np.nan, -np.nan, 3e38, -3e38, 0.0, 1e9, -1e9]), 9)
     name = f"x{len(b.inputs)}"
     beside = np.nextafter(halves, 9), np.nextafter(halves, -9)
     b.inputs[name] = np.concatenate([halves, *beside, far]).astype(np.float32)
     b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
-    b.result(Quantize(DType.S8), name, quant=quant)
+    b.result(Quantize(dtype), name, quant=quant)
 
 
 def enlarged(b: Bench) -> None:
@@ -102,6 +145,11 @@ ELEMENTWISE: tuple[Family, ...] = (
     families.maxima,
     families.functions,
     steps_to_int8,
+    rows_and_numbers,
+    wide_numbers,
+    long_slopes,
+    long_totals,
+    families.reals,
 )
 
 MORE: tuple[Family, ...] = (

@@ -87,6 +87,14 @@ static inline int8_t ek_nearest_s8(int32_t a)
     return (int8_t)y;
 }
 
+/* a, as the nearest int16. */
+static inline int16_t ek_nearest_s16(int32_t a)
+{
+    int32_t y;
+    __asm("ssat %0, #16, %1" : "=r"(y) : "r"(a) : "cc");
+    return (int16_t)y;
+}
+
 /* How two tensors are added by rule E: see affine_s8.h. */
 struct ek_products {
     int32_t first;

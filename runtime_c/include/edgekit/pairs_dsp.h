@@ -35,6 +35,47 @@ static inline int32_t ek_product_tt(uint32_t a, uint32_t b, int32_t c)
     return y;
 }
 
+/* The upper 32 of 48 bits of a times a half of b, and what is added to them. */
+static inline int32_t ek_product_wb(int32_t a, uint32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smlawb %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+static inline int32_t ek_product_wt(int32_t a, uint32_t b, int32_t c)
+{
+    int32_t y;
+    __asm("smlawt %0, %1, %2, %3" : "=r"(y) : "r"(a), "r"(b), "r"(c));
+    return y;
+}
+
+/* Of each half the first number where that of a is not below zero, else the second. */
+static inline uint32_t ek_by_sign(uint32_t a, uint32_t positive, uint32_t negative)
+{
+    uint32_t y;
+    __asm("sadd16 %0, %1, %2\n"
+          "sel %0, %3, %4"
+        : "=&r"(y)
+        : "r"(a), "r"(0), "r"(positive), "r"(negative));
+    return y;
+}
+
+/* The lower halves of a and b as reals times scale; returns what is behind them. */
+static inline float *ek_two_reals(float *y, uint32_t a, uint32_t b, float scale)
+{
+    __asm volatile("vmov s0, s1, %1, %2\n"
+                   "vcvt.f32.s16 s0, s0, #0\n"
+                   "vcvt.f32.s16 s1, s1, #0\n"
+                   "vmul.f32 s0, s0, %3\n"
+                   "vmul.f32 s1, s1, %3\n"
+                   "vstmia %0!, {s0, s1}\n"
+        : "+r"(y)
+        : "r"(a), "r"(b), "t"(scale)
+        : "s0", "s1", "memory");
+    return y;
+}
+
 /* Products of both halves, and what is added to them. */
 static inline int32_t ek_products(uint32_t a, uint32_t b, int32_t c)
 {
@@ -58,20 +99,34 @@ static inline uint32_t ek_upper_halves(uint32_t a, uint32_t b)
     return y;
 }
 
-/* a - b as the nearest int8. */
-static inline int8_t ek_difference_s8(int32_t a, int32_t b)
+/* a - b as the nearest int8, or int16. */
+static inline int8_t ek_byte_difference(int32_t a, int32_t b)
 {
     int32_t y;
     __asm("qsub %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
     return ek_nearest_s8(y);
 }
 
-/* a + b as the nearest int8. */
-static inline int8_t ek_sum_s8(int32_t a, int32_t b)
+static inline int16_t ek_half_difference(int32_t a, int32_t b)
+{
+    int32_t y;
+    __asm("qsub %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
+    return ek_nearest_s16(y);
+}
+
+/* a + b as the nearest int8, or int16. */
+static inline int8_t ek_byte_sum(int32_t a, int32_t b)
 {
     int32_t y;
     __asm("qadd %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
     return ek_nearest_s8(y);
+}
+
+static inline int16_t ek_half_sum(int32_t a, int32_t b)
+{
+    int32_t y;
+    __asm("qadd %0, %1, %2" : "=r"(y) : "r"(a), "r"(b) : "cc");
+    return ek_nearest_s16(y);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * for Y=s8 */
 #include "edgekit/quantize.h"
 
-static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {
     const float scale = p->scale;
     const int32_t base = 0x4B400000 - p->zero;
@@ -14,7 +14,7 @@ static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUC
         if (2 * (uint32_t)bits > 0xFF000000u)
             *y++ = 0; /* no number */
         else
-            *y++ = ek_difference_s8(bits, base);
+            *y++ = ek_byte_difference(bits, base);
     }
 }
 

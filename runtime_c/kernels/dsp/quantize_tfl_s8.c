@@ -3,7 +3,7 @@
  * for Y=s8 */
 #include "edgekit/quantize.h"
 
-static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {
     const float scale = p->scale;
     const int32_t zero = p->zero;
@@ -21,7 +21,7 @@ static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUC
             : "=&r"(sum), "=&t"(whole), "=&t"(fraction)
             : "t"(v)
             : "r12", "cc");
-        *y++ = v == v ? ek_sum_s8(sum, zero) : 0;
+        *y++ = v == v ? ek_byte_sum(sum, zero) : 0;
     }
 }
 

@@ -2,7 +2,7 @@
  * for Y=s8 */
 #include "edgekit/quantize.h"
 
-static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *p)
+static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {
     const float32x4_t scale = vdupq_n_f32(p->scale);
     for (int32_t left_over = p->n; left_over > 0; left_over -= 4, x += 4, y += 4) {
@@ -13,7 +13,11 @@ static EK_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUC
         const int32x4_t result = vmaxq_s32(most, vdupq_n_s32(p->lo));
         /* Behind infinity there are no numbers. */
         const uint32x4_t size = vshlq_n_u32(vreinterpretq_u32_f32(v), 1);
-        vstrbq_p_s32(y, vpselq_s32(vdupq_n_s32(0), result, vcmphiq_n_u32(size, 0xFF000000u)), lanes);
+        const int32x4_t number = vpselq_s32(vdupq_n_s32(0), result, vcmphiq_n_u32(size, 0xFF000000u));
+        if (sizeof(EK_Y) == 1)
+            vstrbq_p_s32((int8_t *)(void *)y, number, lanes);
+        else
+            vstrhq_p_s32((int16_t *)(void *)y, number, lanes);
     }
 }
 

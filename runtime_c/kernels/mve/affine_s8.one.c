@@ -1,0 +1,24 @@
+/* int8 sum or difference by rule E with Helium, of rows and one number each: see affine_s8.h. Four numbers at once.
+ * when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
+#include "edgekit/affine_s8.h"
+#include "edgekit/rows.h"
+
+static EK_SHARED void EK_FN_row(
+    const int8_t *a, int32_t constant, int8_t *y, int32_t count, const struct EK_STRUCT *p)
+{
+    const int32x4_t start = vdupq_n_s32(constant), shift = vdupq_n_s32(-p->shift);
+    for (; count > 0; count -= 4, a += 4, y += 4) {
+        const mve_pred16_t lanes = vctp32q((uint32_t)count);
+        const int32x4_t sum = vmlaq_n_s32(start, vldrbq_z_s32(a, lanes), p->first);
+        ek_mve_store_nearest(y, vshlq_s32(sum, shift), lanes);
+    }
+}
+
+EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
+{
+    y += p->y0;
+    EK_EACH_ROW(y, p) {
+        const int32_t constant = *EK_ROW_AT(b, p->b0, p->sb) * p->second + p->constant;
+        EK_FN_row(EK_ROW_AT(a, p->a0, p->sa), constant, y, p->n[5], p);
+    }
+}

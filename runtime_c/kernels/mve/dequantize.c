@@ -1,0 +1,2 @@
+/* Integers to reals with Helium: compilers find the vectors.
+ * like ref/dequantize.c */
