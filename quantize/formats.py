@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,10 @@ from edgekit.ir import Array, DType, Graph, Node, Quant
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.recurrent import Recurrent
 from edgekit.passes.integer_labels import keeps_scale
+from edgekit.quantize.recurrent import cells
+from edgekit.quantize.scales import given, runs_in_int8, tied
 
 NAMES = {
     DType.S4: "int4",
@@ -42,6 +45,28 @@ def takes_wide(node: Node) -> bool:
     """Is there a kernel of this node for int16?"""
     moves = keeps_scale(node.op) and len(node.inputs) == 1
     return isinstance(node.op, Conv2d | ConvTranspose2d | Dense) or moves
+
+
+def could_be_wide(graph: Graph, names: Iterable[str]) -> Iterator[str]:
+    """The tensors that int16 can store: all that are tied to each other, or none."""
+    group = tied(graph)
+    narrow = {group[name] for name in given(graph)}
+    narrow |= {
+        group[node.outputs[0]] for node in graph.nodes if runs_in_int8(graph, node) and not takes_wide(node)
+    }
+    yield from (name for name in names if group[name] not in narrow)
+
+
+def wide_anyway(graph: Graph) -> frozenset[str]:
+    """The tensors that recurrent layers need in int16."""
+    layers = [node for node in graph.nodes if isinstance(node.op, Recurrent) and runs_in_int8(graph, node)]
+    if not layers:
+        return frozenset()
+    group = tied(graph)
+    sums = {group[node.inputs[0]] for node in layers}
+    return frozenset(cells(graph, group)).union(
+        name for name in could_be_wide(graph, graph.values) if group[name] in sums
+    )
 
 
 def wide_quant(narrow: Quant) -> Quant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from edgekit import fixed
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Node, Quant, Type, Value
+from edgekit.ops._gates import state_quant
 from edgekit.ops._linear import Linear
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
@@ -20,14 +21,17 @@ from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.recurrent import Recurrent
 from edgekit.ops.reduce import Reduce
 from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
+from edgekit.quantize.recurrent import cells, is_within, reach, states
 from edgekit.quantize.scales import (
     activation_quant,
     quantized_operands,
     reads_numbers,
     runs_in_int8,
+    tied,
 )
 from edgekit.quantize.weights import least_scale, weight_quant
 
@@ -93,6 +97,8 @@ def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
         elif data.dtype.kind == "f":
             scales.append(_range_quant(data).scale[0])
     match node.op:
+        case Recurrent():
+            return 0.0 if is_within(graph, node, quants) else math.inf
         case Linear() | Mul() | MatMul():
             product = math.prod(scales)
         case Add() | Sub() | Pool2d() | Reduce():
@@ -136,6 +142,7 @@ class _Rewriter:
         self.plain: dict[str, str] = {}
         self.integers: dict[tuple[str, DType], str] = {}
         self.runs_in: dict[str, str] = {}
+        self.cells = cells(graph, tied(graph))
 
     def run(self) -> Quantized:
         graph = self.graph
@@ -186,7 +193,8 @@ class _Rewriter:
         by their own range."""
         dtype = dtype or self.formats.stored(name)
         if (name, dtype) not in self.integers:
-            other = self.integers.get((name, self.formats.stored(name)))
+            stored = (self.formats.stored(name), DType.S8, DType.S16)
+            other = next((self.integers[name, d] for d in stored if (name, d) in self.integers), None)
             hint, quant = f"{name}_{NAMES[dtype]}", self._quant(name, dtype)
             if self.graph.data(name) is not None:
                 made = self._fixed(name, quant, dtype)
@@ -200,7 +208,9 @@ class _Rewriter:
     def _quant(self, name: str, dtype: DType) -> Quant:
         data = self.graph.data(name)
         narrow = self.quants[name] if data is None else _range_quant(data)
-        return wide_quant(narrow) if dtype is DType.S16 else narrow
+        if dtype is not DType.S16:
+            return narrow
+        return state_quant(reach(narrow)) if name in self.cells else wide_quant(narrow)
 
     def _fixed(self, name: str, quant: Quant, dtype: DType = DType.S8) -> str:
         """A constant as integers of this scale."""
@@ -217,6 +227,9 @@ class _Rewriter:
         return name
 
     def _integer(self, node: Node) -> None:
+        if isinstance(node.op, Recurrent):
+            self._recurrent(node)
+            return
         (out,) = node.outputs
         dtype = self.formats.stored(out)
         quant = self._quant(out, dtype)
@@ -236,6 +249,37 @@ class _Rewriter:
         self.runs_in[out] = NAMES[dtype]
         if isinstance(op, Linear) and self._weight_bits(node) == 4:
             self.runs_in[out] += ", int4 weights"
+
+    def _recurrent(self, node: Node) -> None:
+        """Sums of gates have 16 bits, and so have states that add up."""
+        (x, r, *_), (y, *_) = node.inputs, node.outputs
+        weights = self.graph.data(r)
+        assert weights is not None, r
+        narrow = self._quant(y, DType.S8)
+        dtypes, quants, operands = [DType.S8], [narrow], []
+        for dtype, (start, end, *_) in states(node):
+            dtypes.append(dtype)
+            quants.append(narrow if dtype is DType.S8 else self._quant(end, dtype))
+            operands.append(self._moved(start, quants[-1], dtype))
+        rest = node.inputs[2 + len(operands) :]
+        integers, quant = self._gate_weights(weights, rest, narrow)
+        operands = [self._int(x, DType.S16), self._constant(r, integers, quant), *operands]
+        operands += [self._plain(name) for name in rest]
+        ends = self.graph.outputs  # which keep their names, and are float32
+        results = list(zip(node.outputs, dtypes, strict=True))
+        hints = [f"{name}_{NAMES[dtype]}" if name in ends else name for name, dtype in results]
+        made = self.builder.add(node.op, *operands, names=hints, quant=quants)
+        self.integers |= dict(zip(results, made, strict=True))
+        self.runs_in[y] = NAMES[DType.S8]
+
+    def _gate_weights(self, weights: Array, rest: Sequence[str], y: Quant) -> tuple[Array, Quant]:
+        """Weights of a state, with which its bias fits into 32 bits."""
+        bias = np.zeros(len(weights))
+        for name in rest:
+            data = self.graph.data(name)
+            assert data is not None, name
+            bias[-len(data) :] = data
+        return weight_quant(weights, least_scale(bias, Type(DType.S8, (), y)))
 
     def _weight_bits(self, node: Node) -> int:
         return 4 if self.formats.weights.get(node.outputs[0]) is DType.S4 else 8

@@ -10,6 +10,7 @@ import numpy as np
 from edgekit import simulate
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
+from edgekit.ops.recurrent import Recurrent
 from edgekit.quantize.stacks import Sample, Stack, stack_size
 
 _BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
@@ -128,6 +129,9 @@ class Observer:
         """A stack whose first sample is of this number."""
         with np.errstate(all="ignore"):  # what overflows is refused below
             values = simulate.run_all(stack.graph(self.graph), stack.values)
+        for node in self.graph.nodes:
+            if isinstance(node.op, Recurrent):
+                values |= zip(node.outputs, node.op.course(*(values[n] for n in node.inputs)), strict=True)
         for name, value in values.items():
             if self.graph.data(name) is None and value.dtype.kind == "f" and value.size:
                 is_finite = np.isfinite(value)

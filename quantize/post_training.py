@@ -9,7 +9,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.quantize.doubts import check_layers, doubts
 from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.formats import Formats, int4_layers, takes_wide
+from edgekit.quantize.formats import Formats, could_be_wide, int4_layers
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.io import bring_integers_out
 from edgekit.quantize.measure import Measure, Trial
@@ -18,7 +18,6 @@ from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.outcome import Layer, Quantization, describe
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.refine import refined
-from edgekit.quantize.scales import given, runs_in_int8, tied
 from edgekit.quantize.search import Tensors, best_single, choose
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 from edgekit.quantize.stacks import Sample
@@ -61,7 +60,7 @@ class Calibrated:
 
     def finish(self, formats: Formats) -> Trial:
         """The graph in these formats, biases corrected."""
-        wide = _could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
+        wide = could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
         formats = replace(formats, wide=formats.wide | frozenset(wide))
         plain = self.measure.trial(self.tensors.quantized(self.methods, formats))
         high = self.settings.effort == "high"
@@ -107,16 +106,6 @@ def _chosen(
         if better.quality > start.quality:
             graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
     return graph, seen, measure, choose(tensors, measure, start, tell)
-
-
-def _could_be_wide(graph: Graph, names: Iterable[str]) -> Iterator[str]:
-    """The tensors that int16 can store: all that are tied to each other, or none."""
-    group = tied(graph)
-    narrow = {group[name] for name in given(graph)}
-    narrow |= {
-        group[node.outputs[0]] for node in graph.nodes if runs_in_int8(graph, node) and not takes_wide(node)
-    }
-    yield from (name for name in names if group[name] not in narrow)
 
 
 def _check_labels(gate: Gate, count: int) -> None:

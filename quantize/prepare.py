@@ -13,6 +13,7 @@ from edgekit.quantize.borders import cast_first, mean_around, moved_first
 from edgekit.quantize.channel_scales import offset_before_shape, scaled_channels
 from edgekit.quantize.masks import mask_chosen
 from edgekit.quantize.norms import rows_normalized
+from edgekit.quantize.recurrent import read_last_steps
 
 
 def prepare(graph: Graph) -> Graph:
@@ -20,6 +21,7 @@ def prepare(graph: Graph) -> Graph:
     graph = rewrite(graph, rows_normalized)  # before their means are pooled
     graph = rewrite(graph, scaled_channels, offset_before_shape, into_weights)
     graph = rewrite(graph, mask_chosen)
+    graph = read_last_steps(graph)
     return rewrite(graph, pool_means, cast_first, moved_first, mean_around)
 
 

@@ -13,12 +13,14 @@ from edgekit.ops.arithmetic import Max, Min
 from edgekit.ops.gather import Gather
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
+from edgekit.ops.recurrent import Recurrent
 from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.io import raw_bytes
 from edgekit.quantize.masks import without_masked
 from edgekit.quantize.observe import Range
+from edgekit.quantize.recurrent import states
 
 SOFTMAX = Quant((1 / 256,), (-128,))
 _LEAST_SCALE = 2.0**-60  # of what is nearly 0 everywhere
@@ -35,7 +37,9 @@ def activation_quant(low: float, high: float) -> Quant:
 
 def runs_in_int8(graph: Graph, node: Node) -> bool:
     """Is there an integer form of this node?"""
-    if any(graph.type(name).dtype is not DType.F32 for name in node.outputs) or len(node.outputs) != 1:
+    if any(graph.type(name).dtype is not DType.F32 for name in node.outputs):
+        return False
+    if len(node.outputs) != 1 and not isinstance(node.op, Recurrent):
         return False
     return node.op.has_integers([graph.values[name] for name in node.inputs]) and all(
         graph.type(name).dtype is DType.F32 for name in quantized_operands(graph, node)
@@ -73,6 +77,11 @@ def tied(graph: Graph) -> dict[str, str]:
         return name
 
     for node in graph.nodes:
+        if isinstance(node.op, Recurrent) and runs_in_int8(graph, node):
+            for _, names in states(node):
+                for name in names:
+                    if name not in settled and graph.data(name) is None:
+                        parent[root(name)] = root(names[-1])
         if keeps_scale(node.op) and runs_in_int8(graph, node):
             operands = quantized_operands(graph, node)
             if len(operands) == 1:

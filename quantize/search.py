@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.ir import Array, DType, Graph
-from edgekit.quantize.formats import Formats
+from edgekit.quantize.formats import Formats, wide_anyway
 from edgekit.quantize.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.observe import RANGES, Range, Statistics, minmax
@@ -40,6 +40,7 @@ class Tensors:
     means: Mapping[str, Array]
     weights: Weights
     narrow: Mapping[str, DType]  # the formats of weights that are not int8, by layer
+    wide: frozenset[str]  # tensors that are int16 in any case
 
     @staticmethod
     def of(
@@ -48,9 +49,11 @@ class Tensors:
         ranges = {
             method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in PICKS.items()
         }
-        return Tensors(graph, ranges, {name: s.means for name, s in statistics.items()}, {}, narrow or {})
+        means = {name: s.means for name, s in statistics.items()}
+        return Tensors(graph, ranges, means, {}, narrow or {}, wide_anyway(graph))
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
+        formats = replace(formats, wide=formats.wide | self.wide)
         # What has 16 bits needs no clipping.
         methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
         quants = scales(self.graph, {name: self.ranges[m][name] for name, m in methods.items()})
@@ -87,7 +90,7 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Map
     best, trial, quality = start.methods, start.trial, start.quality
     group = tied(tensors.graph)
     order = list(dict.fromkeys(group[name] for name in names))
-    settled = {group[name] for name in given(tensors.graph)}
+    settled = {group[name] for name in (*given(tensors.graph), *tensors.wide)}
     for number, root in enumerate(order, 1):
         if root in settled:
             continue

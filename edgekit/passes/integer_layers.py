@@ -164,7 +164,7 @@ class _Integers:
             return None
         if isinstance(node.op, Linear):
             return self.layer(node, form)
-        if dtype is not DType.S8:
+        if dtype is not DType.S8 or len(node.outputs) > 1:
             return None
         if isinstance(node.op, Add | Sub | Mul | MatMul):
             return self.binary(node, quant)

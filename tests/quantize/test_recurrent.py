@@ -1,0 +1,187 @@
+"""Recurrent layers in integers: what they tell apart, what they remember, and what stays in floats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgekit import api, file, simulate
+from edgekit.builder import Builder
+from edgekit.ir import Array, DType, Graph, Type, Value
+from edgekit.ops.concat import Concat
+from edgekit.ops.dense import Dense
+from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
+from edgekit.ops.reshape import Reshape
+from edgekit.passes import verify
+from edgekit.quantize.gate import Gate
+from edgekit.quantize.measure import real, sqnr
+from edgekit.quantize.post_training import quantize
+from edgekit.quantize.settings import Settings
+
+STEPS, INPUTS, SIZE, BATCH = 24, 4, 20, 16  # a sample is so many sequences side by side
+LAYERS: dict[str, list[Recurrent]] = {
+    "lstm": [Lstm()],
+    "gru": [Gru()],
+    "gru, reset before": [Gru(reset_after=False)],
+    "rnn": [Rnn()],
+    "rnn, relu": [Rnn(activation="relu")],
+    "both directions": [Lstm(), Lstm(True)],
+    "gru, both directions": [Gru(), Gru(True)],
+}
+GATES = {Lstm: 4, Gru: 3, Rnn: 1}
+
+
+def constant(builder: Builder, x: Array) -> str:
+    return builder.const(x.astype(np.float32))
+
+
+def layer(
+    builder: Builder, op: Recurrent, x: str, states: list[str], rng: np.random.Generator
+) -> tuple[str, ...]:
+    """A dense layer and a recurrent one, from zeros if no state is given."""
+    _, batch, inputs = builder.type(x).shape
+    rows = GATES[type(op)] * SIZE
+    spread = 0.5 if isinstance(op, Rnn) else 1.2  # what only adds up must not grow
+    w, r = rng.normal(0, 0.8, (rows, inputs)), rng.normal(0, spread, (rows, SIZE)) / np.sqrt(SIZE)
+    sums = builder.one(Dense(), x, constant(builder, w), constant(builder, rng.normal(0, 0.5, rows)))
+    states = states or [constant(builder, np.zeros((batch, SIZE)))] * (1 + isinstance(op, Lstm))
+    bias = [constant(builder, rng.normal(0, 0.5, SIZE))] if isinstance(op, Gru) else []
+    return builder.add(op, sums, constant(builder, r), *states, *bias)
+
+
+def listener(kind: str, batch: int, head: tuple[Array, Array] | None = None) -> Graph:
+    """The last states of a layer, or with a head which of four tones they have heard."""
+    builder, rng = Builder(), np.random.default_rng(3)
+    x = builder.input("x", Type(DType.F32, (STEPS, batch, INPUTS)))
+    lasts = [layer(builder, op, x, [], rng)[1] for op in LAYERS[kind]]
+    y = builder.one(Concat(1), *lasts) if len(lasts) > 1 else lasts[0]
+    if head is not None:
+        y = builder.one(Dense(), y, *(constant(builder, part) for part in head))
+    return builder.graph(kind, ["x"], [y])
+
+
+def tones(count: int, seed: int) -> tuple[Array, Array]:
+    """Noisy tones [T, count, INPUTS], and which of four each is."""
+    rng = np.random.default_rng(seed)
+    which = rng.integers(0, 4, count)
+    angle = np.arange(STEPS)[:, None] * (0.25 + 0.2 * which) + rng.uniform(0, 1, count)
+    waves = np.sin(angle[..., None] + np.arange(INPUTS)) + rng.normal(0, 0.4, (STEPS, count, INPUTS))
+    return waves.astype(np.float32), which
+
+
+@cache
+def trained(kind: str) -> Graph:
+    """A listener whose head was fitted to states in closed form."""
+    x, which = tones(1024, 1)
+    graph = listener(kind, 1024)
+    (states,) = simulate.run(graph, {"x": x}).values()
+    known = np.concatenate([states, np.ones((1024, 1))], axis=1)
+    wanted = 4.0 * np.eye(4)[which]
+    head = np.linalg.solve(known.T @ known + 0.1 * np.eye(known.shape[1]), known.T @ wanted)
+    return listener(kind, BATCH, (head[:-1].T, head[-1]))
+
+
+def samples(seed: int, count: int = 8) -> list[dict[str, Array]]:
+    return [{"x": tones(BATCH, seed + i)[0]} for i in range(count)]
+
+
+def scores(graph: Graph, seeds: range) -> tuple[Array, Array]:
+    """What a graph says of tones that it has not seen, and what they are."""
+    heard = [tones(BATCH, seed) for seed in seeds]
+    found = [next(iter(simulate.run(graph, {"x": x}).values())) for x, _ in heard]
+    return np.concatenate(found), np.concatenate([which for _, which in heard])
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_integers_tell_tones_apart_as_well_as_floats(kind: str) -> None:
+    graph = trained(kind)
+    made, found = quantize(graph, samples(100), Settings(calibrate="mse"))
+    verify(made)
+    assert {layer.runs_in for layer in found.layers} == {"int8", "int16"}
+    exact, which = scores(graph, range(200, 220))
+    rounded, _ = scores(made, range(200, 220))
+    right = (exact.argmax(axis=1) == which).mean()
+    assert right > 0.8
+    assert (rounded.argmax(axis=1) == which).mean() >= right - 0.02
+    assert sqnr([exact], [rounded]) > (24 if "relu" in kind else 28)
+
+
+@pytest.mark.parametrize("op", [Lstm(), Gru()], ids=["lstm", "gru"])
+def test_streams_remember_in_16_bits_what_their_caller_passes_on(op: Recurrent) -> None:
+    builder = Builder()
+    names = ["h", "c"][: 1 + isinstance(op, Lstm)]
+    inputs = [builder.input("x", Type(DType.F32, (2, 1, INPUTS)))]
+    inputs += [builder.input(name, Type(DType.F32, (1, SIZE))) for name in names]
+    results = layer(builder, op, inputs[0], inputs[1:], np.random.default_rng(5))
+    graph = builder.graph("stream", inputs, list(results))
+
+    def run(graph: Graph, x: Array) -> tuple[list[dict[str, Array]], list[Array]]:
+        """Two steps at a time, each part with the states of the last; the inputs as they were, and y."""
+        states = {n: np.zeros((1, SIZE), graph.type(n).dtype.numpy) for n in names}
+        asked, found = [], []
+        for at in range(0, len(x), 2):
+            part = real_to(graph, "x", x[at : at + 2])
+            asked.append({"x": part, **states})
+            y, *after = simulate.run(graph, asked[-1]).values()
+            states = dict(zip(names, after, strict=True))
+            found.append(real(y, graph.type(graph.outputs[0])) if graph.type(graph.outputs[0]).quant else y)
+        return asked, found
+
+    long = np.concatenate([tones(1, seed)[0] for seed in range(8)])
+    asked, exact = run(graph, long)
+    made, _ = quantize(graph, asked[::3], Settings(calibrate="minmax", io="int8"))
+    for before, after in zip(made.inputs[1:], made.outputs[1:], strict=True):
+        assert made.type(before) == made.type(after)
+    assert made.type(made.outputs[-1]).dtype is DType.S16
+    _, rounded = run(made, long)
+    assert sqnr(exact[-20:], rounded[-20:]) > 28  # as near in the end as in the beginning
+
+
+def real_to(graph: Graph, name: str, x: Array) -> Array:
+    quant = graph.type(name).quant
+    if quant is None:
+        return x
+    nearest: Array = np.rint(x / quant.scale[0]) + quant.zero[0]
+    return nearest.clip(-128, 127).astype(np.int8)
+
+
+def test_c_computes_what_stacked_layers_of_both_directions_do(tmp_path: Path) -> None:
+    builder, rng = Builder(), np.random.default_rng(9)
+    x = builder.input("x", Type(DType.F32, (5, 1, INPUTS)))
+    both = builder.one(Concat(2), *(layer(builder, op, x, [], rng)[0] for op in (Gru(), Gru(True))))
+    y, h, c = layer(builder, Lstm(), both, [], rng)
+    flat = builder.one(Reshape((1, 5 * SIZE)), layer(builder, Rnn(), y, [], rng)[0])
+    graph = builder.graph("stack", [x], [flat, h, c])
+    made, _ = quantize(graph, [{"x": tones(1, i)[0][:5]} for i in range(8)], Settings(calibrate="minmax"))
+    assert {type(node.op).__name__ for node in made.nodes} >= {"Gru", "Lstm", "Rnn"}
+    file.save(made, tmp_path / "stack.ek")
+    api.build(file.load(tmp_path / "stack.ek"), tmp_path / "c", verify=True)
+
+
+def test_a_layer_becomes_a_layer_of_floats_where_a_gate_asks_for_it() -> None:
+    graph = trained("lstm")
+    made, found = quantize(graph, samples(100, 4), Settings(calibrate="minmax", gate=Gate(min_sqnr=60.0)))
+    verify(made)
+    assert {layer.op: layer.runs_in for layer in found.layers}["Lstm"] == "float32"
+    assert found.verdict.sqnr_db > 50
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e30])
+def test_what_fixed_point_cannot_hold_stays_in_floats(factor: float) -> None:
+    graph = trained("lstm")
+    dense = next(node for node in graph.nodes if isinstance(node.op, Dense))
+    weights = graph.data(dense.inputs[1])
+    assert weights is not None
+    huge = Value(graph.type(dense.inputs[1]), weights * np.float32(factor))
+    made, found = quantize(
+        replace(graph, values={**graph.values, dense.inputs[1]: huge}),
+        samples(100, 4),
+        Settings(calibrate="minmax"),
+    )
+    verify(made)
+    assert {layer.op: layer.runs_in for layer in found.layers}["Lstm"] == "float32"
+    assert any("stay float32, without an integer form: Lstm" in warning for warning in found.warnings)
