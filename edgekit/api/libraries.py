@@ -39,7 +39,7 @@ def build(
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
-    cannot be done. `package` names packages to make of it ("npm", "zephyr"), and `helpers` what to add to them
+    cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
     ("image", "audio"). `force` overwrites files that were changed or come from elsewhere. `tell` hears of
     progress."""
     wanted = target_of(target)
