@@ -7,8 +7,9 @@ narrower where O is no multiple; a leading G cuts O into the call's groups first
 Layouts for vector instructions are tiled: blocks are whole, filled up with zeros. O/8! ... o8 says so, O/8~
 that the first elements fill up the last block; O/16!4 in front, that the last block is narrower, filled up to
 a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elements in a block, digits and
-letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; and behind a
-colon comes the type that they are stored in, a factor, and what is added:
+letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; with
+o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; and behind a colon comes the type that
+they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
 the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
 those that are zero (blocks.py), `light` makes weights side by side smaller (light.py); `same! 4` is four
@@ -158,7 +159,7 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
             array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
             axes.append(letters.lower())
             order = next((t[5] for t in tokens if t[1] == letters.lower() and t[5]), "")
-            array = np.take(array, _order(order), axis=at + 1) if order else array
+            array = np.take(array, _order(order, block), axis=at + 1) if order else array
     assert sorted(axes) == sorted(t[1] for t in tokens), f"pack tag {tag!r} does not fit {names}"
     array = array.transpose([axes.index(t[1]) for t in tokens])
     if array.dtype == DType.S4.numpy:
@@ -175,13 +176,18 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
     return _nibbles(flat) if flat.dtype == DType.U4.numpy else flat
 
 
-def _order(text: str) -> list[int]:
-    """Of elements in a block: 021 by digits, 4x2x4 as the first two of three dimensions change places."""
+def _order(text: str, count: int) -> list[int]:
+    """Of elements in a block: 021 by digits, 4x2x4 as the first two of three dimensions change places, zip8
+    as neighbouring parts of 8 alternate."""
+    if text.startswith("zip"):
+        size = int(text.removeprefix("zip"))
+        pairs = count // (2 * size) * 2 * size
+        order = np.arange(pairs).reshape(-1, 2, size).swapaxes(1, 2).reshape(-1).tolist()
+        return [*order, *range(pairs, count)]
     if "x" not in text:
         return [int(digit, 36) for digit in text]
     sizes = [int(size) for size in text.split("x")]
-    order: list[int] = np.arange(np.prod(sizes)).reshape(sizes).swapaxes(0, 1).reshape(-1).tolist()
-    return order
+    return [*np.arange(np.prod(sizes)).reshape(sizes).swapaxes(0, 1).reshape(-1).tolist()]
 
 
 def _merged(names: list[str], wanted: list[str]) -> list[str]:

@@ -51,6 +51,11 @@ def test_the_first_dimensions_of_a_block_change_places() -> None:
     assert packed.tolist() == [0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15]
 
 
+def test_neighbouring_parts_of_a_block_alternate_but_for_an_odd_last_one() -> None:
+    packed = pack("O/8!2 o8(zip2)", np.arange(14, dtype=np.int32))
+    assert packed.tolist() == [0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 13]
+
+
 def test_the_last_block_may_be_narrower_than_the_others() -> None:
     weights = np.arange(1, 31, dtype=np.int8).reshape(15, 2)
     packed = pack("O/8!4 I o8", weights)

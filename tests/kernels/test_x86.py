@@ -179,8 +179,7 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
     eight = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
     eight |= {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
-    for number in ("bf16", "f16"):
-        eight |= {f"ek_conv2d_f32_{number}_{kernel}_{number}" for kernel in ("wide", "wide_three")}
+    eight |= {f"ek_conv2d_f32_f16_{kernel}_f16" for kernel in ("wide", "wide_three")}
     assert eight <= taken if name == "x86-64-avx2" else not eight & taken
 
 

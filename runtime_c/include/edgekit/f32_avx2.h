@@ -48,9 +48,11 @@ EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
     return _mm256_fmadd_ps(a, b, c);
 }
 
+/* Where compilers know that there is no upper bound, it takes no register. */
 EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
 {
-    return _mm256_min_ps(_mm256_set1_ps(hi), _mm256_max_ps(_mm256_set1_ps(lo), x));
+    const ek_vf y = _mm256_max_ps(_mm256_set1_ps(lo), x);
+    return hi < EK_INF_f32 ? _mm256_min_ps(_mm256_set1_ps(hi), y) : y;
 }
 
 EK_INLINE __m256i ek_vf_mask(const int32_t count)
@@ -85,6 +87,18 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
     if (kind == EK_BF16_KIND)
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
     return _mm256_cvtph_ps(v);
+}
+
+/* A vector of two whose weights of this kind, from number `at` on, are in turns: in bf16 the first ones are lower halves
+ * of words, and floats have them as upper halves. In others, one vector is `step` numbers behind the other. */
+EK_INLINE ek_vf ek_vf_weights_of_two(
+    const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
+{
+    if (kind != EK_BF16_KIND)
+        return ek_vf_weights(w, at + is_second * step, kind);
+    const __m256i both = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)w + at));
+    return _mm256_castsi256_ps(
+        is_second ? _mm256_and_si256(both, _mm256_set1_epi32(-65536)) : _mm256_slli_epi32(both, 16));
 }
 
 /* Two numbers anywhere, as one of 64 bits. */

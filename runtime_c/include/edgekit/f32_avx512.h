@@ -48,9 +48,11 @@ EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
     return _mm512_fmadd_ps(a, b, c);
 }
 
+/* Where compilers know that there is no upper bound, it takes no register. */
 EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
 {
-    return _mm512_min_ps(_mm512_set1_ps(hi), _mm512_max_ps(_mm512_set1_ps(lo), x));
+    const ek_vf y = _mm512_max_ps(_mm512_set1_ps(lo), x);
+    return hi < EK_INF_f32 ? _mm512_min_ps(_mm512_set1_ps(hi), y) : y;
 }
 
 EK_INLINE __mmask16 ek_vf_mask(const int32_t count)
@@ -81,6 +83,18 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
     if (kind == EK_BF16_KIND)
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
     return _mm512_cvtph_ps(v);
+}
+
+/* A vector of two whose weights of this kind, from number `at` on, are in turns: in bf16 the first ones are lower halves
+ * of words, and floats have them as upper halves. In others, one vector is `step` numbers behind the other. */
+EK_INLINE ek_vf ek_vf_weights_of_two(
+    const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
+{
+    if (kind != EK_BF16_KIND)
+        return ek_vf_weights(w, at + is_second * step, kind);
+    const __m512i both = _mm512_loadu_si512((const __m512i *)(const void *)((const uint16_t *)w + at));
+    return _mm512_castsi512_ps(
+        is_second ? _mm512_and_si512(both, _mm512_set1_epi32(-65536)) : _mm512_slli_epi32(both, 16));
 }
 
 /* Two numbers anywhere, as one of 64 bits. */

@@ -80,9 +80,11 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
         ek_image_line_f32(x, w, b, y, 0, 0, p->out_h * p->out_w, 0, outputs, p);
         return;
     }
+    /* Where rows are short and columns long, columns are the lines. */
+    const int32_t is_tall = right - left < 6 && bottom - top >= 6;
     for (int32_t h = 0; h < p->out_h; h++) {
         const int32_t is_inside = h >= top && h < bottom;
-        if (left < right)
+        if (left < right && !(is_inside && is_tall))
             ek_image_line_f32(x, w, b, y, h, left, right - left, 0, outputs, p);
         for (int32_t v = 0; v < p->out_w; v++) {
             if (v == left && left < right)
@@ -93,7 +95,7 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
     }
     if (top < bottom)
         for (int32_t v = 0; v < p->out_w; v++) {
-            if (v == left && left < right)
+            if (v == left && left < right && !is_tall)
                 v = right;
             if (v < p->out_w)
                 ek_image_line_f32(x, w, b, y, top, v, bottom - top, 1, outputs, p);

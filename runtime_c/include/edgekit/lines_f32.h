@@ -57,7 +57,9 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
     EK_VF_HIDE(x); /* or gcc keeps what windows share in memory, vector by vector */
 #pragma GCC unroll 4
     for (int32_t o = 0; o < blocks; o++)
-        v[o] = ek_vf_weights(w, o * s->block_weights, s->kind);
+        v[o] = o == blocks - 1 && o % 2 == 0
+                   ? ek_vf_weights(w, o * s->block_weights, s->kind)
+                   : ek_vf_weights_of_two(w, o / 2 * 2 * s->block_weights, s->block_weights, o % 2, s->kind);
     if (pixels > 1)
         ek_fetch_f32(w, blocks, s);
 #pragma GCC unroll 16

@@ -2,4 +2,4 @@
  * for T=f32 W=bf16 B=f32
  * like avx2/conv2d.c f32=bf16
  * when out_c == 24 * groups
- * pack w: G O/24!8 H W I o24 */
+ * pack w: G O/24!8 H W I o24(zip8) */

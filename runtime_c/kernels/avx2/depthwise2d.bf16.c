@@ -2,4 +2,4 @@
  * for T=f32 W=bf16 B=f32
  * like avx2/depthwise2d.c f32=bf16
  * when in_c == out_c
- * pack w: O/8! H W I o8 */
+ * pack w: O/8! H WI/2! o8 wi2 */
