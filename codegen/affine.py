@@ -60,26 +60,32 @@ def as_affine(call: Call) -> Call | None:
 
 @dataclass(frozen=True)
 class _End:
-    """Pairs of operands, what is wanted of each, and how far its exact sum is from the least of all sums that
+    """What is wanted of each pair of operands, and how far its exact sum is from the least of all sums that
     want the same. For factors near the exact ratios, all others follow from the pairs that are least, or
     nearly."""
 
-    a: Array
-    b: Array
     wanted: Array
-    distance: Array
+    distance: Array  # infinite where nothing binds
 
     @classmethod
     def of(cls, wanted: Array, exact: Array, where: Array) -> _End:
         kind = wanted - wanted.min()
         least = np.full(kind.max() + 1, np.inf)
         np.minimum.at(least, kind.ravel(), exact.ravel())
-        a, b = np.nonzero(where)
-        return cls(a - 128, b - 128, wanted[where], (exact - least[kind])[where])
+        return cls(wanted, np.where(where, exact - least[kind], np.inf))
 
-    def within(self, distance: float) -> _End:
-        near = self.distance <= distance
-        return _End(self.a[near], self.b[near], self.wanted[near], self.distance[near])
+    def within(self, distance: float) -> _Pairs:
+        a, b = np.nonzero(self.distance <= distance)
+        return _Pairs(a - 128, b - 128, self.wanted[a, b])
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of operands, and what is wanted of each."""
+
+    a: Array
+    b: Array
+    wanted: Array
 
     def sums(self, first: int, second: int) -> Array:
         sums: Array = first * self.a + second * self.b

@@ -16,7 +16,7 @@ from edgekit.ops._map import compute_type
 from edgekit.ops._strided import RANK
 from edgekit.target import Target
 
-_RUNTIME = Path(str(files("edgekit.runtime_c")))
+_HEADERS = Path(str(files("edgekit.runtime_c"))) / "include" / "edgekit"
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BRACES = re.compile(r"\{(.*?)\}")
@@ -41,7 +41,7 @@ class Kernel:
     @property
     def stack(self) -> int:
         """Bytes that inline assembly pushes, which no compiler sees: headers say so in a line `stack N`."""
-        texts = [_read(_RUNTIME / "include" / "edgekit" / name) for name in self.supports]
+        texts = map(_header, self.supports)
         return max((int(size) for text in (self.source, *texts) for size in _PUSHED.findall(text)), default=0)
 
 
@@ -70,7 +70,7 @@ def instance_name(call: Call) -> str:
     types = list(dict.fromkeys(t.value for t in call.types.values()))
     shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
     name = "_".join([call.label + shape if call.label else call.kernel, *types])
-    if call.label and (_RUNTIME / "include" / "edgekit" / f"{name}.h").is_file():
+    if call.label and f"{name}.h" in _headers():
         # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
         return "_".join([call.label, "plain", *types])
     return name
@@ -98,7 +98,7 @@ def instantiate(call: Call, target: Target) -> Kernel:
 def variant_of(call: Call, target: Target) -> Variant:
     """The kernel file for a call on a target."""
     name = instance_name(call)
-    contract = _read(_RUNTIME / "include" / "edgekit" / _contract(call.kernel, name))
+    contract = _header(_contract(call.kernel, name))
     return select(call, name, target.isa, _operands(contract))
 
 
@@ -125,7 +125,7 @@ def _instantiate(
     tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
     tokens["EK_TAIL"] = tail
     text = variant.source()
-    header = _read(_RUNTIME / "include" / "edgekit" / contract)
+    header = _header(contract)
     if variant.scratch:
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
     if variant.order:
@@ -149,14 +149,20 @@ def may_meet(text: str) -> str:
 
 def _contract(kernel: str, name: str) -> str:
     for file in (f"{name}.h", f"{kernel}.h"):
-        if (_RUNTIME / "include" / "edgekit" / file).is_file():
+        if file in _headers():
             return file
     raise AssertionError(f"kernel {kernel} has no contract include/edgekit/{kernel}.h")
 
 
 @cache
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _headers() -> Mapping[str, None]:
+    """The names of all headers of the runtime, in order."""
+    return dict.fromkeys(sorted(path.name for path in _HEADERS.iterdir()))
+
+
+@cache
+def _header(name: str) -> str:
+    return (_HEADERS / name).read_text(encoding="utf-8")
 
 
 def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) -> dict[str, str]:
@@ -223,10 +229,10 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
     """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
     instruction sets define the same names."""
     found: dict[str, tuple[str, ...]] = {}
-    for path in sorted((_RUNTIME / "include" / "edgekit").iterdir()):
-        if path.name == "generic.h" or "EK_FN" in _read(path):
+    for header in _headers():
+        if header == "generic.h" or "EK_FN" in _header(header):
             continue
-        text = _COMMENT.sub("", _read(path))
+        text = _COMMENT.sub("", _header(header))
         names = re.findall(
             r"^(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE
         )
@@ -234,7 +240,7 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
         names += re.findall(r"^typedef .*?\b(ek_\w+);", text, re.MULTILINE)
         names += re.findall(r"^struct (ek_\w+)", text, re.MULTILINE)
         for name in names:
-            found[name] = (*found.get(name, ()), path.name)
+            found[name] = (*found.get(name, ()), header)
     return found
 
 
@@ -259,7 +265,7 @@ def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
     queue, seen = list(headers), set(headers)
     while queue:
         header = queue.pop()
-        text = _read(_RUNTIME / "include" / "edgekit" / header)
+        text = _header(header)
         for name in _INCLUDE.findall(text):
             if name not in seen:
                 seen.add(name)

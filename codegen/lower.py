@@ -15,7 +15,7 @@ from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
-from edgekit.codegen.variants import evaluated
+from edgekit.codegen.variants import evaluated, variants
 from edgekit.ir import DType, Graph, Node, Value
 from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
@@ -142,7 +142,7 @@ def _rounded_up(call: Call, target: Target) -> Call:
 
 def _as_affine(call: Call, target: Target) -> Call:
     """A sum by TFLite's rule as products, where the target has a kernel for them, and they are proven."""
-    if call.kernel != "add_s8":
+    if call.kernel != "add_s8" or not any(variants(isa, "affine_s8") for isa in target.isa if isa != "ref"):
         return call
     found = as_affine(call)
     return found if found and variant_of(found, target).isa != "ref" else call

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import CodeType
 
 from edgekit.codegen.blocks import is_stream, tiled
 from edgekit.codegen.light import heavy_pairs
@@ -152,4 +153,9 @@ def evaluated(expression: str, call: Call) -> int:
 
     shares = {share.__name__: of_weights(share) for share in (zero_blocks, heavy_pairs)}
     known = {"max": max, "min": min, **shares}
-    return int(eval(expression, {"__builtins__": known}, names))
+    return int(eval(_compiled(expression), {"__builtins__": known}, names))
+
+
+@cache
+def _compiled(expression: str) -> CodeType:
+    return compile(expression, "<condition>", "eval")
