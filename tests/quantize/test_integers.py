@@ -21,7 +21,7 @@ from edgekit.ir import Array, Graph
 
 FAMILIES = (*BASIC, *MORE)
 CASES = 1600  # of each family, by each build
-BATCH = 8  # cases that share a graph
+BATCH = 32  # cases that share a graph
 # How C becomes code; each gets cases of its own. What is undefined in C is reported, and fails.
 BUILDS: Mapping[str, tuple[str, ...]] = {
     "gcc": ("gcc", "-O2"),
