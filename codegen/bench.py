@@ -94,13 +94,13 @@ def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optim
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program])
-    files = [*sources(library, optimize), "main.c", "-o", "bench"]
+    files = [*sources(library, optimize), "main.c", "-o", runner.executable("bench")]
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
-    return folder / "bench"
+    return folder / runner.executable("bench")
 
 
 def _times(target: Target, folder: Path) -> list[float]:
-    done = runner.run(target, folder / "bench", [])
+    done = runner.run(target, folder / runner.executable("bench"), [])
     if done.code == host.NO_DEVICE:
         raise EdgeKitError("E0503", "no OpenCL device here runs this model")
     if done.code:
@@ -109,7 +109,7 @@ def _times(target: Target, folder: Path) -> list[float]:
 
 
 def _times_in_engine(target: Target, folder: Path) -> list[float]:
-    done = runner.run(target, folder / "bench", [str(_ROUNDS)])
+    done = runner.run(target, folder / runner.executable("bench"), [str(_ROUNDS)])
     if done.code:
         raise EdgeKitError("E0602", f"the benchmark ended with {done.code}\n{done.words}")
     return [float(time) for time in np.frombuffer(done.out, "<f8")]
@@ -122,7 +122,7 @@ def _operations(target: Target, folder: Path) -> int | None:
         return None
     counts = []
     for runs in ("1", "2"):
-        done = runner.run(counter, folder / "bench", ["0", runs])
+        done = runner.run(counter, folder / runner.executable("bench"), ["0", runs])
         found = re.search(r"instructions (\d+)", done.words)
         if done.code or not found:
             raise EdgeKitError("E0602", f"wasmtime did not count ({done.code})\n{done.words}")
@@ -132,7 +132,7 @@ def _operations(target: Target, folder: Path) -> int | None:
 
 def _ticks(target: Target, folder: Path) -> int:
     """What the emulated processor itself counts."""
-    done = runner.run(target, folder / "bench", [])
+    done = runner.run(target, folder / runner.executable("bench"), [])
     if done.code:
         raise EdgeKitError(
             "E0602", f"the benchmark ended with {done.code}\n{done.words}", hint="please report it"
@@ -206,11 +206,36 @@ int main(int argc, char **argv)
 """
 
 
+_CLOCK = """\
+#define _POSIX_C_SOURCE 199309L
+#include <stdio.h>
+#ifdef _WIN32
+int __stdcall QueryPerformanceCounter(long long *ticks);
+int __stdcall QueryPerformanceFrequency(long long *of_a_second);
+static double microseconds(void)
+{
+    long long ticks, of_a_second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&of_a_second);
+    return (double)ticks * 1e6 / (double)of_a_second;
+}
+#else
+#include <time.h>
+static double microseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+#endif
+"""
+
+
 def _main(program: Program) -> Iterator[str]:
     """A program that runs the model: once between markers or readings of a counter, or often with a clock."""
     native, counts_itself = not program.target.startup, program.target.startup == pc.STARTUP
     if native:
-        yield "#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>"
+        yield _CLOCK
     elif counts_itself:
         yield "#include <stdio.h>"
     yield from _setting(program)
@@ -221,13 +246,11 @@ def _main(program: Program) -> Iterator[str]:
     run = _run(program)
     if native:
         yield f"    for (int i = 0; i < {_ROUNDS + _ROUNDS // 10}; i++) {{"
-        yield "        struct timespec a, b;"
-        yield "        clock_gettime(CLOCK_MONOTONIC, &a);"
+        yield "        const double start = microseconds();"
         yield f"        {run}"
-        yield "        clock_gettime(CLOCK_MONOTONIC, &b);"
+        yield "        const double end = microseconds();"
         yield f"        if (i >= {_ROUNDS // 10})"
-        yield '            printf("%.3f\\n", (double)(b.tv_sec - a.tv_sec) * 1e6'
-        yield "                                 + (double)(b.tv_nsec - a.tv_nsec) * 1e-3);\n    }"
+        yield '            printf("%.3f\\n", end - start);\n    }'
     elif counts_itself:  # its clock is a count of instructions
         yield f"    const unsigned long long start = __builtin_ia32_rdtsc();\n    {run}"
         yield "    const unsigned long long ticks = __builtin_ia32_rdtsc() - start;"

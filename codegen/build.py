@@ -16,6 +16,7 @@ from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.fit import fit
 from edgekit.codegen.memory import Peak
+from edgekit.codegen.objects import section_sizes
 from edgekit.codegen.packages import Package, Packaged
 from edgekit.codegen.program import Program
 from edgekit.codegen.publish import write as write
@@ -315,15 +316,16 @@ def measure(
     program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler
 ) -> toolchain.Sizes | None:
     """The exact sizes of a compiled library; None where its object files are of an unknown format."""
-    starts = {(folder / name).read_bytes()[:4] for name in objects}
-    if starts == {wasm.MAGIC}:
+    paths = [folder / name for name in objects]
+    if all(path.read_bytes().startswith(wasm.MAGIC) for path in paths):
         # Object files hold room for the linker's changes: the module is what ships.
         code, constants = wasm.sizes(wasm.link_library(program.name, objects, folder, compiler).read_bytes())
-    elif starts == {b"\x7fELF"}:
-        code, constants, writable = toolchain.section_sizes([folder / name for name in objects])
-        assert not writable, "generated code has no writable globals"
     else:
-        return None
+        sizes = section_sizes(paths)
+        if sizes is None:
+            return None
+        code, constants, writable = sizes
+        assert not writable, "generated code has no writable globals"
     return toolchain.Sizes(code, constants, stack_bound(program, folder))
 
 

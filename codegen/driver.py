@@ -37,11 +37,11 @@ class Driver:
     ) -> None:
         self.target = runner.here(programs[0].target if programs else targets.load("host"))
         self.index = {program.name: i for i, program in enumerate(programs)}
-        self.executable = folder / "driver"
+        self.executable = folder / runner.executable("driver")
         self.seconds = seconds
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
-        ours += [*sources, "driver.c", "-o", "driver"]
+        ours += [*sources, "driver.c", "-o", runner.executable("driver")]
         compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -100,13 +100,14 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield from (f"#include <{header}.h>" for header in ("stdio", "stdlib", "string"))
     if any(port.type.dtype.c.startswith("ek_") for p in programs for port in (*p.inputs, *p.outputs)):
         yield '#include "edgekit/half.h"'
+    yield _BINARY
     yield f"#ifndef EK_GUARD\n#define EK_GUARD {_GUARD}\n#endif"
     yield _HELPERS
     if any(program.ports == "caller" and program.inputs for program in programs):
         yield _CHECKSUM
     for i, program in enumerate(programs):
         yield from _runner(i, program)
-    yield "int main(int argc, char **argv)\n{\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
+    yield "int main(int argc, char **argv)\n{\n    EK_BINARY();\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
     yield from (f"    case {i}:\n        return run_{i}(atoi(argv[2]));" for i in range(len(programs)))
     yield "    default:\n        return 1;\n    }\n}\n"
 
@@ -134,6 +135,16 @@ static int intact(struct room r)
             return 0;
     return 1;
 }
+"""
+# Windows would change some bytes of inputs and outputs.
+_BINARY = """\
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#define EK_BINARY() (_setmode(0, _O_BINARY), _setmode(1, _O_BINARY))
+#else
+#define EK_BINARY() (void)0
+#endif
 """
 _CHECKSUM = """\
 static uint32_t checksum(struct room r)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes.util
 import importlib.util
+import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,6 +24,7 @@ NATIVE = "native"
 # What runs WebAssembly: a Python package, a program and a browser; and the package when it counts operations.
 COUNTER = "fuel"
 WASM = ("wasmtime", "node", "chromium", COUNTER)
+_SERVICES = ("explorer.exe", "plugplay.exe", "rpcss.exe", "services.exe", "svchost.exe", "winedevice.exe")
 _INEXACT = 9  # exit code of a program whose engine lacks the products that its kernels need
 
 
@@ -114,6 +116,11 @@ def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> li
     return [*flags, "-Tboard.ld"]
 
 
+def executable(name: str) -> str:
+    """Its file: Windows wants this ending, and others do not mind."""
+    return f"{name}.exe"
+
+
 def compile_flags(target: Target) -> list[str]:
     """What every file of a program for this target is compiled with."""
     return ["-ffreestanding", f"-I{_BARE}"] if target.startup else []
@@ -144,7 +151,13 @@ def run(
         data = b""
     try:
         done = subprocess.run(
-            command, cwd=folder, input=data, capture_output=True, timeout=seconds, check=False
+            command,
+            cwd=folder,
+            env=_environment(words),
+            input=data,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise _endless(name or executable.name, seconds) from None
@@ -156,6 +169,15 @@ def run(
         )
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
     return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
+
+
+def _environment(words: Sequence[str]) -> Mapping[str, str] | None:
+    """Wine says much, and starts services that no program here needs; for its first start it needs them."""
+    if words[:1] != ["wine"]:
+        return None
+    prefix = Path(os.environ.get("WINEPREFIX") or Path.home() / ".wine")
+    without = f"{','.join(_SERVICES)}=" if (prefix / "system.reg").is_file() else "mscoree,mshtml="
+    return {**os.environ, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": without}
 
 
 def _endless(name: str, seconds: float) -> EdgeKitError:

@@ -14,7 +14,6 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
-from edgekit.codegen import elf
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
@@ -107,29 +106,11 @@ def _zig(rest: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of a compiled library. `stack` is None where the compiler does not tell."""
+    """Bytes of a compiled library. `stack` is None where a frame is unbounded."""
 
     code: int
     constants: int
     stack: int | None
-
-
-def section_sizes(objects: Sequence[Path]) -> tuple[int, int, int]:
-    """(code, read-only data, writable data) bytes of ELF object files."""
-    code = constants = writable = 0
-    for path in objects:
-        for section in elf.sections(path.read_bytes()):
-            # No firmware keeps unwind tables.
-            unwinding = section.name.startswith((".eh_frame", ".ARM.exidx", ".ARM.extab", ".note"))
-            if unwinding or not section.flags & 2:  # SHF_ALLOC
-                continue
-            if section.flags & 4:  # SHF_EXECINSTR
-                code += section.size
-            elif section.flags & 1:  # SHF_WRITE
-                writable += section.size
-            else:
-                constants += section.size
-    return code, constants, writable
 
 
 # For functions of the compiler's own, such as floating point on a processor without it, and of the C library:

@@ -116,12 +116,13 @@ int main(void)
 """
     (folder / "selftest_main.c").write_text(main)
     target = runner.here(program.target)
-    files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", "selftest"]
+    files = [*sources, f"{name}_selftest.c", "selftest_main.c", "-o", runner.executable("selftest")]
     # Without optimization zig adds checks, and a megabyte to explain them.
     flags = [*FLAGS, "-O1", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program])
     compiler.run([*flags, *files, *runner.link_flags(target, compiler, folder)], folder)
-    code = runner.run(target, folder / "selftest", [], seconds=_SECONDS, name=f"the self-test of {name}").code
+    made = folder / runner.executable("selftest")
+    code = runner.run(target, made, [], seconds=_SECONDS, name=f"the self-test of {name}").code
     if code:
         raise EdgeKitError(
             "E0601", f"the self-test of {name} fails ({code})", f"compiler {compiler.name}", _WHOSE_FAULT

@@ -37,7 +37,6 @@ class TargetStatus:
     name: str
     compiler: str  # empty: none, the C cannot be compiled and measured here
     compiler_version: str
-    measures_stack: bool
     runs_here: bool  # and so can be verified
     emulator: str  # what runs its programs here; empty where this machine does it itself
     hint: str
@@ -87,14 +86,13 @@ def _status(target: Target) -> TargetStatus:
     try:
         compiler = toolchain.find(target)
     except EdgeKitError as error:
-        return TargetStatus(target.name, "", "", False, False, "", error.hint)
+        return TargetStatus(target.name, "", "", False, "", error.hint)
     reason, runs_by = why_not_here(target), here(target).runner
     emulator = "" if reason or runs_by == NATIVE else runs_by
     return TargetStatus(
         target.name,
         compiler.name,
         _first_line(compiler),
-        compiler.family == "gcc",
         not reason,
         emulator,
         reason,

@@ -207,7 +207,9 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     made = f"{len(found.files)} files, target {found.target}, --optimize {found.optimize}"
     rows: list[tuple[object, ...]] = [("library", f"{found.folder}: {made}")]
     if found.code_bytes is None:
-        why = f"{found.compiler} makes no ELF files" if found.compiler else "not compiled"
+        why = (
+            f"{found.compiler} makes object files of an unknown format" if found.compiler else "not compiled"
+        )
         rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: {why}"))
     else:
         other = (found.constant_bytes or 0) - found.weight_bytes
@@ -337,8 +339,6 @@ def checkup(found: Checkup) -> list[str]:
 def _abilities(status: TargetStatus) -> Iterator[str]:
     yield "writes C"
     if status.compiler:
-        yield "compiles"
-    if status.measures_stack:
-        yield "bounds the stack"
+        yield "compiles and measures"
     if status.runs_here:
         yield f"runs and verifies by {status.emulator.split()[0]}" if status.emulator else "runs and verifies"

@@ -10,8 +10,8 @@ import pytest
 from support.generated import C99, Libraries, compiled
 from support.tools import require
 
+from edgekit.codegen.objects import section_sizes
 from edgekit.codegen.render import Optimize
-from edgekit.codegen.toolchain import section_sizes
 from edgekit.codegen.verify import LEVEL
 
 BARE = (*C99, "-ffreestanding", "-nostdlib", "-I.")

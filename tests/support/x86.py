@@ -25,8 +25,11 @@ STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 def load(name: str, compiler: str = "gcc") -> Target:
     """A target with one compiler; a case is skipped where neither the processor nor Bochs can run it."""
     require(compiler)
-    target = replace(targets.load(name), compilers=(compiler,))
-    if is_emulated(target):
+    target = targets.load(name)
+    target = replace(target, compilers=tuple(c for c in target.compilers if c.split()[0] == compiler))
+    if target.runner != runner.NATIVE:
+        require(target.runner)
+    elif is_emulated(target):
         require("bochs")
         if runner.why_not_here(target):
             target = replace(target, emulator=targets.load("x86-64-avx512").emulator)
