@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
-from support.board_families import ELEMENTWISE, enlarged, long_sums, residuals, wide_channels
+from support.board_families import (
+    ELEMENTWISE,
+    enlarged,
+    long_sums,
+    other_formats,
+    residuals,
+    wide_channels,
+)
 from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
@@ -18,7 +25,6 @@ from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType
 from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
@@ -78,33 +84,6 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def other_formats(b: Bench) -> None:
-    """Weights of four bits, and layers with numbers of 16 bits at either end."""
-    b.rounding = "E"
-    of_x, of_w, of_y = b.pick(
-        (
-            (DType.S8, DType.S4, DType.S8),
-            (DType.S16, DType.S8, DType.S16),
-            (DType.S16, DType.S8, DType.S8),
-            (DType.S8, DType.S8, DType.S16),
-        )
-    )
-    channels, outputs, different = b.size(20), b.size(20), None if of_y is of_x else of_y
-    if b.is_rare(3):
-        x = b.input(b.size(3), 4 * channels, dtype=of_x)
-        w, bias = b.weights(of_w, outputs, 4 * channels)
-        b.result(Dense(*b.limits(), different), x, w, bias, quant=b.quant(-3, 6, of_y))
-        return
-    kernel, groups, depth = b.pick(((1, 1), (1, 1), (3, 3), (1, 4))), b.pick((1, 1, 2)), 4 * channels
-    if of_x is DType.S8 and of_y is DType.S16 and b.is_rare(2):
-        groups, outputs, depth = channels, 1, 1
-    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), groups * depth, dtype=of_x)
-    w, bias = b.weights(of_w, groups * outputs, *kernel, depth)
-    pads = b.pick(((0, 0, 0, 0), (1, 0, 0, 1)))
-    op = Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits(), different)
-    b.result(op, x, w, bias, quant=b.quant(-3, 6, of_y))
-
-
 def integers(seed: int, count: int) -> Bench:
     bench = Bench(Seeded(seed))
     for i in range(count):
@@ -154,8 +133,12 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
     endings = {name.split("_")[-1] for name in kernels(program)}
     assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program)
-    large = {name.split("_")[0] for name in kernels(program) if "_wide_" in f"{name}_"}
-    assert {"conv2d", "dense", "depthwise2d"} <= large, kernels(program)
+    large = {
+        line.call.kernel
+        for line in program.lines
+        if line.call.rule == "e_wide" and "__dsp" in line.kernel.function
+    }
+    assert {"conv2d_int", "dense_int", "depthwise2d_int"} <= large, large
     check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 

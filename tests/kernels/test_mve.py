@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import integer_families as families
-from support.board_families import ELEMENTWISE, MORE, long_sums, residuals
+from support.board_families import ELEMENTWISE, MORE, long_sums, other_formats, residuals
 from support.boards import check, drive, load
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
@@ -78,6 +78,8 @@ FAMILIES: tuple[Family, ...] = (
     families.dense_layers,
     long_sums,
     families.sums,
+    other_formats,
+    other_formats,
 )
 
 
@@ -91,7 +93,7 @@ def kernels(program: Program) -> Counter[str]:
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
     bench = Bench(Seeded(2027 + len(optimize + compiler)))
-    for i in range(200 if optimize == "size" else 100):
+    for i in range(230 if optimize == "size" else 115):
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program)
@@ -101,6 +103,10 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
     assert any(name.startswith("conv2d_add_affine") for name in called), called
     rules = {name.replace("_up", "") for name in called}
     assert {*names, "dense_s8_dot", "dense_s8_once_dot"} <= rules, called
+    if optimize == "size":  # there are more layers
+        wide = {name.replace("_wide", "") for name in called if name.endswith("_s8_s16")}
+        assert {"conv2d_s8_s8_s16_dot_s8_s16", "dense_s8_s8_s16_dot_s8_s16"} <= wide, called
+        assert any("_wide_" in name for name in called), called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 

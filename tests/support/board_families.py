@@ -10,6 +10,7 @@ from edgekit.ops.activations import PRelu
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.reduce import Reduce
@@ -102,6 +103,33 @@ def steps_to_integers(b: Bench, dtype: DType) -> None:
     b.inputs[name] = np.concatenate([halves, *beside, far]).astype(np.float32)
     b.builder.input(name, Type(DType.F32, b.inputs[name].shape))
     b.result(Quantize(dtype), name, quant=quant)
+
+
+def other_formats(b: Bench) -> None:
+    """Weights of four bits, and layers with numbers of 16 bits at either end."""
+    b.rounding = "E"
+    of_x, of_w, of_y = b.pick(
+        (
+            (DType.S8, DType.S4, DType.S8),
+            (DType.S16, DType.S8, DType.S16),
+            (DType.S16, DType.S8, DType.S8),
+            (DType.S8, DType.S8, DType.S16),
+        )
+    )
+    channels, outputs, different = b.size(20), b.size(20), None if of_y is of_x else of_y
+    if b.is_rare(3):
+        x = b.input(b.size(3), 4 * channels, dtype=of_x)
+        w, bias = b.weights(of_w, outputs, 4 * channels)
+        b.result(Dense(*b.limits(), different), x, w, bias, quant=b.quant(-3, 6, of_y))
+        return
+    kernel, groups, depth = b.pick(((1, 1), (1, 1), (3, 3), (1, 4))), b.pick((1, 1, 2)), 4 * channels
+    if of_x is DType.S8 and of_y is DType.S16 and b.is_rare(2):
+        groups, outputs, depth = channels, 1, 1
+    x = b.input(1, kernel[0] + b.size(4), kernel[1] + b.size(4), groups * depth, dtype=of_x)
+    w, bias = b.weights(of_w, groups * outputs, *kernel, depth)
+    pads = b.pick(((0, 0, 0, 0), (1, 0, 0, 1)))
+    op = Conv2d((b.size(2), b.size(2)), pads, (1, 1), groups, *b.limits(), different)
+    b.result(op, x, w, bias, quant=b.quant(-3, 6, of_y))
 
 
 def enlarged(b: Bench) -> None:

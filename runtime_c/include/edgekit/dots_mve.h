@@ -12,8 +12,8 @@
 struct ek_two_pixels {
     const int8_t *x0;
     const int8_t *x1;
-    int8_t *y0;
-    int8_t *y1;
+    void *y0;
+    void *y1;
     const int32_t *b;
     const int32_t *m;
     const int8_t *e;
@@ -30,6 +30,21 @@ static inline const int8_t *ek_requantize_e_exponents_at(const int8_t *e, int32_
 {
     (void)o;
     return e;
+}
+
+static inline const int8_t *ek_requantize_e_up_exponents_at(const int8_t *e, int32_t o)
+{
+    return ek_requantize_e_exponents_at(e, o);
+}
+
+static inline const int8_t *ek_requantize_e_s8_s16_exponents_at(const int8_t *e, int32_t o)
+{
+    return ek_requantize_e_exponents_at(e, o);
+}
+
+static inline const int8_t *ek_requantize_e_up_s8_s16_exponents_at(const int8_t *e, int32_t o)
+{
+    return ek_requantize_e_exponents_at(e, o);
 }
 
 static inline const int8_t *ek_requantize_tfl_exponents_at(const int8_t *e, int32_t o)
@@ -72,6 +87,13 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vrshl.s32 q1, q1, q6\n"                                                                                 \
     "vadd.i32 q0, q0, " #zero "\n"                                                                           \
     "vadd.i32 q1, q1, " #zero "\n"
+#define EK_TWO_PIXELS_E_UP(zero)                                                                             \
+    "vshl.s32 q0, q0, q6\n"                                                                                  \
+    "vshl.s32 q1, q1, q6\n"                                                                                  \
+    "vrmulh.s32 q0, q0, q3\n"                                                                                \
+    "vrmulh.s32 q1, q1, q3\n"                                                                                \
+    "vadd.i32 q0, q0, " #zero "\n"                                                                           \
+    "vadd.i32 q1, q1, " #zero "\n"
 #define EK_TWO_PIXELS_TFL(exponents, zero)                                                                   \
     "vqrdmulh.s32 q0, q0, q3\n"                                                                              \
     "vqrdmulh.s32 q1, q1, q3\n" exponents "vand q2, q0, q3\n"                                                \
@@ -97,9 +119,16 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vmin.s32 q0, q0, q5\n"                                                                                  \
     "vmin.s32 q1, q1, q5\n"
 
+#define EK_TWO_PIXELS_BYTES                                                                                  \
+    "vstrbt.32 q0, [r0], #4\n"                                                                               \
+    "vstrbt.32 q1, [r2], #4\n"
+#define EK_TWO_PIXELS_HALVES                                                                                 \
+    "vstrht.32 q0, [r0], #8\n"                                                                               \
+    "vstrht.32 q1, [r2], #8\n"
+
 /* The pixels in r0. Their first eight words go to the stack; r5 is w, r11 outputs left; lo and hi are in q4 and q5.
  * Rule E has the shift in q6 and zero in r7, others zero in q6 and the exponents in r7. */
-#define EK_TWO_PIXELS(constants, requantize)                                                                 \
+#define EK_TWO_PIXELS(constants, requantize, store)                                                          \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d13}\n"                                                                                       \
     "mov r12, r0\n"                                                                                          \
@@ -120,10 +149,7 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
                                    "3:\n" EK_TWO_PIXELS_JOIN requantize EK_TWO_PIXELS_CLAMP                  \
                                    "ldrd r0, r2, [sp, #8]\n"                                                 \
                                    "vctp.32 r11\n"                                                           \
-                                   "vpstt\n"                                                                 \
-                                   "vstrbt.32 q0, [r0], #4\n"                                                \
-                                   "vstrbt.32 q1, [r2], #4\n"                                                \
-                                   "strd r0, r2, [sp, #8]\n"                                                 \
+                                   "vpstt\n" store "strd r0, r2, [sp, #8]\n"                                 \
                                    "subs r11, r11, #4\n"                                                     \
                                    "bgt 1b\n"                                                                \
                                    "add sp, sp, #32\n"                                                       \
@@ -141,18 +167,36 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
 
 static EK_ASSEMBLY void ek_requantize_e_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7)));
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_BYTES));
+}
+
+static EK_ASSEMBLY void ek_requantize_e_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_BYTES));
+}
+
+/* Results of 16 bits. */
+static EK_ASSEMBLY void ek_requantize_e_s8_s16_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E(r7), EK_TWO_PIXELS_HALVES));
+}
+
+static EK_ASSEMBLY void ek_requantize_e_up_s8_s16_two_pixels(
+    const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
+{
+    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_SHIFT, EK_TWO_PIXELS_E_UP(r7), EK_TWO_PIXELS_HALVES));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(EK_TWO_PIXELS(EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL("vldrb.s32 q3, [r7], #4\n", q6)));
+    __asm volatile(EK_TWO_PIXELS(
+        EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL("vldrb.s32 q3, [r7], #4\n", q6), EK_TWO_PIXELS_BYTES));
 }
 
 static EK_ASSEMBLY void ek_requantize_tfl_up_two_pixels(const struct ek_two_pixels *pixels EK_IN_ASSEMBLY)
 {
-    __asm volatile(
-        EK_TWO_PIXELS(EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL_UP("vldrb.s32 q3, [r7], #4\n", q6)));
+    __asm volatile(EK_TWO_PIXELS(
+        EK_TWO_PIXELS_EXPONENTS, EK_TWO_PIXELS_TFL_UP("vldrb.s32 q3, [r7], #4\n", q6), EK_TWO_PIXELS_BYTES));
 }
 
 #endif

@@ -17,7 +17,18 @@ static inline int32x4_t ek_requantize_e_x4(int32x4_t acc, int32x4_t m, int32x4_t
     return vrshlq_s32(vmulhq_s32(acc, m), e);
 }
 
-/* The same with one multiplier and one shift for all four. */
+/* Rule E with a shift of 32 or less: sums have room to go to the left. */
+static inline int32x4_t ek_requantize_e_up_exponents(const int8_t *e, int32_t o)
+{
+    return ek_requantize_e_exponents(e, o);
+}
+
+static inline int32x4_t ek_requantize_e_up_x4(int32x4_t acc, int32x4_t m, int32x4_t e)
+{
+    return vrmulhq_s32(vshlq_s32(acc, e), m);
+}
+
+/* Rule E with one multiplier and one shift for all four. */
 static inline int32x4_t ek_requantize_e_same_x4(int32x4_t acc, int32_t m, int32_t shift)
 {
     return vrshlq_n_s32(vmulhq_s32(acc, vdupq_n_s32(m)), 32 - shift);

@@ -187,6 +187,18 @@ static inline void ek_mve_store_x4(
         vstrbq_p_s32(y, v, vctp32q((uint32_t)count));
 }
 
+/* The same as int8 or int16, by their bytes. */
+static inline void ek_mve_store_numbers(
+    void *y, int32x4_t v, int32_t zero, int32_t lo, int32_t hi, int32_t count, const uint32_t bytes)
+{
+    if (bytes == 1)
+        ek_mve_store_x4((int8_t *)y, v, zero, lo, hi, count);
+    else {
+        v = vminq_s32(vmaxq_s32(vaddq_n_s32(v, zero), vdupq_n_s32(lo)), vdupq_n_s32(hi));
+        vstrhq_p_s32((int16_t *)y, v, vctp32q((uint32_t)count));
+    }
+}
+
 /* The nearest int8 to some of four numbers. */
 static inline void ek_mve_store_nearest(int8_t *y, int32x4_t v, mve_pred16_t lanes)
 {

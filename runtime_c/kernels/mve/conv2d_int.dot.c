@@ -1,8 +1,10 @@
 /* Convolution of int8 with Helium: the windows of two pixels are gathered, then four outputs of both are computed at
  * once: see dots_mve.h. Windows are read in blocks of 16: what is too much meets weights of 0.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl tfl_up
- * when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0) and (most_exponent <= 0 or least_exponent > 32)
+ * rule e e_wide=e_up tfl tfl_up
+ * when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
+ * when most_exponent <= 0 or least_exponent + up > 31
+ * when most_exponent <= 0 or sum_bits + up <= 31
  * pack w: G O/4! HWI/16! o4 hwi16
  * pack b: O/4! o4
  * pack m: O/4! o4
@@ -12,7 +14,7 @@
 #include "edgekit/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, int8_t *window, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t blocks = (p->k_h * p->k_w * depth + 15) / 16, padded = (outputs + 3) / 4 * 4;
@@ -31,15 +33,17 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
             two.b = b + g * padded;
             two.m = m + g * padded;
             two.e = EK_RULE(exponents_at)(e, g * padded);
-            two.y1 = y + g * outputs - p->out_c;
+            EK_Y *result = y + g * outputs;
+            two.y1 = result;
             while (left_over > 0) {
                 int8_t *to = window;
-                two.y0 = two.y1 + p->out_c;
+                two.y0 = result;
                 /* An odd pixel is computed twice, and written to the same place. */
                 two.x1 = left_over > 1 ? window + 16 * blocks : window;
                 for (int32_t i = 0; i < 2 && left_over > 0; i++, left_over--, to += 16 * blocks) {
                     ek_mve_gather(to, x, top, left, &shape);
-                    two.y1 += p->out_c;
+                    two.y1 = result;
+                    result += p->out_c;
                     left += p->stride_w;
                     if (--column == 0) {
                         column = p->out_w;

@@ -1,11 +1,12 @@
 /* Convolution of int8 with windows of one cell with Helium: see conv2d_int.h and dots_mve.h. Those of two
  * pixels are copied: y may lie over them.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl tfl_up
+ * rule e e_wide=e_up tfl tfl_up
  * when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
  * when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * when (most_exponent <= 0 or least_exponent > 32)
+ * when most_exponent <= 0 or least_exponent + up > 31
+ * when most_exponent <= 0 or sum_bits + up <= 31
  * pack w: O/4! HWI/16! o4 hwi16
  * pack b: O/4! o4
  * pack m: O/4! o4
@@ -15,7 +16,7 @@
 #include "edgekit/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int8_t *copy, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, int8_t *copy, const struct EK_STRUCT *p)
 {
     const int32_t blocks = (p->in_c + 15) / 16, step = p->stride_w * p->step_w;
     struct ek_two_pixels two = {copy, copy, y, y, b, m, e, blocks, w, p->zero, p->out_c, p->lo, p->hi};

@@ -1,7 +1,8 @@
 /* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_dot_2x4.
  * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl once
- * when most_exponent <= 0 or least_exponent > 32
+ * rule e e_wide=e_up tfl once
+ * when most_exponent <= 0 or least_exponent + up > 31
+ * when most_exponent <= 0 or sum_bits + up <= 31
  * pack w: O/4! I/16! o4 i16
  * pack b: O/4! o4
  * pack m: O/4! o4
@@ -11,7 +12,7 @@
 
 /* Four outputs from `first` on, at most `count` of them, of one row, or of two. */
 EK_INLINE void EK_FN_block(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, int32_t first, int32_t count, const int two, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, int32_t first, int32_t count, const int two, const struct EK_STRUCT *p)
 {
     const int32_t whole = p->inputs / 16, rest = p->inputs % 16;
     const int8_t *x1 = x + p->inputs, *last = w + 64 * whole;
@@ -27,16 +28,16 @@ EK_INLINE void EK_FN_block(const int8_t *x, const int8_t *w, const int32_t *b, c
     if (rest > 0 && two)
         sum1 = vaddq_s32(sum1, ek_mve_tail_1x4(x1 + 16 * whole, last, rest));
     sum0 = EK_RULE(x4)(vaddq_s32(sum0, bias), factor, exponent);
-    ek_mve_store_x4(y + first, sum0, p->zero, p->lo, p->hi, count);
+    ek_mve_store_numbers(y + first, sum0, p->zero, p->lo, p->hi, count, sizeof(EK_Y));
     if (two) {
         sum1 = EK_RULE(x4)(vaddq_s32(sum1, bias), factor, exponent);
-        ek_mve_store_x4(y + p->outputs + first, sum1, p->zero, p->lo, p->hi, count);
+        ek_mve_store_numbers(y + p->outputs + first, sum1, p->zero, p->lo, p->hi, count, sizeof(EK_Y));
     }
 }
 
 /* All outputs of one row, or of two. */
 EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
-    const int8_t *e, int8_t *y, const int two, const struct EK_STRUCT *p)
+    const int8_t *e, EK_Y *y, const int two, const struct EK_STRUCT *p)
 {
     const int32_t rest = p->outputs % 4, step = (p->inputs + 15) / 16 * 64;
     int32_t o = 0;
