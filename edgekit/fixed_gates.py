@@ -9,13 +9,27 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.fixed import Int
+from edgekit.fixed import Int, rule_e
 
 SUM_UNIT = 2.0**-12
 _MOST_SUM = 2**15 - 1  # symmetric: its magnitude has 15 bits
 MOST_INNER = 2**16 - 1  # what a reset gate scales: one bit more, so that the product fits into 32
 # tanh at multiples of 1/32, from 0 to 8. Between them lines: less than 4 units off.
 TANH = np.floor(2.0**15 * np.tanh(np.arange(257) / 32) + 0.5).clip(max=2**15 - 1).astype(np.int16)
+
+
+def rule_of_16_bits(ratio: float) -> tuple[int, int]:
+    """Multiplier and shift for numbers of 16 bits, products fit into 32: m < 2^15, 1 <= shift <= 30."""
+    multipliers, shift = rule_e(np.asarray(ratio, np.float64), 15)
+    multiplier = int(multipliers)
+    if shift > 30:
+        multiplier, shift = int(np.floor(ratio * 2.0**30 + 0.5)), 30
+    return multiplier, shift
+
+
+def scaled(x: Int, multiplier: int, shift: int) -> Int:
+    """Numbers of 16 bits by such a rule."""
+    return (x * multiplier + (1 << (shift - 1))) >> shift
 
 
 def saturated(x: Int) -> Int:

@@ -78,14 +78,13 @@ class Gates:
         own = np.float64(np.float32(quant_of(x).scale[0])) / unit
         most = fixed.sum_bits(bias, wide, 128)
         # Both parts of a sum have 29 bits at most, so that the sum has 30.
-        if most > 31 or max(ratios.max(initial=0) * 2.0**most, own * 2.0**15) >= 2.0**29:
+        if most > 31 or ratios.max(initial=0) * 2.0**most >= 2.0**29 or own >= 2.0**13:
             raise EdgeKitError(
                 "E0208", "sums of a recurrent layer may leave 32 bits", hint="are its weights damaged?"
             )
         multiplier, shift = fixed.rule_e(ratios)
-        x_multiplier, x_shift = fixed.rule_e(np.asarray(own))
         columns = np.ascontiguousarray(wide.T, np.float64)
-        return Gates(columns, bias, multiplier, shift, int(x_multiplier), x_shift)
+        return Gates(columns, bias, multiplier, shift, *fixed_gates.rule_of_16_bits(float(own)))
 
     def state(self, q: Int, rows: slice = slice(None)) -> Int:
         """What a state adds to sums."""
@@ -96,8 +95,7 @@ class Gates:
 
     def input(self, x: Int) -> Int:
         """What an input adds to sums."""
-        y: Int = (x * self.x_multiplier + (1 << (self.x_shift - 1))) >> self.x_shift
-        return y
+        return fixed_gates.scaled(x, self.x_multiplier, self.x_shift)
 
     def args(self, name: str) -> tuple[Arg, ...]:
         """The constants that kernels take behind the operands."""
@@ -113,7 +111,7 @@ class Gates:
 
 @dataclass(frozen=True)
 class Narrow:
-    """How numbers of a unit become int8."""
+    """How numbers of 16 bits become int8."""
 
     multiplier: int
     shift: int
@@ -122,13 +120,17 @@ class Narrow:
     @staticmethod
     def of(unit: float | Type, y: Type) -> Narrow:
         """`unit` may be a tensor."""
+        own = float(np.float32(quant_of(unit).scale[0])) if isinstance(unit, Type) else unit
         quant = quant_of(y)
-        unit = float(np.float32(quant_of(unit).scale[0])) if isinstance(unit, Type) else unit
-        multiplier, shift = fixed.rule_e(np.asarray(unit / float(np.float32(quant.scale[0]))))
-        return Narrow(int(multiplier), shift, quant.zero[0])
+        ratio = own / float(np.float32(quant.scale[0]))
+        if ratio >= 2.0**13:
+            raise EdgeKitError("E0209", f"{y} is too fine for states in units of {own:g}")
+        return Narrow(*fixed_gates.rule_of_16_bits(ratio), quant.zero[0])
 
     def __call__(self, x: Int) -> Int:
-        return fixed.requantize_e(x, np.asarray(self.multiplier), self.shift, self.zero, -128, 127)
+        y = self.zero + fixed_gates.scaled(x, self.multiplier, self.shift)
+        result: Int = np.minimum(np.maximum(y, -128), 127)
+        return result
 
     def params(self) -> dict[str, Param]:
         return {"y_m": self.multiplier, "y_shift": self.shift, "zero": self.zero}

@@ -256,7 +256,7 @@ class Lstm(Recurrent):
         x, weights, h, c = ins
         require_same(h, *outs[:2])
         require_same(c, outs[2])
-        return Gates.of(x, weights, h, r), Narrow.of(2.0**-30, h), bits_of(c)
+        return Gates.of(x, weights, h, r), Narrow.of(2.0**-15, h), bits_of(c)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, r, h, c = (a.astype(np.int64) for a in args)
@@ -267,7 +267,7 @@ class Lstm(Recurrent):
             sums = _each(saturated(own[t] + gates.state(h)), 4)
             i, o, f = sigmoid(sums[:3])
             c = within_16_bits((f * c + ((i * tanh(sums[3])) >> bits) + (1 << 14)) >> 15)
-            h = narrow(o * tanh(as_sum(c, bits)))
+            h = narrow((o * tanh(as_sum(c, bits)) + (1 << 14)) >> 15)
             y[t] = h
         return y, h.astype(np.int8), c.astype(np.int16)
 

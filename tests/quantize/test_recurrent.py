@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgekit import api, file, simulate
+from edgekit import api, file, fixed_gates, simulate
 from edgekit.builder import Builder
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.ops.concat import Concat
@@ -94,6 +94,13 @@ def scores(graph: Graph, seeds: range) -> tuple[Array, Array]:
     heard = [tones(BATCH, seed) for seed in seeds]
     found = [next(iter(simulate.run(graph, {"x": x}).values())) for x, _ in heard]
     return np.concatenate(found), np.concatenate([which for _, which in heard])
+
+
+def test_lines_between_257_numbers_are_tanh_and_sigmoid() -> None:
+    sums = np.arange(-(2**15) + 1, 2**15)
+    x = sums * fixed_gates.SUM_UNIT
+    assert np.abs(fixed_gates.tanh(sums) / 2**15 - np.tanh(x)).max() < 4 / 2**15
+    assert np.abs(fixed_gates.sigmoid(sums) / 2**15 - 1 / (1 + np.exp(-x))).max() < 4 / 2**15
 
 
 @pytest.mark.parametrize("kind", LAYERS)

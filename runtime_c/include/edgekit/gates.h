@@ -12,9 +12,15 @@ struct ek_gates {
     const int32_t *m; /* multipliers of rule E */
     int32_t size; /* of the state */
     int32_t shift;
-    int32_t x_m; /* multiplier and shift of what the input adds */
+    int32_t x_m; /* multiplier and shift of what the input adds, of 16 bits */
     int32_t x_shift;
 };
+
+/* A number of 16 bits times m / 2^shift, m < 2^15, 1 <= shift <= 30. */
+static inline int32_t ek_scale_s16(int32_t x, int32_t m, int32_t shift)
+{
+    return (x * m + (1 << (shift - 1))) >> shift;
+}
 
 /* y as a gate takes it. */
 static inline int32_t ek_saturate_sum(int32_t y)
@@ -22,28 +28,48 @@ static inline int32_t ek_saturate_sum(int32_t y)
     return ek_clamp_s32(y, -32767, 32767);
 }
 
-/* What state h adds to sum `row`. */
-static inline int32_t ek_state_sum(const struct ek_gates *g, const int8_t *h, int32_t row)
+/* What state h adds to the sums from `row` on: four, or fewer before `end`. Rows advance together, so that each number
+ * of the state is read once for all of them. */
+static inline void ek_state_sums(
+    const struct ek_gates *g, const int8_t *h, int32_t row, int32_t end, int32_t *sum)
 {
-    const int8_t *const r = g->r + row * g->size;
-    int32_t sum = g->b[row];
-    for (int32_t i = 0; i < g->size; i++)
-        sum += r[i] * h[i];
-    return ek_requantize_e_wide(sum, g->m[row], g->shift);
+    const int32_t size = g->size, left = end - row;
+    const int8_t *const r0 = g->r + row * size; /* without a row of their own, sums repeat one */
+    const int8_t *const r1 = left > 1 ? r0 + size : r0, *const r2 = left > 2 ? r1 + size : r0;
+    const int8_t *const r3 = left > 3 ? r2 + size : r0;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int32_t i = 0; i < size; i++) {
+        const int32_t v = h[i];
+        s0 += v * r0[i];
+        s1 += v * r1[i];
+        s2 += v * r2[i];
+        s3 += v * r3[i];
+    }
+    sum[0] = s0;
+    sum[1] = s1;
+    sum[2] = s2;
+    sum[3] = s3;
+    for (int32_t k = 0; k < left && k < 4; k++)
+        sum[k] = ek_requantize_e_wide(sum[k] + g->b[row + k], g->m[row + k], g->shift);
 }
 
 /* What x of the input adds to a sum. */
 static inline int32_t ek_input_sum(const struct ek_gates *g, int32_t x)
 {
-    return ek_requantize_e_wide(x, g->x_m, g->x_shift);
+    return ek_scale_s16(x, g->x_m, g->x_shift);
 }
 
 /* The sums [first, end) from the input x and state h. */
 static inline void ek_gate_sums(
     const struct ek_gates *g, const int16_t *x, const int8_t *h, int16_t *sum, int32_t first, int32_t end)
 {
-    for (int32_t o = first; o < end; o++)
-        sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + ek_state_sum(g, h, o));
+    int32_t more[4];
+    for (int32_t o = first; o < end; o++) {
+        const int32_t k = (o - first) & 3;
+        if (k == 0)
+            ek_state_sums(g, h, o, end, more);
+        sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + more[k]);
+    }
 }
 
 /* tanh of a sum. */

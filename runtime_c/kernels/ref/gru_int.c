@@ -7,7 +7,7 @@
 EK_INLINE void EK_FN_narrow(const int16_t *EK_RESTRICT h, int8_t *EK_RESTRICT q, const struct EK_STRUCT *p)
 {
     for (int32_t i = 0; i < p->size; i++)
-        q[i] = ek_clamp_s8(p->zero + ek_requantize_e_wide(h[i], p->y_m, p->y_shift), -128, 127);
+        q[i] = ek_clamp_s8(p->zero + ek_scale_s16(h[i], p->y_m, p->y_shift), -128, 127);
 }
 
 /* The sums of n, in the place of the last gate; the reset is that before it. */
@@ -17,8 +17,11 @@ EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x
     const int32_t size = p->size;
     const int16_t *const s = gate + size;
     if (p->reset_after) {
+        int32_t sum[4];
         for (int32_t i = 0; i < size; i++) {
-            const int32_t inner = ek_clamp_s32(ek_state_sum(g, q, 2 * size + i), -65535, 65535);
+            if ((i & 3) == 0)
+                ek_state_sums(g, q, 2 * size + i, 3 * size, sum);
+            const int32_t inner = ek_clamp_s32(sum[i & 3], -65535, 65535);
             const int32_t kept = (ek_sigmoid_of_sum(s[i], tanh) * inner + (1 << 14)) >> 15;
             gate[2 * size + i] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[2 * size + i]) + kept);
         }

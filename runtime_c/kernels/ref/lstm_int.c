@@ -12,8 +12,9 @@ EK_INLINE void EK_FN_step(const int16_t *EK_RESTRICT gate, const int16_t *EK_RES
         const int32_t more = ek_sigmoid_of_sum(gate[i], tanh) * ek_tanh_of_sum(n[i], tanh) >> p->bits;
         const int32_t cell = (ek_sigmoid_of_sum(f[i], tanh) * c[i] + more + (1 << 14)) >> 15;
         c[i] = (int16_t)ek_clamp_s32(cell, -32768, 32767);
-        const int32_t out = ek_sigmoid_of_sum(o[i], tanh) * ek_tanh_of_sum(ek_as_sum(c[i], p->bits), tanh);
-        h[i] = ek_clamp_s8(p->zero + ek_requantize_e_wide(out, p->y_m, p->y_shift), -128, 127);
+        const int32_t wide = ek_sigmoid_of_sum(o[i], tanh) * ek_tanh_of_sum(ek_as_sum(c[i], p->bits), tanh);
+        const int32_t out = (wide + (1 << 14)) >> 15;
+        h[i] = ek_clamp_s8(p->zero + ek_scale_s16(out, p->y_m, p->y_shift), -128, 127);
     }
 }
 
