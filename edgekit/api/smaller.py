@@ -143,7 +143,7 @@ def tune(
     tell("reading the model")
     graph = convert(model)
     if samples is None:
-        raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --data; random is for a try")
+        raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --calib; random is for a try")
     given = list(islice(samples_of(graph, samples), _MOST_TUNED))
     if labels is not None and len(labels) < len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")

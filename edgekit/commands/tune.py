@@ -18,8 +18,8 @@ def tune(
     model: Model,
     output: Annotated[str, written("FOLDER", "Default: the model's name and tuned.")] = "",
     target: TargetName = "host",
-    data: Annotated[
-        str, typer.Option("--data", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+    calib: Annotated[
+        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
     ] = "",
     labels: Annotated[
         str, typer.Option("--labels", metavar="Y.NPY", help="Their classes; default: what the model answers.")
@@ -76,7 +76,7 @@ def tune(
         tell("reading the model")
         found = api.tune(
             api.convert(model, shapes=settings.shapes(shape), name=name),
-            data or None,
+            calib or None,
             limits,
             target=target,
             labels=api.read_labels(labels) if labels else None,

@@ -15,7 +15,7 @@ from edgekit.tuning import workers
 from edgekit.tuning.problem import Outcome, Point, Problem
 
 MODEL = DIGITS / "digits.onnx"
-SHORT = ("--data", "x.npy", "--jobs", "1", "-o", "out")
+SHORT = ("--calib", "x.npy", "--jobs", "1", "-o", "out")
 
 
 def test_what_is_chosen_is_what_is_built(
@@ -74,12 +74,12 @@ def test_an_impossible_budget_names_the_closest_point_and_what_binds(cli: Comman
     ("words", "said"),
     [
         ([], "tuning needs typical inputs"),
-        (["--data", "x.npy", "--latency", "soon"], "is no time"),
-        (["--data", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
-        (["--data", "x.npy", "--budget", "none"], "is no count"),
-        (["--data", "x.npy", "--jobs", "0"], "is no count"),
-        (["--data", "x.npy", "--max-drop", "150%"], "is no share"),
-        (["--data", "x.npy", "-o", "."], "something else"),
+        (["--calib", "x.npy", "--latency", "soon"], "is no time"),
+        (["--calib", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
+        (["--calib", "x.npy", "--budget", "none"], "is no count"),
+        (["--calib", "x.npy", "--jobs", "0"], "is no count"),
+        (["--calib", "x.npy", "--max-drop", "150%"], "is no share"),
+        (["--calib", "x.npy", "-o", "."], "something else"),
     ],
 )
 def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> None:
@@ -91,6 +91,6 @@ def test_what_makes_no_sense(cli: CommandLine, words: list[str], said: str) -> N
 
 def test_a_quantized_model_leaves_nothing_to_try(cli: CommandLine) -> None:
     cli.ok("quantize", MODEL, "--calib", "x.npy", "--calibrate", "minmax", "-o", "small.ek")
-    answer = cli("tune", "small.ek", "--data", "x.npy")
+    answer = cli("tune", "small.ek", "--calib", "x.npy")
     assert answer.code == Exit.UNSUPPORTED
     assert "tune the float model" in answer.err
