@@ -62,7 +62,7 @@ EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *
         is_column ? p->out_w * p->out_c : p->out_c, length, &s);
 }
 
-/* All pixels of an image, for `outputs` outputs. */
+/* All pixels of an image, for `outputs` outputs. What is called once here, compilers read once. */
 EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *b, float *y,
     const int32_t outputs, const struct ek_image_f32 *p)
 {
@@ -75,17 +75,15 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
                   most_w = fit_w < 0 ? 0 : fit_w / p->stride_w + 1;
     const int32_t bottom = most_h < p->out_h ? most_h : p->out_h,
                   right = most_w < p->out_w ? most_w : p->out_w;
-    if (top == 0 && left == 0 && bottom == p->out_h && right == p->out_w
-        && p->out_w * p->stride_w * p->step_w == p->stride_h * p->step_h) {
-        ek_image_line_f32(x, w, b, y, 0, 0, p->out_h * p->out_w, 0, outputs, p);
-        return;
-    }
-    /* Where rows are short and columns long, columns are the lines. */
-    const int32_t is_tall = right - left < 6 && bottom - top >= 6;
-    for (int32_t h = 0; h < p->out_h; h++) {
+    /* All pixels are one line; or where rows are short and columns long, columns are the lines. */
+    const int32_t is_line = top == 0 && left == 0 && bottom == p->out_h && right == p->out_w
+                            && p->out_w * p->stride_w * p->step_w == p->stride_h * p->step_h;
+    const int32_t is_tall = !is_line && right - left < 6 && bottom - top >= 6;
+    const int32_t rows = is_line ? 1 : p->out_h, length = is_line ? p->out_h * p->out_w : right - left;
+    for (int32_t h = 0; h < rows; h++) {
         const int32_t is_inside = h >= top && h < bottom;
-        if (left < right && !(is_inside && is_tall))
-            ek_image_line_f32(x, w, b, y, h, left, right - left, 0, outputs, p);
+        if (length > 0 && !(is_inside && is_tall))
+            ek_image_line_f32(x, w, b, y, h, left, length, 0, outputs, p);
         for (int32_t v = 0; v < p->out_w; v++) {
             if (v == left && left < right)
                 v = right;

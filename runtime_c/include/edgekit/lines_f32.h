@@ -140,9 +140,9 @@ EK_INLINE int32_t ek_narrow_tiles_f32(const int32_t length, const int32_t pixels
  * one may overlap. */
 EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
 {
-    int32_t best = 1, least = INT32_MAX;
+    int32_t best = 2, least = INT32_MAX;
 #pragma GCC unroll 16
-    for (int32_t n = 16; n > 0; n--) {
+    for (int32_t n = 16; n > 1; n--) {
         const int32_t tiles = (length + n - 1) / n, narrow = ek_narrow_tiles_f32(length, n, blocks);
         const int32_t time =
             (tiles - narrow) * ek_tile_time_f32(n, blocks) + narrow * ek_tile_time_f32(n - 1, blocks);
@@ -162,6 +162,10 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
     const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
     const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
     const int32_t end = length - narrow * (pixels - 1);
+    if (length == 1) { /* early, as compilers then need not look at the others */
+        ek_tile_f32(x, w, b, y, x_step, y_step, 1, blocks, s);
+        return;
+    }
 #define EK_VF_TILES(n, first, end)                                                                           \
     for (int32_t k = (first); k < (end); k += (n)) {                                                         \
         const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
@@ -187,10 +191,8 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
         EK_VF_TILES(4, 0, end)
     else if (pixels == 3)
         EK_VF_TILES(3, 0, end)
-    else if (pixels == 2)
-        EK_VF_TILES(2, 0, end)
     else
-        EK_VF_TILES(1, 0, end)
+        EK_VF_TILES(2, 0, end)
     if (most >= 6 && narrow > 0 && pixels == 6)
         EK_VF_TILES(5, end, length)
     else if (most >= 5 && narrow > 0)
