@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_shared
 
@@ -63,7 +64,7 @@ def drive(programs: Sequence[Program], folder: Path, optimize: Optimize) -> Driv
         write({path: data for path, data in files.items() if not (folder / path).exists()}, folder)
         wanted |= dict.fromkeys(sources(files, optimize))
     compiler = toolchain.find(programs[0].target)
-    return Driver(programs, list(wanted), folder, compiler, [LEVEL[optimize], *STRICT])
+    return Driver(programs, units([*wanted], folder), folder, compiler, [LEVEL[optimize], *STRICT])
 
 
 def integers(seed: int, count: int) -> Bench:

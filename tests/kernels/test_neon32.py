@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_shared
 
@@ -79,7 +80,8 @@ def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
     files = render(program, optimize)
     write(files, folder)
     compiler = toolchain.find(program.target)
-    return Driver([program], list(sources(files, optimize)), folder, compiler, [LEVEL[optimize], *STRICT])
+    names = units(sources(files, optimize), folder)
+    return Driver([program], names, folder, compiler, [LEVEL[optimize], *STRICT])
 
 
 def kernels(program: Program) -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support import x86
 from support.blocks import with_zeros
+from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_module
 
@@ -244,7 +245,8 @@ def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Dri
     files = render(program, optimize)
     write(files, folder)
     compiler = toolchain.find(program.target)
-    return Driver([program], [*sources(files, optimize)], folder, compiler, [level, *program.target.cflags])
+    names = units(sources(files, optimize), folder)
+    return Driver([program], names, folder, compiler, [level, *program.target.cflags])
 
 
 def wrong(program: Program, driver: Driver, inputs: dict[str, Array]) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_module, require_shared
 
@@ -122,7 +123,7 @@ def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
     files = render(program, optimize)
     write(files, folder)
     compiler, flags = toolchain.find(program.target), [LEVEL[optimize], *program.target.cflags, *STRICT]
-    return Driver([program], list(sources(files, optimize)), folder, compiler, flags)
+    return Driver([program], units(sources(files, optimize), folder), folder, compiler, flags)
 
 
 def check(program: Program, driver: Driver, samples: Sequence[Mapping[str, Array]]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.generated import units
 from support.tools import require
 
 from edgekit import simulate
@@ -58,7 +59,7 @@ def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[st
     write(files, folder)
     compiler = toolchain.find(program.target)
     flags = [*STRICT, *level, *program.target.cflags]
-    return Driver([program], sources(files, optimize), folder, compiler, flags)
+    return Driver([program], units(sources(files, optimize), folder), folder, compiler, flags)
 
 
 def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
