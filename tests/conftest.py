@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.long_files import long_first
 from support.tools import require_module, require_shared
 
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
@@ -21,9 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow files go first, so that the last ones are short: one process runs a whole file."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    long_first(items)
 
 
 @pytest.fixture

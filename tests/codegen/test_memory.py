@@ -101,7 +101,7 @@ def test_an_arena_of_one_byte_less_is_too_small(optimize: Optimize, tmp_path: Pa
     program = compile_graph(graphs()["digits"], HOST)
     names = written([program], tmp_path, optimize)
     (tmp_path / "main.c").write_text(EXACT)
-    compiled(tmp_path, "gcc", *C99, "-g1", "-O1", "-fsanitize=address", "-I.", *names, "main.c", "-o", "main")
+    compiled(tmp_path, "gcc", *C99, "-g1", "-Og", "-fsanitize=address", "-I.", *names, "main.c", "-o", "main")
     size = program.arena.size
     done = {n: subprocess.run([tmp_path / "main", str(n)], capture_output=True) for n in (size, size - 1)}
     assert done[size].returncode == 0, done[size].stderr
