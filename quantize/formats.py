@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edgekit.ir import Array, DType, Graph, Node, Quant
+from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
@@ -43,7 +44,7 @@ class Formats:
 
 def takes_wide(node: Node) -> bool:
     """Is there a kernel of this node for int16?"""
-    moves = keeps_scale(node.op) and len(node.inputs) == 1
+    moves = keeps_scale(node.op) and (len(node.inputs) == 1 or isinstance(node.op, Concat))
     return isinstance(node.op, Conv2d | ConvTranspose2d | Dense) or moves
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgekit.ir import DType, Graph, Node
+from edgekit.ops._linear import Linear
 from edgekit.quantize.formats import Formats, takes_wide
 from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.measure import Measure, Trial
@@ -185,4 +186,4 @@ def _is_better(a: Verdict, b: Verdict) -> bool:
 
 
 def _has_weights(graph: Graph, node: Node) -> bool:
-    return takes_wide(node) and len(node.inputs) > 1 and graph.data(node.inputs[1]) is not None
+    return isinstance(node.op, Linear) and graph.data(node.inputs[1]) is not None

@@ -16,6 +16,7 @@ from edgekit.ops.concat import Concat
 from edgekit.ops.dense import Dense
 from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
 from edgekit.passes import verify
 from edgekit.quantize.gate import Gate
 from edgekit.quantize.measure import real, sqnr
@@ -119,16 +120,22 @@ def test_integers_tell_tones_apart_as_well_as_floats(kind: str) -> None:
 
 @pytest.mark.parametrize("op", [Lstm(), Gru()], ids=["lstm", "gru"])
 def test_streams_remember_in_16_bits_what_their_caller_passes_on(op: Recurrent) -> None:
-    builder = Builder()
+    """Two layers, whose states are parts of one tensor, as PyTorch has them."""
+    builder, rng = Builder(), np.random.default_rng(5)
     names = ["h", "c"][: 1 + isinstance(op, Lstm)]
     inputs = [builder.input("x", Type(DType.F32, (2, 1, INPUTS)))]
-    inputs += [builder.input(name, Type(DType.F32, (1, SIZE))) for name in names]
-    results = layer(builder, op, inputs[0], inputs[1:], np.random.default_rng(5))
-    graph = builder.graph("stream", inputs, list(results))
+    inputs += [builder.input(name, Type(DType.F32, (2, 1, SIZE))) for name in names]
+    y, ends = inputs[0], []
+    for i in range(2):
+        parts = [builder.one(Slice((i, 0, 0), (1, 1, 1), (1, 1, SIZE)), name) for name in inputs[1:]]
+        y, *last = layer(builder, op, y, [builder.one(Reshape((1, SIZE)), part) for part in parts], rng)
+        ends.append([builder.one(Reshape((1, 1, SIZE)), name) for name in last])
+    results = [builder.one(Concat(0), *both) for both in zip(*ends, strict=True)]
+    graph = builder.graph("stream", inputs, [y, *results])
 
     def run(graph: Graph, x: Array) -> tuple[list[dict[str, Array]], list[Array]]:
         """Two steps at a time, each part with the states of the last; the inputs as they were, and y."""
-        states = {n: np.zeros((1, SIZE), graph.type(n).dtype.numpy) for n in names}
+        states = {n: np.zeros((2, 1, SIZE), graph.type(n).dtype.numpy) for n in names}
         asked, found = [], []
         for at in range(0, len(x), 2):
             part = real_to(graph, "x", x[at : at + 2])
@@ -140,7 +147,8 @@ def test_streams_remember_in_16_bits_what_their_caller_passes_on(op: Recurrent) 
 
     long = np.concatenate([tones(1, seed)[0] for seed in range(8)])
     asked, exact = run(graph, long)
-    made, _ = quantize(graph, asked[::3], Settings(calibrate="minmax", io="int8"))
+    made, found = quantize(graph, asked[::3], Settings(calibrate="minmax", io="int8"))
+    assert {layer.runs_in for layer in found.layers} == {"int8", "int16"}
     for before, after in zip(made.inputs[1:], made.outputs[1:], strict=True):
         assert made.type(before) == made.type(after)
     assert made.type(made.outputs[-1]).dtype is DType.S16
