@@ -21,7 +21,7 @@ def _faults(
     program: Program, sizes: Sizes | None, weights: Sequence[tuple[str, int]]
 ) -> Iterator[EdgeKitError]:
     code, constants = (sizes.code, sizes.constants) if sizes else (0, program.weight_bytes)
-    ram = {"arena": program.arena.size, "state": program.state_bytes, "stack": (sizes and sizes.stack) or 0}
+    ram = _ram(program, sizes)
     tensors = program.peak.tensors if program.peak else ()
     layer = f" in layer {program.peak.layer}" if program.peak else ""
     causes = {
@@ -38,6 +38,22 @@ def _faults(
                 f"{program.name} needs {need:,} B of {bank} ({sums}), {has}",
                 hint=f"{what}{where}: {_largest(named)}",
             )
+
+
+def warning(program: Program, sizes: Sizes | None) -> str:
+    """What is wrong where the library fits, and the caller's inputs and outputs beside it do not."""
+    there, own = program.target.memory.get("ram"), sum(_ram(program, sizes).values())
+    outside = program.working_bytes - program.arena.size
+    if there is None or own + outside <= there:
+        return ""
+    has = f"target {program.target.name} has {there:,} B of ram"
+    beside = f"inputs and outputs take {outside:,} B beside {own:,} B of the library"
+    return f"{beside}, {has}: with --ports arena they share its arena"
+
+
+def _ram(program: Program, sizes: Sizes | None) -> dict[str, int]:
+    stack = (sizes and sizes.stack) or 0
+    return {"arena": program.arena.size, "state": program.state_bytes, "stack": stack}
 
 
 def _largest(named: Sequence[tuple[str, int]]) -> str:

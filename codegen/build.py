@@ -67,6 +67,7 @@ class Report:
     compiler: str = ""
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
+    warning: str = ""  # what will not fit on the target, outside of the library
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
 
     @property
@@ -140,6 +141,7 @@ def build(
         compiler=name,
         verification=verified,
         unverified=reason,
+        warning=budget.warning(program, sizes),
         packages=tuple(one.summary for one in made),
     )
 

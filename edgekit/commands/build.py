@@ -82,5 +82,7 @@ def build(
             tell=tell,
         )
     emit("build", found, report.build(found, verbose=verbose), json)
+    if found.warning:
+        console.say(f"warning: {found.warning}")
     if found.unverified and verify is None:
         console.say(f"note: written, but not verified: {found.unverified}")

@@ -48,3 +48,22 @@ def test_the_peak_is_where_the_arena_is_full() -> None:
     peak = compile_graph(simplify(convert(DIGITS)), HOST).peak
     assert peak is not None
     assert sum(size for _, size in peak.tensors) == 7168
+
+
+def test_inputs_and_outputs_that_do_not_fit_beside_it_are_told_of(tmp_path: Path) -> None:
+    """To the byte: where they are is the caller's business, so the library is written."""
+    nowhere = replace(HOST, compilers=("no-such-compiler",))
+    whole = build(DIGITS, tmp_path / "any", target=nowhere)
+    assert not whole.warning
+    for short in (0, 1):
+        made = build(
+            DIGITS,
+            tmp_path / str(short),
+            target=replace(nowhere, memory={"ram": whole.working_bytes - short}),
+        )
+        assert bool(made.warning) == bool(short)
+    assert (
+        f"take {whole.working_bytes - whole.arena_bytes:,} B beside {whole.arena_bytes:,} B" in made.warning
+    )
+    inside = replace(nowhere, memory={"ram": whole.working_bytes - 1})
+    assert not build(DIGITS, tmp_path / "arena", target=inside, ports="arena").warning
