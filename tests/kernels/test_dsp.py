@@ -115,7 +115,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program)
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
-    names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps"]
+    names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps", "conv2d_s8_planes"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])

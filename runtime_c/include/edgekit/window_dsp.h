@@ -11,7 +11,7 @@ struct ek_window {
     int32_t in_c;
     int32_t step_h;
     int32_t step_w;
-    int32_t step_c; /* in numbers */
+    int32_t step_c; /* in numbers: 1, or as in planes_dsp.h */
     int32_t k_h;
     int32_t k_w;
     int32_t dilation_h;
@@ -19,12 +19,12 @@ struct ek_window {
     int32_t in_zero;
 };
 
-/* Brings the window that starts at row `top`, column `left` of x, maybe outside, into `to`: numbers of so many bytes.
- * Whole words are copied: behind the window there is room for three bytes. */
-static inline void ek_gather_numbers(const int8_t *x, int8_t *to, const int32_t top, const int32_t left,
-    const struct ek_window *p, const int32_t size)
+/* Brings the window that starts at row `top`, column `left` of x, maybe outside, into `to`. Whole words are copied:
+ * behind the window there is room for three bytes. */
+static EK_SHARED void ek_cells_gather(
+    const int8_t *x, int8_t *to, const int32_t top, const int32_t left, const struct ek_window *p)
 {
-    const int is_dense = p->dilation_w == 1 && p->step_c == 1 && p->step_w == p->in_c;
+    const int is_dense = p->dilation_w == 1 && p->step_w == p->in_c;
     const int32_t bytes = p->k_w * p->in_c, first = top * p->step_h + left * p->step_w;
     const int32_t bottom = top + (p->k_h - 1) * p->dilation_h;
     /* What is read behind the last row must be a part of x, too. */
@@ -52,25 +52,10 @@ static inline void ek_gather_numbers(const int8_t *x, int8_t *to, const int32_t 
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
                     to = ek_fill_bytes(to, p->in_zero, p->in_c);
-                else if (p->step_c == 1)
-                    to = ek_copy_bytes(to, line, p->in_c);
                 else
-                    for (int32_t c = 0; c < p->in_c; c += size, to += size)
-                        __builtin_memcpy(to, line + c * p->step_c, (uint32_t)size);
+                    to = ek_copy_bytes(to, line, p->in_c);
             }
     }
-}
-
-static EK_SHARED void ek_gather(
-    const int8_t *x, int8_t *to, int32_t top, int32_t left, const struct ek_window *p)
-{
-    ek_gather_numbers(x, to, top, left, p, 1);
-}
-
-static EK_SHARED void ek_gather_halves(
-    const int8_t *x, int8_t *to, int32_t top, int32_t left, const struct ek_window *p)
-{
-    ek_gather_numbers(x, to, top, left, p, 2);
 }
 
 #endif

@@ -2,7 +2,7 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
  * when small
- * when groups == 1 and sum_bits <= 30 and up == 0
+ * when groups == 1 and step_c == 1 and sum_bits <= 30 and up == 0
  * when add[3] > 1 and add[4] == -128 and add[5] == 127
  * pack w: O/8! HWI/4! o8 hwi4 : s8
  * pack b: O/8! o8 : s32

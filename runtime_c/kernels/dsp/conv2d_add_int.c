@@ -3,7 +3,7 @@
  * dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e e_wide=e
- * when groups == 1 and sum_bits + up <= 30 and up <= 7
+ * when groups == 1 and step_c == 1 and sum_bits + up <= 30 and up <= 7
  * when add[3] > 1 and add[4] == -128 and add[5] == 127
  * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
  * pack b: O/8! o8 : s32 x{2 << up}
@@ -30,7 +30,8 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, r += p->out_c, y += p->out_c) {
-                ek_gather(x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
+                ek_cells_gather(
+                    x, window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
                 EK_RULE(dots)(window, made, &layer);
                 ek_clamp_bytes(made, p->out_c, p->lo, p->hi);
                 ek_add_products(made, r, y, p->out_c, &sum);

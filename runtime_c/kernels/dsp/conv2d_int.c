@@ -2,7 +2,7 @@
  * see window_dsp.h and dots_dsp.h.
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl e e_wide=e
- * when sum_bits + up <= 30 and up <= 7
+ * when step_c == 1 and sum_bits + up <= 30 and up <= 7
  * pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
  * pack b: G O/8! o8 : s32 x{2 << up}
  * pack e: O : s8 x-1 +-{1 + up}
@@ -33,11 +33,8 @@ static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, 
             EK_Y *to = y + g * outputs;
             for (int32_t h = 0; h < p->out_h; h++)
                 for (int32_t v = 0; v < p->out_w; v++, to += p->out_c) {
-                    const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
-                    if (sizeof(EK_X) == 1)
-                        ek_gather((const int8_t *)x, (int8_t *)window, top, left, &shape);
-                    else
-                        ek_gather_halves((const int8_t *)x, (int8_t *)window, top, left, &shape);
+                    ek_cells_gather((const int8_t *)x, (int8_t *)window, h * p->stride_h - p->pad_top,
+                        v * p->stride_w - p->pad_left, &shape);
                     EK_RULE(dots)(window, to, &layer);
                 }
             layer.w = (const int8_t *)layer.w + padded * cells * EK_RULE(bits) / 8;

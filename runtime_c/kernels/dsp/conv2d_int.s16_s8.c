@@ -1,7 +1,7 @@
 /* Convolution of int16 with DSP instructions, results of 8 bits.
  * for X=s16 W=s8 Y=s8 S=s32
  * rule e=e_s16_s8 e_wide=e_s16_s8
- * when sum_bits + up <= 30 and up <= 7
+ * when step_c == 1 and sum_bits + up <= 30 and up <= 7
  * pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
  * pack b: G O/8! o8 : s32 x{2 << up}
  * pack e: O : s8 x-1 +-{1 + up}

@@ -28,7 +28,7 @@ static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, 
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {
-                ek_gather(
+                ek_cells_gather(
                     x, (int8_t *)window, h * p->stride_h - p->pad_top, v * p->stride_w - p->pad_left, &shape);
                 EK_RULE(dots)(window, y, &layer);
             }
