@@ -97,6 +97,7 @@ OTHERS: tuple[Family, ...] = (
     more.matrices,
     more.norms,
     more.filters,
+    more.recurrent_layers,
     enlarged,
     wide_channels,
 )
@@ -159,10 +160,11 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
 
 def test_matrices_norms_and_filters(tmp_path: Path) -> None:
     bench = Bench(Seeded(3))
-    for i in range(72):
+    for i in range(80):
         bench.case(OTHERS[i % len(OTHERS)])
     program = compile_graph(bench.graph(), load("cortex-m4", "arm-none-eabi-gcc"))
     expected = ["matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"]
+    expected += ["lstm_int", "gru_int", "rnn_int"]
     for start in (*expected, "conv_transpose2d_s8", "conv_transpose2d_s8_tfl"):
         assert any(name.startswith(start) for name in kernels(program)), start
     assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program).keys()

@@ -3,7 +3,7 @@
 import numpy as np
 from support.integer_bench import Bench, Family
 
-from edgekit.ir import Array, DType
+from edgekit.ir import Array, DType, Quant
 from edgekit.ops import Op
 from edgekit.ops.activations import PRelu
 from edgekit.ops.arithmetic import Max, Min
@@ -12,6 +12,7 @@ from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 
@@ -69,6 +70,21 @@ def filters(b: Bench) -> None:
         weights = np.abs(weights) + np.float32(0.01)
         weights /= weights.sum(axis=1, keepdims=True)
     b.result(Resample(axis), b.input(*shape), b.constant(index), b.constant(weights), quant=b.quant())
+
+
+def recurrent_layers(b: Bench) -> None:
+    """Rows of weights end anywhere within a word, gates are open, shut and between."""
+    op = b.pick((Lstm(), Lstm(True), Gru(), Gru(True), Gru(reset_after=False), Rnn(), Rnn(activation="relu")))
+    gates, size, batch = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], b.width(), b.size(2)
+    narrow, wide = b.quant(-8, -5), Quant((2.0 ** (b.size(6) - 16),), (0,), None, b.rounding)
+    sums = b.input(b.size(4), batch, gates * size, dtype=DType.S16, quant=b.quant(-5, 0, DType.S16))
+    weights, _ = b.weights(DType.S8, gates * size, size)
+    states = {Lstm: (narrow, wide), Gru: (wide,), Rnn: (narrow,)}[type(op)]
+    dtypes = {narrow: DType.S8, wide: DType.S16}
+    operands = [b.input(batch, size, dtype=dtypes[quant], quant=quant) for quant in states]
+    operands += [b.constant(_reals(b, size))] if isinstance(op, Gru) else []
+    y, *_ = b.builder.add(op, sums, weights, *operands, quant=[narrow, *states])
+    b.outputs.append(y)
 
 
 def reductions(b: Bench) -> None:

@@ -28,6 +28,14 @@ static inline int32_t ek_saturate_sum(int32_t y)
     return ek_clamp_s32(y, -32767, 32767);
 }
 
+/* Products from `row` on, four or `left`, and their biases in units of sums. */
+static inline void ek_requantize_sums(
+    const struct ek_gates *g, const int32_t *from, int32_t row, int32_t left, int32_t *sum)
+{
+    for (int32_t k = 0; k < left && k < 4; k++)
+        sum[k] = ek_requantize_e_wide(from[k] + g->b[row + k], g->m[row + k], g->shift);
+}
+
 /* What state h adds to the sums from `row` on: four, or fewer before `end`. Rows advance together, so that each number
  * of the state is read once for all of them. */
 static inline void ek_state_sums(
@@ -45,12 +53,8 @@ static inline void ek_state_sums(
         s2 += v * r2[i];
         s3 += v * r3[i];
     }
-    sum[0] = s0;
-    sum[1] = s1;
-    sum[2] = s2;
-    sum[3] = s3;
-    for (int32_t k = 0; k < left && k < 4; k++)
-        sum[k] = ek_requantize_e_wide(sum[k] + g->b[row + k], g->m[row + k], g->shift);
+    const int32_t sums[4] = {s0, s1, s2, s3};
+    ek_requantize_sums(g, sums, row, left, sum);
 }
 
 /* What x of the input adds to a sum. */
@@ -59,15 +63,18 @@ static inline int32_t ek_input_sum(const struct ek_gates *g, int32_t x)
     return ek_scale_s16(x, g->x_m, g->x_shift);
 }
 
+/* How a state h is multiplied: ek_state_sums, or what does the same faster. */
+typedef void ek_state_fn(const struct ek_gates *g, const int8_t *h, int32_t row, int32_t end, int32_t *sum);
+
 /* The sums [first, end) from the input x and state h. */
-static inline void ek_gate_sums(
-    const struct ek_gates *g, const int16_t *x, const int8_t *h, int16_t *sum, int32_t first, int32_t end)
+static inline void ek_gate_sums(const struct ek_gates *g, ek_state_fn *state, const int16_t *x,
+    const int8_t *h, int16_t *sum, int32_t first, int32_t end)
 {
     int32_t more[4];
     for (int32_t o = first; o < end; o++) {
         const int32_t k = (o - first) & 3;
         if (k == 0)
-            ek_state_sums(g, h, o, end, more);
+            state(g, h, o, end, more);
         sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + more[k]);
     }
 }

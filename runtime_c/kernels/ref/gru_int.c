@@ -32,7 +32,7 @@ EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x
         const int32_t part = (ek_sigmoid_of_sum(s[i], tanh) * (q[i] - p->zero) + (1 << 14)) >> 15;
         kept[i] = (int8_t)(p->zero + part);
     }
-    ek_gate_sums(g, x, kept, gate, 2 * size, 3 * size);
+    ek_gate_sums(g, ek_state_sums, x, kept, gate, 2 * size, 3 * size);
 }
 
 /* One step of one sequence: h becomes what it is after the gates. */
@@ -62,7 +62,7 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
             int16_t *const state = h + n * size;
             int8_t *const q = y + t * all + n * size; /* before the step the last state, then the new one */
             EK_FN_narrow(state, q, p);
-            ek_gate_sums(&g, sums, q, gate, 0, 2 * size);
+            ek_gate_sums(&g, ek_state_sums, sums, q, gate, 0, 2 * size);
             EK_FN_news(&g, sums, q, tanh, gate, p);
             EK_FN_step(gate, tanh, state, p);
             EK_FN_narrow(state, q, p);
