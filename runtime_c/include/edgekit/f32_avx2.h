@@ -15,6 +15,9 @@
  * offsets. gcc would compute each address anew, and run out of registers. */
 #define EK_VF_HIDE(p) __asm__("" : "+r"(p))
 
+/* Keeps a vector in a register: gcc would read it from memory wherever it is multiplied. */
+#define EK_VF_KEEP(v) __asm__("" : "+x"(v))
+
 /* What weights are stored as. */
 #define EK_F32_KIND 0
 #define EK_BF16_KIND 1

@@ -19,18 +19,31 @@ EK_INLINE void EK_FN_taps(ek_vf sum[2][8], const EK_T *x, const EK_W *w, const i
     const int32_t lanes, const int32_t i, const int32_t left, const int32_t pixels, const int32_t is_cut,
     const struct EK_STRUCT *p)
 {
+    const ek_vf none = ek_vf_set(0);
 #pragma GCC unroll 2
     for (int32_t k = 0; k < vectors; k++)
-#pragma GCC unroll 8
-        for (int32_t q = 0; q < pixels; q++)
-#pragma GCC unroll 8
-            for (int32_t j = 0; j < p->k_w; j++) {
-                const int32_t step = q * p->stride_w + j * p->dilation_w;
-                const int32_t at = (k * p->k_h + i) * EK_FN_line(p) + j / 2 * 2 * EK_VF_LANES;
-                if (!is_cut || (left + step >= 0 && left + step < p->in_w))
-                    sum[k][q] = ek_vf_fma(ek_vf_weights_of_two(w, at, EK_VF_LANES, j % 2, EK_F32_KIND),
-                        ek_vf_load(x + (step - p->pad_left) * p->in_c + k * EK_VF_LANES, lanes), sum[k][q]);
+#pragma GCC unroll 2
+        for (int32_t first = 0; first < p->k_w; first += 4) {
+            const int32_t at = (k * p->k_h + i) * EK_FN_line(p) + first * EK_VF_LANES;
+            const int32_t taps = p->k_w - first < 4 ? p->k_w - first : 4;
+            ek_vf weights[4] = {none, none, none, none};
+#pragma GCC unroll 4
+            for (int32_t j = 0; j < taps; j++) {
+                weights[j] =
+                    ek_vf_weights_of_two(w, at + j / 2 * 2 * EK_VF_LANES, EK_VF_LANES, j % 2, EK_F32_KIND);
+                EK_VF_KEEP(weights[j]);
             }
+#pragma GCC unroll 8
+            for (int32_t q = 0; q < pixels; q++)
+#pragma GCC unroll 4
+                for (int32_t j = 0; j < taps; j++) {
+                    const int32_t step = q * p->stride_w + (first + j) * p->dilation_w;
+                    if (!is_cut || (left + step >= 0 && left + step < p->in_w))
+                        sum[k][q] = ek_vf_fma(weights[j],
+                            ek_vf_load(x + (step - p->pad_left) * p->in_c + k * EK_VF_LANES, lanes),
+                            sum[k][q]);
+                }
+        }
 }
 
 /* `pixels` pixels from (h, v) on of `vectors` of channels, of which the last one has `lanes`. */
