@@ -134,10 +134,10 @@ def _error(x: Array) -> float:
 
 
 def calibrated(
-    target: Target, optimize: Optimize, only: Sequence[str], rounds: int, jobs: int
+    target: Target, optimize: Optimize, only: Sequence[str], plans: Sequence[int], rounds: int, jobs: int
 ) -> dict[str, Fit]:
-    """The models of all kernels that the random layers use, those of some families or of all."""
-    numbers = [(number, seed) for seed in range(rounds) for number in range(len(PLANS))]
+    """The models of all kernels that random layers use, those of some plans and families or of all."""
+    numbers = [(number, seed) for seed in range(rounds) for number in plans]
     by_kernel: dict[str, list[Sample]] = {}
     with Pool(jobs) as pool:
         for n, found in enumerate(pool.imap(partial(samples, target, optimize, only), numbers), 1):
@@ -188,6 +188,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--optimize", nargs="+", choices=("speed", "size"), default=("speed", "size"))
+    every = range(len(PLANS))
+    parser.add_argument("--plans", nargs="+", type=int, default=every, metavar="N", help="some of PLANS")
     parser.add_argument(
         "--only",
         nargs="+",
@@ -207,8 +209,9 @@ def main() -> None:
         content.pop("like", None)
         content["compiler"] = toolchain.find(target).name
         for optimize in arguments.optimize:
-            fits = calibrated(target, optimize, arguments.only, arguments.rounds, arguments.jobs)
-            before = content.get(optimize, {}) if arguments.only else {}
+            chosen = arguments.only, arguments.plans
+            fits = calibrated(target, optimize, *chosen, arguments.rounds, arguments.jobs)
+            before = {} if chosen == ((), every) else content.get(optimize, {})
             found = {
                 kernel: {"error": fit.error, "samples": fit.samples, "terms": fit.terms}
                 for kernel, fit in fits.items()

@@ -165,6 +165,16 @@ def first_convolution(net: Layers) -> None:
     _convolution(net, 3, 3, net.pick(1, 3, 3), net.pick(8, 16, 24, 32))
 
 
+def image_in_planes(net: Layers) -> None:
+    """A first convolution as PyTorch's networks have it."""
+    k, channels, outputs = net.pick(3, 3, 5, 7), net.pick(3, 3, 3, 4, 8), net.pick(8, 16, 24, 32)
+    height, width = net.image(max(channels, outputs), k * k * channels * outputs, k)
+    strides = net.pick((1, 1), (2, 2))
+    image = net.builder.add(Transpose((0, 2, 3, 1)), net.x(1, channels, height, width))[0]
+    op = Conv2d(strides, _pads(k, k, strides), dtype=net.dtype, lo=net.pick(0.0, -np.inf))
+    net.add(op, image, *net.weights(outputs, k, k, channels))
+
+
 def residual(net: Layers) -> None:
     _residual(net, net.channels(64), net.pick(1, 3))
 
@@ -229,6 +239,13 @@ def mean(net: Layers) -> None:
     net.add(Reduce("mean", (1, 2), keepdims=False), net.x(1, *net.image(channels, 1), channels))
 
 
+def total(net: Layers) -> None:
+    channels = net.channels()
+    size = net.image(channels, 1)
+    quant = net.quant(net.kinds[2], 0.05 * net.pick(1, size[0] * size[1]))
+    net.add(Reduce("sum", (1, 2), keepdims=False), net.x(1, *size, channels), quant=quant)
+
+
 def shape(net: Layers) -> tuple[int, ...]:
     channels = net.channels()
     return (1, *net.image(channels, 1), channels)
@@ -239,6 +256,11 @@ def pair(net: Layers) -> None:
     quant = net.quant(net.kinds[2], float(net.rng.uniform(0.05, 0.1)))
     other = net.pick(0.05, float(net.rng.uniform(0.02, 0.05)))
     net.add(net.pick(Add(), Add(), Mul(), Sub()), net.x(*sizes), net.x(*sizes, scale=other), quant=quant)
+
+
+def rows_by_one_number(net: Layers) -> None:
+    rows = net.count(1, 8)
+    net.add(net.pick(Add(), Mul()), net.x(rows, net.count(4, 500)), net.x(rows, 1))
 
 
 def joined(net: Layers) -> None:
@@ -304,9 +326,9 @@ def between_scales(net: Layers) -> None:
 
 
 LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)
-LAYERS += (filters_of_one_channel, dense, transposed)
+LAYERS += (filters_of_one_channel, dense, transposed, image_in_planes)
 OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, activation, softmax, slopes)
-OTHERS += (norm, product, residual)
+OTHERS += (norm, product, residual, total, rows_by_one_number)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)
