@@ -42,7 +42,8 @@ def is_within(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
         assert bias is not None, node.inputs[3]
         sums += float(np.abs(bias).max())
     cells = [reach(quants[name]) for dtype, names in states(node) if dtype is DType.S16 for name in names[1:]]
-    return max(reach(quants[x]), sums) < _MOST_SUM * unit and max(cells, default=0.0) < 2.0 ** (MOST_BITS - 1)
+    is_within = all(part < _MOST_SUM * unit for part in (reach(quants[x]), sums))  # which NaN is not
+    return is_within and all(cell < 2.0 ** (MOST_BITS - 1) for cell in cells)
 
 
 def reach(quant: Quant) -> float:

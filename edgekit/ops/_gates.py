@@ -73,7 +73,8 @@ class Gates:
         wide = weights.astype(np.int64)
         bias = -quant_of(y).zero[0] * wide.sum(axis=1)
         if more is not None:
-            bias = bias + np.floor(more.astype(np.float64) / scales + 0.5).astype(np.int64)
+            units = np.nan_to_num(more.astype(np.float64) / scales).clip(-(2.0**40), 2.0**40)
+            bias = bias + np.floor(units + 0.5).astype(np.int64)
         ratios = np.broadcast_to(scales / unit, bias.shape)
         own = np.float64(np.float32(quant_of(x).scale[0])) / unit
         most = fixed.sum_bits(bias, wide, 128)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from edgekit.errors import EdgeKitError
 from edgekit.fixed_gates import MOST_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
@@ -141,7 +142,7 @@ class Rnn(Recurrent):
         if ins[0].type.quant is None:
             formula = f"ek_tanh_{d}(a)" if self.activation == "tanh" else "a < 0 ? 0 : a"
             return self._call(1, "rnn", ins, outs, label=f"rnn_{self.activation}", expr=formula)
-        gates, narrow = self._rules(*_types(ins, outs), _weights(ins))
+        gates, narrow = self._rules(*_types(ins, outs), _known(ins[1]))
         params = gates.params() | narrow.params() | {"relu": int(self.activation == "relu")}
         return self._call(1, "rnn_int", (*ins, *gates.args(outs[0].name)), outs, params=params)
 
@@ -211,10 +212,7 @@ class Gru(Recurrent):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         if ins[0].type.quant is None:
             return self._call(3, "gru", ins, outs, extra=1, params={"reset_after": int(self.reset_after)})
-        b = ins[3].value.data
-        require(b is not None, "a bias beside quantized operands should be a constant")
-        assert b is not None
-        gates, narrow, bits = self._rules(*_types(ins, outs), _weights(ins), b)
+        gates, narrow, bits = self._rules(*_types(ins, outs), _known(ins[1]), _known(ins[3]))
         params = gates.params() | narrow.params() | {"bits": bits, "reset_after": int(self.reset_after)}
         args = (*ins[:3], *gates.args(outs[0].name))
         return self._call(3, "gru_int", args, outs, extra=int(not self.reset_after), params=params)
@@ -274,7 +272,7 @@ class Lstm(Recurrent):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         if ins[0].type.quant is None:
             return self._call(4, "lstm", ins, outs)
-        gates, narrow, bits = self._rules(*_types(ins, outs), _weights(ins))
+        gates, narrow, bits = self._rules(*_types(ins, outs), _known(ins[1]))
         params = gates.params() | narrow.params() | {"bits": bits}
         return self._call(4, "lstm_int", (*ins, *gates.args(outs[0].name)), outs, params=params)
 
@@ -288,11 +286,13 @@ def _types(ins: Sequence[Arg], outs: Sequence[Arg]) -> tuple[list[Type], list[Ty
     return [a.type for a in ins], [a.type for a in outs]
 
 
-def _weights(ins: Sequence[Arg]) -> Array:
-    data = ins[1].value.data
-    require(data is not None, "quantized weights should be constants")
-    assert data is not None
-    return data
+def _known(arg: Arg) -> Array:
+    """Weights or a bias, which become integers at build time."""
+    if arg.value.data is None:
+        raise EdgeKitError(
+            "E0207", "quantized weights that are computed at run time are not supported", arg.name
+        )
+    return arg.value.data
 
 
 def _sigmoid(x: Array) -> Array:

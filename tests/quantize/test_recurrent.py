@@ -200,3 +200,20 @@ def test_what_fixed_point_cannot_hold_stays_in_floats(factor: float) -> None:
     verify(made)
     assert {layer.op: layer.runs_in for layer in found.layers}["Lstm"] == "float32"
     assert any("stay float32, without an integer form: Lstm" in warning for warning in found.warnings)
+
+
+def test_weights_that_are_computed_stay_in_floats() -> None:
+    builder, rng = Builder(), np.random.default_rng(2)
+    x = builder.input("x", Type(DType.F32, (3, 1, INPUTS)))
+    r = builder.input("r", Type(DType.F32, (4 * SIZE, SIZE)))
+    sums = builder.one(
+        Dense(), x, *(constant(builder, rng.normal(size=s)) for s in ((4 * SIZE, INPUTS), 4 * SIZE))
+    )
+    zeros = constant(builder, np.zeros((1, SIZE)))
+    y, *_ = builder.add(Lstm(), sums, r, zeros, zeros)
+    graph = builder.graph("computed", [x, r], [y])
+    weights = rng.normal(0, 0.2, (4 * SIZE, SIZE)).astype(np.float32)
+    asked = [{"x": tones(1, i)[0][:3], "r": weights} for i in range(4)]
+    made, found = quantize(graph, asked, Settings(calibrate="minmax"))
+    verify(made)
+    assert [layer.runs_in for layer in found.layers] == ["int8", "float32"]
