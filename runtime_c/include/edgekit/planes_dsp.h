@@ -29,7 +29,7 @@ static inline void ek_gather_planes(const int8_t *x, int8_t *to, const int32_t t
                 __builtin_memcpy(to + size, from + next, size);
                 __builtin_memcpy(to + 2 * size, from + 2 * next, size);
             }
-        else {
+        else if (end - before > p->in_c / (int32_t)size) {
             for (int32_t c = 0; c < p->in_c; c += (int32_t)size, from += next) {
                 const int8_t *number = from;
                 int8_t *at = to + c;
@@ -37,7 +37,12 @@ static inline void ek_gather_planes(const int8_t *x, int8_t *to, const int32_t t
                     __builtin_memcpy(at, number, size);
             }
             to += (end - before) * p->in_c;
-        }
+        } else
+            for (int32_t j = before; j < end; j++, from += cell) {
+                const int8_t *number = from;
+                for (const int8_t *last = to + p->in_c; to != last; to += size, number += next)
+                    __builtin_memcpy(to, number, size);
+            }
         if (end < p->k_w)
             to = ek_fill_bytes(to, p->in_zero, (p->k_w - end) * p->in_c);
     }
