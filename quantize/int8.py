@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from edgekit.ops.recurrent import Recurrent
 from edgekit.ops.reduce import Reduce
 from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
-from edgekit.quantize.recurrent import cells, is_within, reach, states
+from edgekit.quantize.recurrent import cells, gate_weights, is_within, reach, states
 from edgekit.quantize.scales import (
     activation_quant,
     quantized_operands,
@@ -251,35 +251,22 @@ class _Rewriter:
             self.runs_in[out] += ", int4 weights"
 
     def _recurrent(self, node: Node) -> None:
-        """Sums of gates have 16 bits, and so have states that add up."""
-        (x, r, *_), (y, *_) = node.inputs, node.outputs
-        weights = self.graph.data(r)
-        assert weights is not None, r
-        narrow = self._quant(y, DType.S8)
-        dtypes, quants, operands = [DType.S8], [narrow], []
+        """Sums of gates have 16 bits, and so have states that add up. A bias of gates stays real."""
+        narrow = self._quant(node.outputs[0], DType.S8)
+        integers, quant = gate_weights(self.graph, node, narrow)
+        operands = [self._int(node.inputs[0], DType.S16), self._constant(node.inputs[1], integers, quant)]
+        dtypes, quants = [DType.S8], [narrow]
         for dtype, (start, end, *_) in states(node):
             dtypes.append(dtype)
             quants.append(narrow if dtype is DType.S8 else self._quant(end, dtype))
             operands.append(self._moved(start, quants[-1], dtype))
-        rest = node.inputs[2 + len(operands) :]
-        integers, quant = self._gate_weights(weights, rest, narrow)
-        operands = [self._int(x, DType.S16), self._constant(r, integers, quant), *operands]
-        operands += [self._plain(name) for name in rest]
+        operands += [self._plain(name) for name in node.inputs[len(operands) :]]
         ends = self.graph.outputs  # which keep their names, and are float32
         results = list(zip(node.outputs, dtypes, strict=True))
         hints = [f"{name}_{NAMES[dtype]}" if name in ends else name for name, dtype in results]
         made = self.builder.add(node.op, *operands, names=hints, quant=quants)
         self.integers |= dict(zip(results, made, strict=True))
-        self.runs_in[y] = NAMES[DType.S8]
-
-    def _gate_weights(self, weights: Array, rest: Sequence[str], y: Quant) -> tuple[Array, Quant]:
-        """Weights of a state, with which its bias fits into 32 bits."""
-        bias = np.zeros(len(weights))
-        for name in rest:
-            data = self.graph.data(name)
-            assert data is not None, name
-            bias[-len(data) :] = data
-        return weight_quant(weights, least_scale(bias, Type(DType.S8, (), y)))
+        self.runs_in[node.outputs[0]] = NAMES[DType.S8]
 
     def _weight_bits(self, node: Node) -> int:
         return 4 if self.formats.weights.get(node.outputs[0]) is DType.S4 else 8

@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.builder import Builder
-from edgekit.ir import DType, Graph, Node, Quant
+from edgekit.ir import Array, DType, Graph, Node, Quant, Type
 from edgekit.ops._gates import MOST_BITS
 from edgekit.ops.recurrent import Gru, Recurrent, Rnn
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
+from edgekit.quantize.weights import least_scale, weight_quant
 
 _MOST_SUM = 2.0**16  # of what a gate adds up: ten thousand times what sigmoid and tanh tell from their limits
 
@@ -44,6 +45,18 @@ def is_within(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
     cells = [reach(quants[name]) for dtype, names in states(node) if dtype is DType.S16 for name in names[1:]]
     is_within = all(part < _MOST_SUM * unit for part in (reach(quants[x]), sums))  # which NaN is not
     return is_within and all(cell < 2.0 ** (MOST_BITS - 1) for cell in cells)
+
+
+def gate_weights(graph: Graph, node: Node, y: Quant) -> tuple[Array, Quant]:
+    """Weights of a state in the scale of y, with which a bias of the last gate fits into 32 bits."""
+    weights = graph.data(node.inputs[1])
+    assert weights is not None, node.inputs[1]
+    bias = np.zeros(len(weights))
+    if isinstance(node.op, Gru):
+        last = graph.data(node.inputs[3])
+        assert last is not None, node.inputs[3]
+        bias[-len(last) :] = last
+    return weight_quant(weights, least_scale(bias, Type(DType.S8, (), y)))
 
 
 def reach(quant: Quant) -> float:
