@@ -14,6 +14,7 @@ from edgekit.passes.common import common
 from edgekit.passes.constants import constants
 from edgekit.passes.idioms import idioms
 from edgekit.passes.integer_layers import integer_layers
+from edgekit.passes.reshapes import reshapes
 from edgekit.passes.rows import rows
 from edgekit.passes.transposes import transposes
 
@@ -24,6 +25,7 @@ PASSES: tuple[Pass, ...] = (
     common,
     transposes,
     rows,
+    reshapes,
     idioms,
     affine,
     clamps,
