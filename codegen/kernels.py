@@ -80,7 +80,7 @@ def instantiate(call: Call, target: Target) -> Kernel:
     """The kernel of a call on a target."""
     variant = variant_of(call, target)
     name = instance_name(call) + (f"_{variant.name}" if variant.name else "")
-    if call.rule == "e_wide" and variant.rules.get("e_wide") == variant.rules.get("e"):
+    if call.rule == "e_wide" and variant.rules.get("e_wide", "") == variant.rules.get("e"):
         name = name.replace("_wide", "", 1)  # weights are larger, code is the same: layers share it
     better = target.isa[: target.isa.index(variant.isa)]
     if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
