@@ -57,6 +57,8 @@ PLANS: Sequence[tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]
     # What networks have most of.
     ((_S8, _S8, _S8), "E", layers.COMMON),
     ((_S8, _S8, _S8), "tfl", layers.COMMON),
+    ((_S8, _S8, _S8), "E", (layers.recurrent,)),
+    ((_F32, _F32, _F32), "E", (layers.recurrent,)),
 )
 
 

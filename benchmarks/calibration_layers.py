@@ -22,6 +22,7 @@ from edgekit.ops.layer_norm import LayerNorm
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
@@ -77,7 +78,9 @@ class Layers:
         return Quant((scale if dtype is DType.S8 else scale / 256,), (zero,), None, self.rounding)
 
     def x(self, *shape: int, scale: float = 0.05) -> str:
-        kind = Type(self.kinds[0], shape, self.quant(self.kinds[0], scale))
+        return self.input(Type(self.kinds[0], shape, self.quant(self.kinds[0], scale)))
+
+    def input(self, kind: Type) -> str:
         self.inputs.append(self.builder.input(f"x{len(self.inputs)}", kind))
         return self.inputs[-1]
 
@@ -225,7 +228,9 @@ def pool(net: Layers) -> None:
     channels, k = net.channels(), net.pick(2, 3)
     height, width = net.image(channels, 1, k)
     pads = net.pick((0, 0, 0, 0), _pads(k, k, (2, 2)))
-    net.add(Pool2d(net.pick("mean", "max"), (k, k), (2, 2), pads), net.x(1, height, width, channels))
+    op = Pool2d(net.pick("mean", "max"), (k, k), (2, 2), pads)
+    finer = op.kind == "mean" and net.rng.random() < 0.3
+    net.add(op, net.x(1, height, width, channels), quant=net.quant(net.kinds[2], 0.025 if finer else 0.05))
 
 
 def mean_of_image(net: Layers) -> None:
@@ -266,9 +271,7 @@ def rows_by_one_number(net: Layers) -> None:
 def joined(net: Layers) -> None:
     _, *sizes, channels = shape(net)
     x = net.x(1, *sizes, channels)
-    quant = net.builder.type(x).quant
-    y = net.builder.input(f"x{len(net.inputs)}", Type(net.kinds[0], (1, *sizes, net.channels()), quant))
-    net.inputs.append(y)
+    y = net.input(replace(net.builder.type(x), shape=(1, *sizes, net.channels())))
     net.add(Concat(3), x, y)
 
 
@@ -313,8 +316,7 @@ def sign(net: Layers) -> None:
 
 
 def between_integers_and_floats(net: Layers) -> None:
-    floats = net.builder.input(f"x{len(net.inputs)}", Type(DType.F32, shape(net)))
-    net.inputs.append(floats)
+    floats = net.input(Type(DType.F32, shape(net)))
     net.outputs.append(net.builder.add(Quantize(net.kinds[0]), floats, quant=net.quant(net.kinds[0]))[0])
     net.outputs.append(net.builder.one(Dequantize(), net.x(*shape(net))))
 
@@ -323,6 +325,20 @@ def between_scales(net: Layers) -> None:
     other = DType.S16 if net.kinds[0] is DType.S8 else DType.S8
     kind = other if net.rounding == "E" and net.rng.random() < 0.5 else net.kinds[0]
     net.add(Requantize(kind), net.x(*shape(net)), quant=net.quant(kind, 0.1))
+
+
+def recurrent(net: Layers) -> None:
+    op = net.pick(Lstm(), Lstm(), Gru(), Gru(), Gru(reset_after=False), Rnn())
+    gates, size, steps = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], net.channels(64), net.count(1, 16)
+    narrow, wide = net.quant(net.kinds[0], 1 / 128), Quant((2.0**-13,), (0,)) if net.is_integer else None
+    states = {Lstm: (narrow, wide), Gru: (wide,), Rnn: (narrow,)}[type(op)]
+    kinds = {narrow: DType.S8, wide: DType.S16, None: DType.F32}
+    sums = Type(kinds[wide], (steps, 1, gates * size), Quant((2.0**-12,), (0,)) if net.is_integer else None)
+    operands = [net.input(Type(kinds[quant], (1, size), quant)) for quant in states]
+    operands += [net.builder.const(np.linspace(-1, 1, size, dtype=np.float32))] if isinstance(op, Gru) else []
+    results = (narrow, *states) if net.is_integer else None
+    weights, _ = net.weights(gates * size, size)
+    net.outputs.append(net.builder.add(op, net.input(sums), weights, *operands, quant=results)[0])
 
 
 LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.tools import ROOT, require
+from support.tools import ROOT, require, require_module
 
 from edgekit.converters.onnx_check import OLDEST_OPSET
 from edgekit.errors import Exit
@@ -37,6 +37,7 @@ def shell(line: str, folder: Path) -> str:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "model.onnx").symlink_to(ROOT / "examples" / "keywords" / "keywords.onnx")
+    (tmp_path / "calib.npz").symlink_to(ROOT / "examples" / "keywords" / "calib.npz")
     return tmp_path
 
 
@@ -48,7 +49,8 @@ def test_every_command_is_one_of_these() -> None:
 
 
 def test_the_commands_work(folder: Path) -> None:
-    require("gcc")
+    require_module("ziglang")
+    require("qemu-system-arm")
     lines = [line for line in commands(PAGE) if line.startswith("edgekit ")]
     assert len(lines) > 2
     for line in lines:
