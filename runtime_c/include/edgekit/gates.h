@@ -63,20 +63,12 @@ static inline int32_t ek_input_sum(const struct ek_gates *g, int32_t x)
     return ek_scale_s16(x, g->x_m, g->x_shift);
 }
 
-/* How a state h is multiplied: ek_state_sums, or what does the same faster. */
-typedef void ek_state_fn(const struct ek_gates *g, const int8_t *h, int32_t row, int32_t end, int32_t *sum);
-
-/* The sums [first, end) from the input x and state h. */
-static inline void ek_gate_sums(const struct ek_gates *g, ek_state_fn *state, const int16_t *x,
-    const int8_t *h, int16_t *sum, int32_t first, int32_t end)
+/* The sums from `row` on, four or fewer before `end`, of what the state adds to them and of the input x. */
+static inline void ek_add_inputs(
+    const struct ek_gates *g, const int16_t *x, const int32_t *more, int16_t *sum, int32_t row, int32_t end)
 {
-    int32_t more[4];
-    for (int32_t o = first; o < end; o++) {
-        const int32_t k = (o - first) & 3;
-        if (k == 0)
-            state(g, h, o, end, more);
-        sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + more[k]);
-    }
+    for (int32_t o = row; o < row + 4 && o < end; o++)
+        sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + more[o - row]);
 }
 
 /* tanh of a sum. */

@@ -16,12 +16,12 @@ EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x
 {
     const int32_t size = p->size;
     const int16_t *const s = gate + size;
+    int32_t more[4];
     if (p->reset_after) {
-        int32_t sum[4];
         for (int32_t i = 0; i < size; i++) {
             if ((i & 3) == 0)
-                ek_state_sums(g, q, 2 * size + i, 3 * size, sum);
-            const int32_t inner = ek_clamp_s32(sum[i & 3], -65535, 65535);
+                ek_state_sums(g, q, 2 * size + i, 3 * size, more);
+            const int32_t inner = ek_clamp_s32(more[i & 3], -65535, 65535);
             const int32_t kept = (ek_sigmoid_of_sum(s[i], tanh) * inner + (1 << 14)) >> 15;
             gate[2 * size + i] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[2 * size + i]) + kept);
         }
@@ -32,7 +32,10 @@ EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x
         const int32_t part = (ek_sigmoid_of_sum(s[i], tanh) * (q[i] - p->zero) + (1 << 14)) >> 15;
         kept[i] = (int8_t)(p->zero + part);
     }
-    ek_gate_sums(g, ek_state_sums, x, kept, gate, 2 * size, 3 * size);
+    for (int32_t o = 2 * size; o < 3 * size; o += 4) {
+        ek_state_sums(g, kept, o, 3 * size, more);
+        ek_add_inputs(g, x, more, gate, o, 3 * size);
+    }
 }
 
 /* One step of one sequence: h becomes what it is after the gates. */
@@ -60,9 +63,13 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
         for (int32_t n = 0; n < p->batch; n++) {
             const int16_t *const sums = x + 3 * (t * all + n * size);
             int16_t *const state = h + n * size;
+            int32_t more[4];
             int8_t *const q = y + t * all + n * size; /* before the step the last state, then the new one */
             EK_FN_narrow(state, q, p);
-            ek_gate_sums(&g, ek_state_sums, sums, q, gate, 0, 2 * size);
+            for (int32_t o = 0; o < 2 * size; o += 4) {
+                ek_state_sums(&g, q, o, 2 * size, more);
+                ek_add_inputs(&g, sums, more, gate, o, 2 * size);
+            }
             EK_FN_news(&g, sums, q, tanh, gate, p);
             EK_FN_step(gate, tanh, state, p);
             EK_FN_narrow(state, q, p);

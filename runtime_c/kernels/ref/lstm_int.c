@@ -32,8 +32,13 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
     for (int32_t step = 0; step < p->steps; step++) {
         const int32_t t = p->reverse ? p->steps - 1 - step : step;
         for (int32_t n = 0; n < p->batch; n++) {
+            const int16_t *const sums = x + 4 * (t * all + n * size);
             int8_t *const state = h + n * size;
-            ek_gate_sums(&g, ek_state_sums, x + 4 * (t * all + n * size), state, gate, 0, 4 * size);
+            int32_t more[4];
+            for (int32_t o = 0; o < 4 * size; o += 4) {
+                ek_state_sums(&g, state, o, 4 * size, more);
+                ek_add_inputs(&g, sums, more, gate, o, 4 * size);
+            }
             EK_FN_step(gate, tanh, state, c + n * size, p);
             for (int32_t i = 0; i < size; i++)
                 y[t * all + n * size + i] = state[i];

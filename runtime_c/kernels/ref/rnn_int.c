@@ -16,7 +16,11 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
         for (int32_t n = 0; n < p->batch; n++) {
             const int32_t at = t * all + n * size;
             int8_t *const state = h + n * size;
-            ek_gate_sums(&g, ek_state_sums, x + at, state, gate, 0, size);
+            int32_t more[4];
+            for (int32_t o = 0; o < size; o += 4) {
+                ek_state_sums(&g, state, o, size, more);
+                ek_add_inputs(&g, x + at, more, gate, o, size);
+            }
             for (int32_t i = 0; i < size; i++) {
                 const int32_t v = !p->relu ? ek_tanh_of_sum(gate[i], tanh) : gate[i] < 0 ? 0 : gate[i];
                 state[i] = ek_clamp_s8(p->zero + ek_scale_s16(v, p->y_m, p->y_shift), -128, 127);
