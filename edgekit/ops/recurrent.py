@@ -25,9 +25,8 @@ class Recurrent(Op):
     first."""
 
     reverse: bool
-    states: ClassVar[tuple[DType, ...]] = (
-        DType.S8,
-    )  # of the operands from the state on, where they are quantized
+    # Of the operands from the state on, where they are quantized.
+    states: ClassVar[tuple[DType, ...]] = (DType.S8,)
 
     def _check(self, gates: int, *ins: Type) -> tuple[Type, Type]:
         x, r, h = ins[:3]

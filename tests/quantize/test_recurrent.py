@@ -11,7 +11,8 @@ import pytest
 
 from edgekit import api, file, fixed_gates, simulate
 from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Type, Value
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value
 from edgekit.ops.concat import Concat
 from edgekit.ops.dense import Dense
 from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
@@ -217,3 +218,38 @@ def test_weights_that_are_computed_stay_in_floats() -> None:
     made, found = quantize(graph, asked, Settings(calibrate="minmax"))
     verify(made)
     assert [layer.runs_in for layer in found.layers] == ["int8", "float32"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"r_zero": 3}, "E0401", "takes symmetric s8"),
+        ({"last": 0.02}, "E0209", "scales differ"),
+        ({"cells": 0.3}, "E0209", "is no scale of cells"),
+        ({"r": 1e9}, "E0208", "may leave 32 bits"),
+        ({"y": 1e-12, "last": 1e-12}, "E0209", "too fine for states"),
+        ({}, "", ""),
+    ],
+    ids=str,
+)
+def test_scales_that_no_integers_are_for_are_refused(change: dict[str, float], code: str, words: str) -> None:
+    of = {"r": 0.01, "r_zero": 0, "y": 0.01, "last": 0.01, "cells": 2.0**-13} | change
+    narrow, last, wide = (Quant((of[name],), (0,)) for name in ("y", "last", "cells"))
+
+    def run() -> None:
+        builder = Builder()
+        kinds = [(DType.S16, (2, 1, 4 * SIZE), Quant((2.0**-11,), (0,))), (DType.S8, (1, SIZE), narrow)]
+        x, h = (builder.input(n, Type(*kind)) for n, kind in zip("xh", kinds, strict=True))
+        c = builder.input("c", Type(DType.S16, (1, SIZE), wide))
+        r = np.ones((4 * SIZE, SIZE), np.int8)
+        builder.values["r"] = Value(Type(DType.S8, r.shape, Quant((of["r"],), (int(of["r_zero"]),))), r)
+        y = builder.add(Lstm(), x, "r", h, c, quant=[narrow, last, wide])
+        graph = builder.graph("net", [x, h, c], y)
+        simulate.run(graph, simulate.random_inputs(graph, 0))
+
+    if not code:
+        run()
+        return
+    with pytest.raises(EdgeKitError, match=words) as error:
+        run()
+    assert error.value.code == code
