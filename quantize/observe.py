@@ -142,7 +142,8 @@ class Observer:
                         f"sample {which} makes {name} infinite or NaN",
                         hint="are the data normalized as in training?",
                     )
-                self._statistics.setdefault(name, Statistics()).add(value)
+                last = self.graph.type(name).shape[-1:] or (1,)  # a stack of vectors is one longer vector
+                self._statistics.setdefault(name, Statistics()).add(value.reshape(-1, *last))
 
 
 # Ranges. Each takes statistics and gives (low, high).

@@ -10,6 +10,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ops.activations import Exp
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.dense import Dense
+from edgekit.ops.reshape import Reshape
 from edgekit.quantize.observe import Observer, Statistics
 from edgekit.quantize.stacks import stack_size, stacks
 
@@ -64,6 +65,17 @@ def test_statistics_are_those_of_the_samples(count: int) -> None:
     assert (found.counts == expected.counts).all()
     assert np.allclose((found.low, found.high), (expected.low, expected.high))
     assert np.allclose(found.means, expected.means)
+
+
+def test_channels_of_vectors_are_those_of_one_sample() -> None:
+    net = Net()
+    graph = net.done(net(Reshape((1,)), net(Dense(), net.x(1, 6), net.random(1, 6), net.random(1))))
+    observer, samples = Observer(graph), [simulate.random_inputs(graph, s) for s in range(37)]
+    for sample in samples:
+        observer.add(sample)
+    (y,) = graph.outputs
+    alone = [simulate.run(graph, sample)[y] for sample in samples]
+    assert np.allclose(observer.statistics[y].means, np.mean(alone, axis=0))
 
 
 def test_the_sample_that_overflows_is_named() -> None:
