@@ -14,17 +14,17 @@ from support.npm_packages import simulated, small_digits
 from support.sites import site
 
 from edgekit import simulate
+from edgekit.ir import Array
 
-SAMPLE = simulate.random_inputs(small_digits(), 0)
-MAIN = f"""
-import {{ createModel }} from "digits";
-import {{ createModelInWorker }} from "digits/worker";
+MAIN = """
+import { createModel } from "digits";
+import { createModelInWorker } from "digits/worker";
+import { x } from "./sample.js";
 
-const x = Int8Array.from({SAMPLE["x"].reshape(-1).tolist()});
-async function answers() {{
+async function answers() {
   const [model, there] = [await createModel(), await createModelInWorker()];
   return [Array.from(model.run(x)), Array.from(await there.run(x))];
-}}
+}
 answers().catch(String).then((result) => (globalThis.result = result));
 """
 PAGE = (
@@ -32,18 +32,24 @@ PAGE = (
 )
 
 
+def sample() -> dict[str, Array]:
+    return simulate.random_inputs(small_digits(), 0)
+
+
 @pytest.fixture
 def application(digits: Path, tmp_path: Path) -> Path:
     """An application that uses the package as npm installs it."""
     shutil.copytree(digits, tmp_path / "node_modules" / "digits")
     (tmp_path / "main.js").write_text(MAIN)
+    numbers = sample()["x"].reshape(-1).tolist()
+    (tmp_path / "sample.js").write_text(f"export const x = Int8Array.from({numbers});\n")
     (tmp_path / "index.html").write_text(PAGE.format("./main.js"))
     (tmp_path / "package.json").write_text(json.dumps({"name": "app", "private": True, "type": "module"}))
     return tmp_path
 
 
 def expected() -> list[list[float]]:
-    return [simulated(small_digits(), [SAMPLE])[0][0]] * 2
+    return [simulated(small_digits(), [sample()])[0][0]] * 2
 
 
 def works(chromium: Browser, url: str) -> None:

@@ -28,7 +28,6 @@ from edgekit.ops.softmax import Softmax
 from edgekit.passes.simplify import simplify
 
 _F32 = DType.F32
-SAMPLES = [dict(simulate.random_inputs(small_digits(), seed)) for seed in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +59,18 @@ def listed(samples: list[dict[str, Array]]) -> list[list[list[float]]]:
     return [[x.reshape(-1).tolist() for x in sample.values()] for sample in samples]
 
 
+def samples_of_digits() -> list[dict[str, Array]]:
+    return [simulate.random_inputs(small_digits(), seed) for seed in range(3)]
+
+
 def of_digits(chromium: Browser, made: Path, folder: Path, script: str) -> Any:
-    samples = [sample[0] for sample in listed(SAMPLES)]
+    samples = [sample[0] for sample in listed(samples_of_digits())]
     begin = "const xs = samples.map((x) => Int8Array.from(x));"
     return visited(chromium, made, folder, samples, begin + script)
 
 
 def expected() -> list[list[float]]:
-    return [outputs[0] for outputs in simulated(small_digits(), SAMPLES)]
+    return [outputs[0] for outputs in simulated(small_digits(), samples_of_digits())]
 
 
 def test_integers_are_those_of_the_simulator(chromium: Browser, made: Path, tmp_path: Path) -> None:
@@ -224,7 +227,9 @@ answers().catch(String).then((result) => (globalThis.result = result));
 def test_vite_finds_weights_and_the_worker(chromium: Browser, made: Path, tmp_path: Path) -> None:
     (tmp_path / "node_modules").mkdir()
     (tmp_path / "node_modules" / "digits").symlink_to(made)
-    (tmp_path / "main.js").write_text(BUNDLED.replace("SAMPLE", json.dumps(listed(SAMPLES)[0][0])))
+    (tmp_path / "main.js").write_text(
+        BUNDLED.replace("SAMPLE", json.dumps(listed(samples_of_digits())[0][0]))
+    )
     page = '<!doctype html><link rel="icon" href="data:,"><script type="module" src="./main.js"></script>'
     (tmp_path / "index.html").write_text(page)
     (tmp_path / "package.json").write_text('{"name": "app", "private": true, "type": "module"}')
