@@ -1,16 +1,18 @@
 """EdgeKit's portable C, float and int8, against onnx2c's float C: all in turns in one process.
 
-Needs an onnx2c binary (--onnx2c) and the MLPerf Tiny networks as TFLite files (--models), float and int8.
+Needs an onnx2c binary (--onnx2c), the MLPerf Tiny networks as TFLite files (--models), float and int8, and
+valgrind, which counts instructions.
 
-onnx2c gets what suits it best: a network without any Transpose; its optimization passes, which are on
-unless switched off; the borders of convolutions written as Pad where that is faster. A column of its own has
-what its README advises, -ffast-math.
+onnx2c gets what suits it best: a network without any Transpose; its optimization passes, which are on unless
+switched off; the borders of convolutions written as Pad where that is faster; and -ffast-math, which its
+README advises, where that is faster. Its sums without that are chains of additions, each of which waits for
+the one before: how long differs between processors, and the ratio with it. Instructions do not differ.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -44,20 +46,23 @@ _INT8 = {
     "visual wake words": "vww_96_int8",
     "anomaly": "ad01_int8",
 }
-_ROUNDS = 60
+_ROUNDS = 100
 _FLAGS = {"-O3": ["-O3"], "-O3 -ffast-math": ["-O3", "-ffast-math"]}
 
 _NOTE = """\
-Medians of {rounds} rounds in which all run once, in microseconds of processor time. EdgeKit's code is
-compiled with -O3 alone, and the ratios are those to onnx2c's with the same; int8 is the slower of its
-columns. onnx2c has its optimization passes on and the better of two ways to write the borders of
-convolutions: as `pads` of Conv, for which its code tests the place of every product, or as Pad before
-it. The float results agree within 1e-4. {machine}.
+The best decile of {rounds} rounds in which all run once, in microseconds of processor time. EdgeKit's code is
+compiled with -O3 alone. The ratios are of EdgeKit's float32 and of the slower int8 to the fastest of onnx2c:
+with or without -ffast-math, which its README advises, and with the better of two ways to write the borders of
+convolutions: as `pads` of Conv, for which its code tests the place of every product, or as Pad before it. Its
+optimization passes are on. Where its sums are chains of additions, the time depends on how long a processor
+takes for one: ratios of instructions, which callgrind counts, are the same on all. The float results agree
+within 1e-4. {machine}.
 """
 
 # Each round runs all once, so that what else the machine does hits all.
 _MAIN = """
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 {prototypes}
 static float x[{inputs}], outputs[{count}][{outputs}];
@@ -69,13 +74,14 @@ static double now(void)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others use the machine, too */
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }}
-int main(void)
+int main(int count, char **words)
 {{
     for (int i = 0; i < {inputs}; i++) {{
         x[i] = (float)((i * 37) % 101) / 50.0f - 1.0f;
         bytes[i] = (signed char)((i * 37) % 256 - 128);
     }}
-    for (int round = 0; round < {rounds}; round++) {{
+    int rounds = count > 1 ? atoi(words[1]) : 0;
+    for (int round = 0; round < rounds; round++) {{
         double start;
         {calls}
         printf("\\n");
@@ -98,6 +104,10 @@ class Entry:
     prototype: str
     call: str
     objects: Sequence[str]
+
+    @property
+    def function(self) -> str:
+        return self.call.split("(")[0]
 
 
 def library(graph: Graph, name: str, folder: Path, position: int) -> tuple[Program, Entry]:
@@ -155,9 +165,23 @@ def with_pads(model: onnx.ModelProto) -> onnx.ModelProto:
     return made
 
 
-def measure(title: str, models: Path, onnx2c: Path, folder: Path) -> tuple[Program, dict[str, float]]:
-    """Median microseconds: of EdgeKit in float32, with the integers of the int8 file, with those that
-    `quantize` chooses; and the better way of onnx2c to write borders, by flags."""
+@dataclass(frozen=True)
+class Taken:
+    """What a run takes: of EdgeKit in float32, with the integers of the int8 file, with those that `quantize`
+    chooses; and of the better way of onnx2c to write borders, by flags."""
+
+    ours: Mapping[str, float]
+    theirs: Mapping[str, float]
+
+    @property
+    def ratios(self) -> list[str]:
+        """Of float32 and of the slower int8 to the fastest of onnx2c."""
+        fastest, slowest = min(self.theirs.values()), max(self.ours["file"], self.ours["quantized"])
+        return [f"{taken / fastest:.2f}" for taken in (self.ours["float"], slowest)]
+
+
+def measure(title: str, models: Path, onnx2c: Path, folder: Path) -> tuple[Program, Taken, Taken]:
+    """Microseconds and instructions."""
     model = translate(models / f"{NETWORKS[title]}.tflite", layout="NCHW")
     onnx.save(model, folder / "model.onnx")
     graph = simplify(convert(folder / "model.onnx"))
@@ -178,13 +202,17 @@ def measure(title: str, models: Path, onnx2c: Path, folder: Path) -> tuple[Progr
         for said, flags in _FLAGS.items():
             entries.append(theirs(code, folder, flags, len(entries)))
             ways[entries[-1].name] = said
-    times = _run(folder, entries, programs)
-    ours = {name: times[f"ours_{name}"] for name in kinds}
-    best = {said: min(times[name] for name, way in ways.items() if way == said) for said in _FLAGS}
-    return programs["float"], {**ours, **best}
+    _link(folder, entries, programs)
+
+    def taken(by_name: Mapping[str, float]) -> Taken:
+        best = {said: min(by_name[name] for name, way in ways.items() if way == said) for said in _FLAGS}
+        return Taken({name: by_name[f"ours_{name}"] for name in kinds}, best)
+
+    return programs["float"], taken(_times(folder, entries)), taken(_instructions(folder, entries))
 
 
-def _run(folder: Path, entries: Sequence[Entry], programs: Mapping[str, Program]) -> dict[str, float]:
+def _link(folder: Path, entries: Sequence[Entry], programs: Mapping[str, Program]) -> None:
+    """One program that runs all in turns, as often as it is told."""
     program = programs["float"]
     timed = 'start = now();\n        {call};\n        printf("%.3f ", now() - start);'
     text = _MAIN.format(
@@ -194,19 +222,38 @@ def _run(folder: Path, entries: Sequence[Entry], programs: Mapping[str, Program]
         outputs=program.outputs[0].type.size,
         count=len(entries),
         arena=max(p.arena.size for p in programs.values()),
-        rounds=_ROUNDS,
     )
     (folder / "main.c").write_text(text)
     objects = [path for entry in entries for path in entry.objects]
     _gcc(folder, ["-O3", "-I.", "main.c", *objects, "-o", "all", "-lm"])
-    out = subprocess.run([folder / "all"], capture_output=True, text=True, check=True).stdout.splitlines()
-    rounds = np.array([[float(word) for word in line.split()] for line in out[:_ROUNDS]])
-    results = np.array([[float(word) for word in line.split()] for line in out[_ROUNDS:]])
+
+
+def _times(folder: Path, entries: Sequence[Entry]) -> dict[str, float]:
+    """Microseconds by entry, whose results are compared."""
+    command = [str(folder / "all"), str(_ROUNDS)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    rounds, results = (
+        np.array([[float(word) for word in line.split()] for line in part])
+        for part in (out[:_ROUNDS], out[_ROUNDS:])
+    )
     for entry, result in zip(entries, results, strict=True):
         if not entry.name.startswith("ours"):
             assert np.abs(result - results[0]).max() <= 1e-4 * np.abs(results[0]).max(), entry.name
-    medians = [statistics.median(column) for column in rounds[_ROUNDS // 10 :].T]
-    return dict(zip((entry.name for entry in entries), medians, strict=True))
+    best = np.quantile(rounds, 0.1, axis=0)
+    return dict(zip((entry.name for entry in entries), best.tolist(), strict=True))
+
+
+def _instructions(folder: Path, entries: Sequence[Entry]) -> dict[str, float]:
+    """Instructions of one run by entry, with all that it calls."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=counts", "./all", "1"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    command = ["callgrind_annotate", "--inclusive=yes", "--threshold=100", "counts"]
+    out = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    found = {}
+    for entry in entries:
+        (count,) = re.findall(rf"^ *([\d,]+) .*:{entry.function}\b", out, re.MULTILINE)
+        found[entry.name] = float(count.replace(",", ""))
+    return found
 
 
 def _gcc(folder: Path, arguments: Sequence[str]) -> None:
@@ -225,19 +272,15 @@ def main() -> None:
     rows = []
     for title in NETWORKS:
         with tempfile.TemporaryDirectory() as folder:
-            program, times = measure(title, arguments.models, arguments.onnx2c.resolve(), Path(folder))
-        slowest, theirs_is = max(times["file"], times["quantized"]), times["-O3"]
-        rows.append(
-            [
-                title,
-                f"{program.macs / 1e6:.2f} M",
-                *(f"{time:,.0f}" for time in times.values()),
-                *(f"{time / theirs_is:.2f}" for time in (times["float"], slowest)),
-            ]
-        )
+            program, times, counts = measure(
+                title, arguments.models, arguments.onnx2c.resolve(), Path(folder)
+            )
+        each = [f"{time:,.0f}" for taken in (times.ours, times.theirs) for time in taken.values()]
+        rows.append([title, f"{program.macs / 1e6:.2f} M", *each, *times.ratios, *counts.ratios])
         print(*rows[-1], sep="  ", flush=True)
     head = ["us", "MACs", "float32", "int8 of the file", "int8 of `quantize`"]
     head += [*(f"onnx2c float32, {said}" for said in _FLAGS), "float32 / onnx2c", "int8 / onnx2c"]
+    head += ["instructions: float32 / onnx2c", "int8 / onnx2c"]
     text = table(head, rows) + "\n\n" + _NOTE.strip().format(rounds=_ROUNDS, machine=machine())
     print(text)
     if not arguments.dry:

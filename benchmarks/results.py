@@ -22,9 +22,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def machine() -> str:
-    """The processor and the compiler, as a reader would name them."""
-    facts = Path("/proc/cpuinfo").read_text().splitlines()
-    cpu = next((line.split(":")[1].strip() for line in facts if "model name" in line), platform.processor())
+    """The processor and the compiler, as a reader would name them; clouds leave out what tells one processor
+    of a name from the next, which the numbers of its family and model say."""
+    lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines()]
+    facts = {name.strip(): value.strip() for name, _, value in lines}
+    cpu = facts.get("model name", platform.processor())
+    if "cpu family" in facts:
+        cpu += f" (family {facts['cpu family']}, model {facts['model']})"
     gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
     return f"{cpu}, {gcc.splitlines()[0]}"
 
