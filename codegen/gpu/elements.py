@@ -135,6 +135,16 @@ def fours(k: Builder, name: str, dtype: DType, *, writes: bool = False) -> Fours
     return Fours(k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
 
 
+def store_some(k: Builder, y: Buffer, dtype: DType, first: Expr, left: Expr, four: Expr) -> None:
+    """Four elements from `first` on, where a word begins; or only `left` of them, if these are fewer."""
+    four = k.let("four", four)
+    per = per_item(dtype)
+    for i in range(0, 4, per):
+        with k.when(left > i):
+            value = four.lane(i) if per == 1 else _pair(k, dtype, four.lane(i), four.lane(i + 1))
+            k.store(y, first + i if per == 1 else (first + i) >> 1, value)
+
+
 def _wide(buffer: Buffer, dtype: DType, i: Expr) -> Expr:
     """Float i of 16 bits, two of which are in a word."""
     if dtype is DType.F16:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support.gpu_calls import Device, assert_computes
+from support.gpu_calls import Device, assert_computes, kernels_of
 from support.gpu_cases import INTEGERS, REALS, narrow_cases, usual_cases
 from support.integer_bench import Bench, Family, Seeded
 from support.integer_families import grouped_convolutions
@@ -46,6 +46,14 @@ def test_reals_are_near_those_of_the_simulator(module: str, dtype: DType, device
     ulps = {name: c.ulps for c, names in zip(cases, outputs, strict=True) for name in names}
     refused = assert_computes(DEVICES[device](), graph, inputs, ulps)
     assert len(refused) < len(graph.outputs) / 2, f"there are no kernels for {refused}"
+
+
+def test_cases_have_convolutions_of_all_kinds() -> None:
+    """So that the test above has seen the kernels that depend on shapes."""
+    graph, _, _ = as_graph(usual_cases("contraction"))
+    found = " ".join(kernels_of(graph))
+    kinds = ("fours_4x8", "ones_4x8", "cut", "inside", "_any")
+    assert not [kind for kind in (*kinds, "depthwise2d_f32_x4_w3s1") if kind not in found]
 
 
 @pytest.mark.parametrize("device", DEVICES)

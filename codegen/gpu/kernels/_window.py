@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from edgekit.codegen.gpu.ast import Expr
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.codegen.gpu.use import integers
+from edgekit.codegen.gpu.use import integer, integers
 from edgekit.ops import Call
 
 PARAMS = "in_h in_w in_c out_h out_w out_c k_h k_w stride_h stride_w pad_top pad_left dilation_h dilation_w"
@@ -51,6 +51,25 @@ def inside(k: Builder, at: Pixel, down: Expr, right: Expr) -> tuple[Expr, Expr, 
     row, column = k.let("y_row", at.top + down), k.let("y_column", at.left + right)
     is_inside = (row >= 0) & (row < in_h) & ((column >= 0) & (column < in_w))
     return k.let("is_inside", is_inside), row, column
+
+
+def has_border(call: Call) -> bool:
+    """Does some window reach out of the image?"""
+    for axis, before in (("h", "top"), ("w", "left")):
+        size, out, k, stride, pad, dilation = (
+            integer(call, name)
+            for name in (
+                f"in_{axis}",
+                f"out_{axis}",
+                f"k_{axis}",
+                f"stride_{axis}",
+                f"pad_{before}",
+                f"dilation_{axis}",
+            )
+        )
+        if pad or (out - 1) * stride + (k - 1) * dilation >= size:
+            return True
+    return False
 
 
 def values(call: Call) -> dict[str, float]:

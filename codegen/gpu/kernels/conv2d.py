@@ -1,153 +1,168 @@
-"""Convolution of floats: an item computes four outputs of some pixels."""
+"""Convolution of floats: an item computes four or eight outputs of some pixels."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from math import isinf
 
 import numpy as np
 
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number, select, splat
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.codegen.gpu.elements import elements, for_each, fours, is_half, per_item, stored
-from edgekit.codegen.gpu.kernels import _window
-from edgekit.codegen.gpu.use import (
-    CONSTANTS,
-    Data,
-    UnsupportedError,
-    Use,
-    constant_of,
-    groups_for,
-    integer,
-    integers,
-    real,
+from edgekit.codegen.gpu.elements import (
+    Elements,
+    Fours,
+    elements,
+    for_each,
+    fours,
+    per_item,
+    store_some,
+    stored,
 )
-from edgekit.ir import Array, DType
+from edgekit.codegen.gpu.kernels import _window
+from edgekit.codegen.gpu.kernels._floats import (
+    Limits,
+    Types,
+    float_type,
+    label,
+    limited,
+    limits_of,
+    named,
+    weight_type,
+    with_bias,
+)
+from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
 from edgekit.ops import Call
 
 CALLS = ("conv2d",)
-_PIXELS = 4
-Limits = tuple[bool, bool]  # is there a lower one, an upper one?
-Types = tuple[DType, DType]  # of tensors, of weights
+_PIXELS = 4  # of a tile, where there are as many
 
 
 def use(call: Call) -> Use:
     types = float_type(call), weight_type(call)
     groups, out_c = integer(call, "groups"), integer(call, "out_c")
-    depth, outputs = integer(call, "in_c") // groups, out_c // groups
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
-    values = _window.values(call) | {"pixels": pixels, "groups": groups}
     own, limits = limits_of(call)
-    values |= own
+    values = _window.values(call) | {"pixels": pixels, "groups": groups} | own
     w = constant_of(call, 1).astype(types[1].numpy)
     operands = (0, CONSTANTS, len(call.args) - 1)
-    if outputs % 4:
+    if (out_c // groups) % 4 and (groups > 1 or out_c % per_item(types[0])):
         values |= integers(call, "step_h step_w step_c")
         data, values["bias"] = with_bias(call, w, 4)
-        groups = groups_for(-(-pixels * out_c // per_item(types[0])))
-        return Use(_any(types, limits), operands, values, groups, data)
-    in_fours = depth % 4 == 0 and integer(call, "step_c") == 1
-    tile = _PIXELS if in_fours and pixels >= _PIXELS else 1
-    if not in_fours:
+        items = -(-pixels * out_c // per_item(types[0]))
+        return Use(_any(types, limits), operands, values, groups_for(items), data)
+    form = _form(call)
+    if not form.in_fours:
         values |= integers(call, "step_h step_w step_c")
-    quads = w.reshape(out_c // 4, 4, *w.shape[1:]).transpose(0, 2, 3, 4, 1)  # O/4 H W I o4
-    data, values["bias"] = with_bias(call, quads, 16)
-    items = -(-pixels // tile) * out_c // 4
-    return Use(_quads(types, limits, in_fours, tile), operands, values, groups_for(items), data)
+    rows = np.pad(w.transpose(1, 2, 3, 0), ((0, 0), (0, 0), (0, 0), (0, -out_c % 4)))  # H W I O
+    data, values["bias"] = with_bias(call, rows, 16)
+    items = -(-pixels // form.pixels) * -(-out_c // 4) // form.quads
+    return Use(_quads(types, limits, form), operands, values, groups_for(items), data)
 
 
-def float_type(call: Call) -> DType:
-    """Of the operands; sums are float32."""
-    dtype = call.types["T"]
-    if dtype is not DType.F32 and not is_half(dtype):
-        raise UnsupportedError(f"{call.kernel} of {dtype.value}")
-    return dtype
+@dataclass(frozen=True)
+class _Form:
+    """What comes and goes four at a time, and what an item computes: so many pixels of so many quads."""
+
+    in_fours: bool  # channels, else one by one and with any strides
+    is_whole: bool  # outputs, else the last quad has fewer
+    has_border: bool  # windows reach out of the image
+    pixels: int
+    quads: int
+
+    @property
+    def label(self) -> str:
+        words = "fours" if self.in_fours else "ones", f"{self.pixels}x{4 * self.quads}"
+        return "_".join(words) + "_cut" * (not self.is_whole) + "_inside" * (not self.has_border)
 
 
-def weight_type(call: Call) -> DType:
-    """How weights are stored."""
-    return call.types["W"] if is_half(call.types["W"]) else DType.F32
-
-
-def named(types: Types) -> str:
-    """In the name of a kernel: of tensors, and of weights if that is another one."""
-    return "_".join(dict.fromkeys(t.value for t in types))
-
-
-def limits_of(call: Call) -> tuple[dict[str, float], Limits]:
-    """Those limits of the result that there are, as constants."""
-    ends = {name: real(call, name) for name in ("lo", "hi")}
-    return {n: v for n, v in ends.items() if not isinf(v)}, (not isinf(ends["lo"]), not isinf(ends["hi"]))
-
-
-def with_bias(call: Call, w: Array, unit: int) -> tuple[bytes, int]:
-    """The weights and the bias as data, and where that is, in units of so many bytes."""
-    data = Data()
-    data.add(w)
-    bias = data.add(constant_of(call, 2).astype(np.float32)) // unit
-    return data.bytes, bias
-
-
-def limited(k: Builder, y: Expr, limits: Limits) -> Expr:
-    for name, end, is_given in zip(("lo", "hi"), ("max", "min"), limits, strict=True):
-        if is_given:
-            y = function(end, y, k.constant(name, F32))
-    return y
-
-
-def label(limits: Limits) -> str:
-    """Of a kernel with such limits."""
-    return "".join(f"_{name}" for name, is_given in zip(("lo", "hi"), limits, strict=True) if is_given)
+def _form(call: Call) -> _Form:
+    out_c, groups = integer(call, "out_c"), integer(call, "groups")
+    pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
+    is_tiled = pixels >= _PIXELS
+    # Eight outputs of four pixels: their sums take half of 64 registers, which phones have.
+    is_wide = is_tiled and -(-out_c // 4) % 2 == 0 and (groups == 1 or (out_c // groups) % 8 == 0)
+    return _Form(
+        in_fours=(integer(call, "in_c") // groups) % 4 == 0 and integer(call, "step_c") == 1,
+        is_whole=out_c % 4 == 0,
+        has_border=_window.has_border(call),
+        pixels=_PIXELS if is_tiled else 1,
+        quads=2 if is_wide else 1,
+    )
 
 
 @cache
-def _quads(types: Types, limits: Limits, in_fours: bool, tile: int) -> Kernel:
-    """`in_fours`: channels come four at a time, else one by one and with any strides."""
+def _quads(types: Types, limits: Limits, form: _Form) -> Kernel:
     dtype, of_w = types
-    k = Builder(f"conv2d_{named(types)}_{'fours' if in_fours else 'ones'}_x{tile}{label(limits)}")
-    x = fours(k, "x", dtype) if in_fours else elements(k, "x", dtype)
-    w, y = fours(k, "w", of_w), fours(k, "y", dtype, writes=True)
-    in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels, bias = k.constants(
-        "in_h in_w in_c out_c k_h k_w groups pixels bias"
-    )
-    quads = k.let("quads", out_c >> 2)
-    quad = k.let("quad", k.item % quads)
-    first = k.let("first", (k.item // quads) * tile)
+    k = Builder(f"conv2d_{named(types)}_{form.label}{label(limits)}")
+    x = fours(k, "x", dtype) if form.in_fours else elements(k, "x", dtype)
+    w = fours(k, "w", of_w)
+    whole = fours(k, "y", dtype, writes=True) if form.is_whole else None
+    some = None if whole else k.buffer("y", stored(dtype), writes=True)
+    in_c, out_c, groups, pixels, bias = k.constants("in_c out_c groups pixels bias")
+    quads = k.let("quads", (out_c + 3) >> 2)
+    blocks = k.let("blocks", quads // form.quads)
+    quad = k.let("quad", (k.item % blocks) * form.quads)
+    first = k.let("first", (k.item // blocks) * form.pixels)
     with k.when(first < pixels):
         depth = k.let("depth", in_c // groups)
         channel = k.let("channel", (quad // (quads // groups)) * depth)
-        numbers = [k.let("pixel", select(first + p < pixels, first + p, pixels - 1)) for p in range(tile)]
+        # The last pixel once more, where there are fewer than a tile: it is not stored.
+        numbers = [k.let("pixel", function("min", first + p, pixels - 1)) for p in range(form.pixels)]
         at = [_window.pixel(k, n) for n in numbers]
-        acc = [k.var("sum", w.wide(bias + quad)) for _ in range(tile)]
+        starts = [k.let("start", w.wide(bias + quad + q)) for q in range(form.quads)]
+        acc = [[k.var("sum", start) for start in starts] for _ in numbers]
+        lanes = range(4 if form.in_fours else 1)
         with _window.taps(k) as (tap, down, right):
-            weights = k.let("weights", (quad * (k_h * k_w) + tap) * depth)
-            cells = []
-            for pixel in at:
-                is_inside, row, column = _window.inside(k, pixel, down, right)
-                if in_fours:
-                    cell = (((pixel.image * in_h + row) * in_w + column) * in_c + channel) >> 2
-                else:
-                    step_h, step_w, step_c = k.constants("step_h step_w step_c")
-                    cell = pixel.image * (in_h * in_w * in_c) + channel * step_c
-                    cell = cell + row * step_h + column * step_w
-                cells.append((is_inside, k.let("cell", select(is_inside, cell, 0))))
-            if in_fours:
-                with k.loop("c", 0, depth >> 2) as c:
-                    four = [k.let("weight", w[weights + c * 4 + i]) for i in range(4)]
-                    for (is_inside, cell), total in zip(cells, acc, strict=True):
-                        value = k.let("value", select(splat(is_inside), x[cell + c], splat(number(0, F32))))
-                        for i, weight in enumerate(four):
-                            k.set(total, total + splat(value.lane(i)) * weight)
-            else:
-                with k.loop("c", 0, depth) as c:
-                    weight = k.let("weight", w[weights + c])
-                    for (is_inside, cell), total in zip(cells, acc, strict=True):
-                        value = select(is_inside, x[cell + c * k.constant("step_c")], number(0, F32))
-                        k.set(total, total + splat(value) * weight)
-        for p, total in enumerate(acc):
+            cells = [_cell(k, form, pixel, down, right, channel) for pixel in at]
+            weights = k.let("weights", tap * depth * quads + quad)
+            with k.loop("c", 0, depth // len(lanes)) as c:
+                values = [k.let("value", _value(k, form, x, cell, c)) for cell in cells]
+                for lane in lanes:
+                    row = weights + (c * len(lanes) + lane) * quads
+                    own = [k.let("weight", w[row + q]) for q in range(form.quads)]
+                    for value, sums in zip(values, acc, strict=True):
+                        factor = value.lane(lane) if form.in_fours else value
+                        for total, weight in zip(sums, own, strict=True):
+                            k.set(total, total + splat(factor) * weight)
+        for p, sums in enumerate(acc):
             with k.when(first + p < pixels):
-                y.store(k, numbers[p] * quads + quad, limited(k, total, limits))
+                for q, total in enumerate(sums):
+                    result = limited(k, total, limits)
+                    if whole:
+                        whole.store(k, numbers[p] * quads + quad + q, result)
+                    elif some:
+                        o = k.let("o", (quad + q) * 4)
+                        store_some(k, some, dtype, numbers[p] * out_c + o, out_c - o, result)
     return k.done()
+
+
+def _cell(
+    k: Builder, form: _Form, at: _window.Pixel, down: Expr, right: Expr, channel: Expr
+) -> tuple[Expr | None, Expr]:
+    """(is it in the image, where its first channel is) of a cell; None where all are inside."""
+    in_h, in_w, in_c = k.constants("in_h in_w in_c")
+    is_inside = None
+    row, column = at.top + down, at.left + right
+    if form.has_border:
+        is_inside, row, column = _window.inside(k, at, down, right)
+    if form.in_fours:
+        place = (((at.image * in_h + row) * in_w + column) * in_c + channel) >> 2
+    else:
+        step_h, step_w, step_c = k.constants("step_h step_w step_c")
+        place = at.image * (in_h * in_w * in_c) + row * step_h + column * step_w + channel * step_c
+    return is_inside, k.let("cell", place if is_inside is None else select(is_inside, place, 0))
+
+
+def _value(k: Builder, form: _Form, x: Elements | Fours, cell: tuple[Expr | None, Expr], c: Expr) -> Expr:
+    """Four channels of a cell, or one: 0 outside."""
+    is_inside, first = cell
+    value = x[first + (c if form.in_fours else c * k.constant("step_c"))]
+    if is_inside is None:
+        return value
+    if form.in_fours:
+        return select(splat(is_inside), value, splat(number(0, F32)))
+    return select(is_inside, value, number(0, F32))
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
-from edgekit.codegen.gpu.kernels import _window, conv2d, conv2d_int
+from edgekit.codegen.gpu.kernels import _floats, _window, conv2d_int
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
 from edgekit.ir import DType
@@ -32,18 +32,18 @@ def use(call: Call) -> Use:
         types = DType.S8, DType.S8
         kernel = _kernel(types, rule_of(call), (False, False))
     else:
-        types = conv2d.float_type(call), conv2d.weight_type(call)
-        own, limits = conv2d.limits_of(call)
-        data, values["bias"] = conv2d.with_bias(call, w.astype(types[1].numpy), 4)
+        types = _floats.float_type(call), _floats.weight_type(call)
+        own, limits = _floats.limits_of(call)
+        data, values["bias"] = _floats.with_bias(call, w.astype(types[1].numpy), 4)
         values |= own
         kernel = _kernel(types, "", limits)
     return Use(kernel, operands, values, groups_for(-(-results // per_item(types[0]))), data)
 
 
 @cache
-def _kernel(types: conv2d.Types, rule: str, limits: conv2d.Limits) -> Kernel:
+def _kernel(types: _floats.Types, rule: str, limits: _floats.Limits) -> Kernel:
     dtype, of_w = types
-    k = Builder(f"conv_transpose2d_{rule or conv2d.named(types)}{conv2d.label(limits)}")
+    k = Builder(f"conv_transpose2d_{rule or _floats.named(types)}{_floats.label(limits)}")
     x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_h, out_w, out_c, groups = k.constants("in_h in_w in_c out_h out_w out_c groups")
     k_h, k_w, dilation_h, dilation_w = k.constants("k_h k_w dilation_h dilation_w")
@@ -72,7 +72,7 @@ def _kernel(types: conv2d.Types, rule: str, limits: conv2d.Limits) -> Kernel:
                     value = x[cell + c] - k.constant("in_zero") if rule else x[cell + c]
                     k.set(acc, acc + value * w[weights + c])
         if not rule:
-            return conv2d.limited(k, acc, limits)
+            return _floats.limited(k, acc, limits)
         m, e = (w.buffer[k.constant(at) + o].bits(I32) for at in ("multiplier", "exponent"))
         return conv2d_int.finished(k, rule, acc, m, e)
 

@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number
 from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements, stored
-from edgekit.codegen.gpu.kernels import _rows, conv2d
+from edgekit.codegen.gpu.kernels import _floats, _rows
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, real
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -19,7 +19,7 @@ CALLS = ("layer_norm", "rms_norm")
 
 
 def use(call: Call) -> Use:
-    dtype = conv2d.float_type(call)
+    dtype = _floats.float_type(call)
     n, is_centred = integer(call, "n"), call.kernel == "layer_norm"
     values, groups = _rows.values(integer(call, "rows"), n, dtype)
     data = Data()

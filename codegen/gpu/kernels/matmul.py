@@ -8,7 +8,7 @@ from math import prod
 from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, number
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
-from edgekit.codegen.gpu.kernels import _rule, conv2d
+from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -20,7 +20,7 @@ _PLACES = "a0 b0 rows inner columns a_row b_column"
 
 def use(call: Call) -> Use:
     is_int = call.kernel.endswith("_s8")
-    dtype = DType.S8 if is_int else conv2d.float_type(call)
+    dtype = DType.S8 if is_int else _floats.float_type(call)
     values = numbered(call, "n a_n b_n") | integers(call, _PLACES)
     in_rows = "_nt" in call.kernel
     values |= {"a_inner": 1, "b_inner": 1} if in_rows else integers(call, "a_inner b_inner")

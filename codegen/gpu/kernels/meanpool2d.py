@@ -7,7 +7,7 @@ from functools import cache
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, number
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import Elements
-from edgekit.codegen.gpu.kernels import _pool, _window, conv2d
+from edgekit.codegen.gpu.kernels import _floats, _pool, _window
 from edgekit.codegen.gpu.use import Use
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -16,7 +16,7 @@ CALLS = ("meanpool2d",)
 
 
 def use(call: Call) -> Use:
-    dtype = conv2d.float_type(call)
+    dtype = _floats.float_type(call)
     values = _pool.values(call, _pool.COUNTED)
     return Use(_kernel(dtype), (0, 1), values, _pool.groups(call, values))
 

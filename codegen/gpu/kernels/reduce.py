@@ -9,7 +9,7 @@ from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
-from edgekit.codegen.gpu.kernels import _reduce, conv2d, pool2d
+from edgekit.codegen.gpu.kernels import _floats, _reduce, pool2d
 from edgekit.codegen.gpu.use import Use, groups_for, listed, real
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -22,7 +22,7 @@ def use(call: Call) -> Use:
     """The last dimension, which `reduce` keeps and `reduce_rows` reduces, is one more of five."""
     dtype = call.args[0].type.dtype
     if dtype is not DType.S8:
-        conv2d.float_type(call)
+        _floats.float_type(call)
     last = int(real(call, "last"))
     kept, reduced = [*listed(call, "n")], [*listed(call, "r")]
     of_kept, of_reduced = [*listed(call, "x_n")], [*listed(call, "x_r")]

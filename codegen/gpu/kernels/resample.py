@@ -9,7 +9,7 @@ import numpy as np
 from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, number
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
-from edgekit.codegen.gpu.kernels import _rule, conv2d
+from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -19,7 +19,7 @@ CALLS = ("resample", "resample_s8")
 
 def use(call: Call) -> Use:
     is_int = call.kernel == "resample_s8"
-    dtype = DType.S8 if is_int else conv2d.float_type(call)
+    dtype = DType.S8 if is_int else _floats.float_type(call)
     values = integers(call, "in_n out_n inner taps")
     results = int(integers(call, "outer")["outer"] * values["out_n"] * values["inner"])
     data = Data()

@@ -8,7 +8,7 @@ from edgekit.codegen.gpu import math_f32
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function
 from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements, stored
-from edgekit.codegen.gpu.kernels import _rows, conv2d, pool2d
+from edgekit.codegen.gpu.kernels import _floats, _rows, pool2d
 from edgekit.codegen.gpu.use import Use, integer
 from edgekit.ir import DType
 from edgekit.ops import Call
@@ -17,7 +17,7 @@ CALLS = ("softmax",)
 
 
 def use(call: Call) -> Use:
-    dtype = conv2d.float_type(call)
+    dtype = _floats.float_type(call)
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), dtype)
     return Use(_kernel(dtype), (0, 1), values, groups)
 
