@@ -19,7 +19,7 @@ from edgekit.codegen.gpu.elements import (
     store_some,
     stored,
 )
-from edgekit.codegen.gpu.kernels import _window
+from edgekit.codegen.gpu.kernels import _window, _winograd
 from edgekit.codegen.gpu.kernels._floats import (
     Limits,
     Types,
@@ -40,6 +40,8 @@ _PIXELS = 4  # of a tile, where there are as many
 
 def use(call: Call) -> Use:
     types = float_type(call), weight_type(call)
+    if _winograd.pays(call):
+        return _winograd.use(call)
     groups, out_c = integer(call, "groups"), integer(call, "out_c")
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
     own, limits = limits_of(call)

@@ -58,6 +58,10 @@ CASES = (
     _conv(Conv2d(lo=0), (1, 3, 3, 8), (14, 1, 1, 8)),
     _conv(Conv2d((1, 1), (1, 1, 1, 1), groups=2), (2, 2, 3, 8), (16, 3, 3, 4)),
     _conv(Conv2d((2, 2), (0, 1, 1, 1)), (1, 6, 5, 1), (14, 4, 3, 1)),
+    # Windows of 3 by 3 as polynomials: for each number of outputs at a time, and more channels than there is
+    # memory for.
+    _conv(Conv2d((1, 1), (1, 1, 1, 1), lo=0), (2, 7, 5, 8), (32, 3, 3, 8)),
+    _conv(Conv2d((1, 1), (0, 2, 2, 0)), (1, 8, 8, 36), (16, 3, 3, 36)),
     # Depthwise, several pixels of a row at a time, with and without a rest.
     _conv(Conv2d((1, 1), (1, 1, 1, 1), groups=8), (2, 3, 7, 8), (8, 3, 3, 1)),
     _conv(Conv2d((2, 2), (0, 0, 1, 1), (2, 1), groups=4, lo=0, hi=6), (1, 6, 9, 4), (4, 2, 3, 1)),
