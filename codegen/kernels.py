@@ -21,7 +21,7 @@ _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BRACES = re.compile(r"\{(.*?)\}")
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
-_SCRATCH = re.compile(r"(,\s*const struct EK_STRUCT \*p\);)")
+_SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
 

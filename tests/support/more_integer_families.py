@@ -12,7 +12,7 @@ from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.logic import Where
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 
@@ -75,7 +75,12 @@ def filters(b: Bench) -> None:
 def recurrent_layers(b: Bench) -> None:
     """Rows of weights end anywhere within a word, gates are open, shut and between."""
     op = b.pick((Lstm(), Lstm(True), Gru(), Gru(True), Gru(reset_after=False), Rnn(), Rnn(activation="relu")))
-    gates, size, batch = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], b.width(), b.size(2)
+    b.outputs.append(recurrent_layer(b, op, b.width())[0])
+
+
+def recurrent_layer(b: Bench, op: Recurrent, size: int) -> tuple[str, ...]:
+    """A layer of so many units: its results of all steps, and the last states."""
+    gates, batch = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], b.size(2)
     narrow, wide = b.quant(-8, -5), Quant((2.0 ** (b.size(6) - 16),), (0,), None, b.rounding)
     sums = b.input(b.size(4), batch, gates * size, dtype=DType.S16, quant=b.quant(-5, 0, DType.S16))
     weights, _ = b.weights(DType.S8, gates * size, size)
@@ -83,8 +88,7 @@ def recurrent_layers(b: Bench) -> None:
     dtypes = {narrow: DType.S8, wide: DType.S16}
     operands = [b.input(batch, size, dtype=dtypes[quant], quant=quant) for quant in states]
     operands += [b.constant(_reals(b, size))] if isinstance(op, Gru) else []
-    y, *_ = b.builder.add(op, sums, weights, *operands, quant=[narrow, *states])
-    b.outputs.append(y)
+    return b.builder.add(op, sums, weights, *operands, quant=[narrow, *states])
 
 
 def reductions(b: Bench) -> None:

@@ -1,9 +1,12 @@
 /* Gates of recurrent layers of integers: the twin of edgekit/fixed_gates.py. Sums are in units of 2^-12, saturated to
- * +-32767; sigmoid and tanh are Q0.15, from a table of tanh at multiples of 1/32 up to 8. */
+ * +-32767; sigmoid and tanh are Q0.15, from a table of tanh at multiples of 1/32 up to 8.
+ * Kernels take numbers in vectors (ek_one_...) and the sums of the state by rows (ek_state_...): here a vector is one
+ * number, and sets of instructions have both under other names. */
 #ifndef EDGEKIT_GATES_H
 #define EDGEKIT_GATES_H
 
 #include "edgekit/fixed.h"
+#include "edgekit/types.h"
 
 /* How gates come by their sums. */
 struct ek_gates {
@@ -16,32 +19,100 @@ struct ek_gates {
     int32_t x_shift;
 };
 
-/* A number of 16 bits times m / 2^shift, m < 2^15, 1 <= shift <= 30. */
-static inline int32_t ek_scale_s16(int32_t x, int32_t m, int32_t shift)
+typedef int32_t ek_one_ints;
+#define EK_ONE_LANES 1
+
+EK_INLINE int32_t ek_one_load(const int32_t *p)
 {
-    return (x * m + (1 << (shift - 1))) >> shift;
+    return *p;
+}
+EK_INLINE int32_t ek_one_same(const int32_t x)
+{
+    return x;
+}
+EK_INLINE int32_t ek_one_add(const int32_t a, const int32_t b)
+{
+    return a + b;
+}
+EK_INLINE int32_t ek_one_times(const int32_t a, const int32_t b)
+{
+    return a * b;
+}
+/* a >> shift. */
+EK_INLINE int32_t ek_one_shifted(const int32_t a, const int32_t shift)
+{
+    return a >> shift;
+}
+/* a, not below lo and not above hi. */
+EK_INLINE int32_t ek_one_bounded(const int32_t a, const int32_t lo, const int32_t hi)
+{
+    return ek_clamp_s32(a, lo, hi);
+}
+EK_INLINE int32_t ek_one_magnitude(const int32_t a)
+{
+    return a < 0 ? -a : a;
+}
+/* -y where x is negative, else y. */
+EK_INLINE int32_t ek_one_signed(const int32_t y, const int32_t x)
+{
+    return x < 0 ? -y : y;
+}
+/* What the table says of a / 2^bits, times 2^bits: on the line between two of its numbers. */
+EK_INLINE int32_t ek_one_between(const int16_t *table, const int32_t a, const int32_t bits)
+{
+    const int32_t i = a >> bits, from = table[i];
+    return from * (1 << bits) + (table[i + 1] - from) * (a & ((1 << bits) - 1));
+}
+/* `count` numbers, at most those of a vector. */
+EK_INLINE int32_t ek_one_s8(const int8_t *p, const int32_t count)
+{
+    (void)count;
+    return *p;
+}
+EK_INLINE int32_t ek_one_s16(const int16_t *p, const int32_t count)
+{
+    (void)count;
+    return *p;
+}
+EK_INLINE void ek_one_store_s8(int8_t *p, const int32_t y, const int32_t count)
+{
+    (void)count;
+    *p = (int8_t)y;
+}
+EK_INLINE void ek_one_store_s16(int16_t *p, const int32_t y, const int32_t count)
+{
+    (void)count;
+    *p = (int16_t)y;
 }
 
-/* y as a gate takes it. */
-static inline int32_t ek_saturate_sum(int32_t y)
+#define EK_ONE(name) ek_one_##name
+#include "edgekit/gates_lanes.h"
+
+/* As many sums as kernels take at a time. */
+#define EK_STATE_ROWS 4
+
+/* The state as ek_state_sums reads it; others copy it to `room`. */
+EK_INLINE const int8_t *ek_state_read(const int8_t *h, int16_t *room, const int32_t size)
 {
-    return ek_clamp_s32(y, -32767, 32767);
+    (void)room;
+    (void)size;
+    return h;
 }
 
 /* Products from `row` on, four or `left`, and their biases in units of sums. */
-static inline void ek_requantize_sums(
-    const struct ek_gates *g, const int32_t *from, int32_t row, int32_t left, int32_t *sum)
+EK_INLINE void ek_requantize_sums(
+    const struct ek_gates *g, const int32_t *from, const int32_t row, const int32_t left, int32_t *sum)
 {
     for (int32_t k = 0; k < left && k < 4; k++)
         sum[k] = ek_requantize_e_wide(from[k] + g->b[row + k], g->m[row + k], g->shift);
 }
 
-/* What state h adds to the sums from `row` on: four, or fewer before `end`. Rows advance together, so that each number
+/* What state h adds to sums of gate k from `first` on, to four or to `left`. Rows advance together, so that each number
  * of the state is read once for all of them. */
-static inline void ek_state_sums(
-    const struct ek_gates *g, const int8_t *h, int32_t row, int32_t end, int32_t *sum)
+EK_INLINE void ek_state_sums(const struct ek_gates *g, const int8_t *h, const int32_t k, const int32_t first,
+    const int32_t left, int32_t *sum)
 {
-    const int32_t size = g->size, left = end - row;
+    const int32_t size = g->size, row = k * size + first;
     const int8_t *const r0 = g->r + row * size; /* without a row of their own, sums repeat one */
     const int8_t *const r1 = left > 1 ? r0 + size : r0, *const r2 = left > 2 ? r1 + size : r0;
     const int8_t *const r3 = left > 3 ? r2 + size : r0;
@@ -57,40 +128,13 @@ static inline void ek_state_sums(
     ek_requantize_sums(g, sums, row, left, sum);
 }
 
-/* What x of the input adds to a sum. */
-static inline int32_t ek_input_sum(const struct ek_gates *g, int32_t x)
-{
-    return ek_scale_s16(x, g->x_m, g->x_shift);
-}
-
-/* The sums from `row` on, four or fewer before `end`, of what the state adds to them and of the input x. */
-static inline void ek_add_inputs(
-    const struct ek_gates *g, const int16_t *x, const int32_t *more, int16_t *sum, int32_t row, int32_t end)
-{
-    for (int32_t o = row; o < row + 4 && o < end; o++)
-        sum[o] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[o]) + more[o - row]);
-}
-
-/* tanh of a sum. */
-static inline int32_t ek_tanh_of_sum(int32_t x, const int16_t *table)
-{
-    const int32_t a = x < 0 ? -x : x, i = a >> 7;
-    const int32_t y = table[i] + (((table[i + 1] - table[i]) * (a & 127) + 64) >> 7);
-    return x < 0 ? -y : y;
-}
-
-/* (1 + tanh(x / 2)) / 2 of a sum. */
-static inline int32_t ek_sigmoid_of_sum(int32_t x, const int16_t *table)
-{
-    const int32_t a = x < 0 ? -x : x, i = a >> 8;
-    const int32_t half = (table[i] * 256 + (table[i + 1] - table[i]) * (a & 255) + 256) >> 9;
-    return (1 << 14) + (x < 0 ? -half : half);
-}
-
-/* A number of 16 bits, so many of them before the point, as a sum. */
-static inline int32_t ek_as_sum(int32_t c, int32_t bits)
-{
-    return ek_saturate_sum(bits >= 3 ? c * (1 << (bits - 3)) : (c + (1 << (2 - bits))) >> (3 - bits));
-}
+#define EK_STATE(name) ek_state_##name
+#define EK_ROWS EK_STATE_ROWS
+#define EK_WIDTH EK_ONE_LANES
+#include "edgekit/gates_sums.h"
+#undef EK_STATE
+#undef EK_ROWS
+#undef EK_WIDTH
+#undef EK_ONE
 
 #endif

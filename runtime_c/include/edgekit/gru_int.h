@@ -25,6 +25,6 @@ struct EK_STRUCT {
 
 EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *EK_RESTRICT h0,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int16_t *EK_RESTRICT tanh,
-    int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p);
+    int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p);
 
 #endif

@@ -16,6 +16,7 @@ struct EK_WIDE(layer) {
     const int32_t *b;
     const int32_t *m;
     const int8_t *e;
+    int32_t is_wide; /* results have 16 bits, two of what y points to */
 };
 
 /* Results of `count` sums: `blocks` of a pixel from output `first` on, one pixel behind the other. */
@@ -31,6 +32,15 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
         EK_UNROLL
         for (int32_t n = o; n < count; n += blocks)
             z[n] = EK_WIDE(requantized)(s->kind, sum[n], &scales);
+    }
+    if (s->is_wide) {
+        EK_UNROLL
+        for (int32_t n = 0; n < count; n++)
+            EK_WIDE(store_s16)
+        ((int16_t *)(void *)y + n / blocks * s->outputs + EK_LANES * (n % blocks),
+            EK_WIDE(bounded)(EK_WIDE(add)(z[n], EK_WIDE(same)(s->zero)), s->lo, s->hi),
+            n % blocks + 1 < blocks ? EK_LANES : rest);
+        return;
     }
     EK_UNROLL
     for (int32_t n = 0; n < count; n += 4) {
@@ -79,13 +89,12 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
     EK_WIDE(finish)(sum, y, first, pixels * blocks, blocks, s);
 }
 
-/* One pixel: `blocks` times `parts` sums, so that there are enough of them that do not wait for each other. */
-EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t blocks,
-    const int32_t parts, const struct EK_WIDE(layer) * s)
+/* The sums of one pixel: `blocks` times `parts`, so that there are enough of them that do not wait for each other. */
+EK_PART void EK_WIDE(products)(EK_WIDE(ints) * sum, const uint8_t *x, const int32_t first,
+    const int32_t blocks, const int32_t parts, const struct EK_WIDE(layer) * s)
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
-    EK_WIDE(ints) sum[8];
     EK_UNROLL
     for (int32_t n = 0; n < blocks * parts; n++)
         sum[n] = n < blocks ? EK_WIDE(load)(s->b + first + EK_LANES * n) : EK_WIDE(same)(0);
@@ -106,6 +115,13 @@ EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, co
     EK_UNROLL
     for (int32_t n = blocks; n < blocks * parts; n++)
         sum[n % blocks] = EK_WIDE(add)(sum[n % blocks], sum[n]);
+}
+
+EK_PART void EK_WIDE(pixel)(const uint8_t *x, int8_t *y, const int32_t first, const int32_t blocks,
+    const int32_t parts, const struct EK_WIDE(layer) * s)
+{
+    EK_WIDE(ints) sum[8];
+    EK_WIDE(products)(sum, x, first, blocks, parts, s);
     EK_WIDE(finish)(sum, y, first, blocks, blocks, s);
 }
 
@@ -114,11 +130,11 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
     const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) * s)
 {
     const int32_t most = EK_PIXELS(blocks), count = (length + most - 1) / most;
-    const int32_t wanted = count > 0 ? (length + count - 1) / count : 0;
+    const int32_t wanted = count > 0 ? (length + count - 1) / count : 0, y_step = s->outputs << s->is_wide;
 #define EK_TILES(n)                                                                                          \
     for (int32_t k = 0; k < length; k += (n)) {                                                              \
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
-        EK_WIDE(tile)(x + at * x_step, y + at * s->outputs, first, x_step, (n), blocks, s);                  \
+        EK_WIDE(tile)(x + at * x_step, y + at * y_step, first, x_step, (n), blocks, s);                      \
     }
     if (most == 16 && wanted > 8 && length >= 16)
         EK_TILES(16)
@@ -145,7 +161,7 @@ EK_INLINE void EK_WIDE(lines)(const uint8_t *x, int8_t *y, const int32_t lines, 
         const int32_t now = blocks - o < part ? blocks - o : part, first = o * EK_LANES;
         for (int32_t h = 0; h < lines; h++) {
             const uint8_t *from = x + h * line_step;
-            int8_t *to = y + h * length * s->outputs + first;
+            int8_t *to = y + ((h * length * s->outputs + first) << s->is_wide);
             if (EK_BLOCKS >= 4 && now == 4)
                 EK_WIDE(line)(from, to, first, x_step, length, 4, s);
             else if (EK_BLOCKS >= 3 && now == 3)
@@ -163,19 +179,19 @@ EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WID
 {
     int32_t left = (s->outputs + EK_LANES - 1) / EK_LANES, o = 0;
     for (; left >= 8; left -= 8, o += 8 * EK_LANES)
-        EK_WIDE(pixel)(x, y + o, o, 8, 1, s);
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 8, 1, s);
     if (left >= 4) {
-        EK_WIDE(pixel)(x, y + o, o, 4, 2, s);
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 4, 2, s);
         left -= 4;
         o += 4 * EK_LANES;
     }
     if (left >= 2) {
-        EK_WIDE(pixel)(x, y + o, o, 2, 4, s);
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 2, 4, s);
         left -= 2;
         o += 2 * EK_LANES;
     }
     if (left)
-        EK_WIDE(pixel)(x, y + o, o, 1, 4, s);
+        EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 1, 4, s);
 }
 
 /* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out: see codegen/blocks.py. Words of one

@@ -218,6 +218,12 @@ EK_INLINE __m512i ek_x16_packed(const __m512i a, const __m512i b, const __m512i 
     return _mm512_permutexvar_epi32(order, ek_x16_mixed(a, b, c, d, zero, lo, hi));
 }
 
+/* The first `count` of sixteen lanes. */
+EK_INLINE __mmask16 ek_x16_first(const int32_t count)
+{
+    return (__mmask16)((1 << count) - 1);
+}
+
 /* Stores four times sixteen results, those of one half, and `count` of quarter `k`. */
 EK_INLINE void ek_x16_store_all(int8_t *y, const __m512i packed)
 {
@@ -237,7 +243,19 @@ EK_INLINE void ek_x16_store(int8_t *y, const __m512i packed, const int32_t k, co
     if (count == 16)
         _mm_storeu_si128((__m128i *)(void *)y, z);
     else
-        _mm_mask_storeu_epi8(y, (__mmask16)((1 << count) - 1), z);
+        _mm_mask_storeu_epi8(y, ek_x16_first(count), z);
+}
+
+/* No less than lo and no more than hi. */
+EK_INLINE __m512i ek_x16_bounded(const __m512i a, const int32_t lo, const int32_t hi)
+{
+    return _mm512_min_epi32(_mm512_max_epi32(a, _mm512_set1_epi32(lo)), _mm512_set1_epi32(hi));
+}
+
+/* Stores `count` results of 16 bits. */
+EK_INLINE void ek_x16_store_s16(int16_t *p, const __m512i y, const int32_t count)
+{
+    _mm512_mask_cvtsepi32_storeu_epi16(p, ek_x16_first(count), y);
 }
 
 /* `size` numbers of x as the instructions want them: 128 more. */
@@ -251,7 +269,7 @@ EK_INLINE void ek_x16_copy(const int8_t *x, uint8_t *y, int32_t size)
         _mm_storeu_si128((__m128i *)(void *)y, _mm_xor_si128(_mm512_castsi512_si128(flip), part));
     }
     if (size > 0) {
-        const __mmask16 lanes = (__mmask16)((1 << size) - 1);
+        const __mmask16 lanes = ek_x16_first(size);
         const __m128i part = _mm_maskz_loadu_epi8(lanes, x);
         _mm_mask_storeu_epi8(y, lanes, _mm_xor_si128(_mm512_castsi512_si128(flip), part));
     }

@@ -261,6 +261,22 @@ EK_INLINE void ek_x8_store(int8_t *y, const __m256i packed, const int32_t k, con
     }
 }
 
+/* No less than lo and no more than hi. */
+EK_INLINE __m256i ek_x8_bounded(const __m256i a, const int32_t lo, const int32_t hi)
+{
+    return _mm256_min_epi32(_mm256_max_epi32(a, _mm256_set1_epi32(lo)), _mm256_set1_epi32(hi));
+}
+/* Stores `count` results of 16 bits. */
+EK_INLINE void ek_x8_store_s16(int16_t *p, const __m256i y, const int32_t count)
+{
+    const __m256i mixed = _mm256_packs_epi32(y, y);
+    const __m128i packed = _mm256_castsi256_si128(_mm256_permute4x64_epi64(mixed, 8));
+    int16_t some[8];
+    _mm_storeu_si128((__m128i *)(void *)(count < 8 ? some : p), packed);
+    for (int32_t i = 0; count < 8 && i < count; i++)
+        p[i] = some[i];
+}
+
 /* `size` numbers of x as the instructions want them: in 16 bits. The last ones may be copied twice. */
 EK_INLINE void ek_x8_copy(const int8_t *x, uint8_t *y, int32_t size)
 {

@@ -17,6 +17,8 @@
 #define ek_x8v_store_all ek_x8_store_all
 #define ek_x8v_store_half ek_x8_store_half
 #define ek_x8v_store ek_x8_store
+#define ek_x8v_store_s16 ek_x8_store_s16
+#define ek_x8v_bounded ek_x8_bounded
 #define ek_x8v_taps ek_x8_taps
 #define ek_x8v_tap ek_x8_tap
 #define EK_X8V_LANES 8

@@ -16,10 +16,10 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const struct ek_x8_layer s = {1, (p->inputs * EK_X8_SIZE + 3) / 4, 0, p->outputs, EK_RULE(kind)(),
-        p->zero, p->lo, p->hi, w, b, m, e};
+        p->zero, p->lo, p->hi, w, b, m, e, sizeof(EK_Y) == 2};
     ek_x8_copy(x, scratch, p->rows * p->inputs);
     if (p->rows == 1)
-        ek_x8_outputs(scratch, y, &s);
+        ek_x8_outputs(scratch, (int8_t *)y, &s);
     else
-        ek_x8_lines(scratch, y, 1, 0, p->inputs * EK_X8_SIZE, p->rows, &s);
+        ek_x8_lines(scratch, (int8_t *)y, 1, 0, p->inputs * EK_X8_SIZE, p->rows, &s);
 }

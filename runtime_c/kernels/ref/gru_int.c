@@ -3,56 +3,76 @@
 
 #include "edgekit/gates.h"
 
-/* The state as weights take it, and the layers that follow. */
-EK_INLINE void EK_FN_narrow(const int16_t *EK_RESTRICT h, int8_t *EK_RESTRICT q, const struct EK_STRUCT *p)
+/* `count` numbers of the state as weights take it, and the layers that follow. */
+EK_INLINE void EK_FN_narrow(const ek_one_ints h, int8_t *q, const int32_t count, const struct EK_STRUCT *p)
 {
-    for (int32_t i = 0; i < p->size; i++)
-        q[i] = ek_clamp_s8(p->zero + ek_scale_s16(h[i], p->y_m, p->y_shift), -128, 127);
+    ek_one_store_s8(q, ek_one_narrowed(h, p->y_m, p->y_shift, p->zero), count);
 }
 
-/* The sums of n, in the place of the last gate; the reset is that before it. */
-EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT q,
-    const int16_t *EK_RESTRICT tanh, int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p)
+/* `count` numbers of q, with what the reset s leaves of them. */
+EK_INLINE void EK_FN_reset(const int16_t *s, const int8_t *q, const int16_t *EK_RESTRICT tanh, int8_t *kept,
+    const int32_t count, const struct EK_STRUCT *p)
+{
+    const ek_one_ints number = ek_one_add(ek_one_s8(q, count), ek_one_same(-p->zero));
+    const ek_one_ints part = ek_one_of_q15(ek_one_times(ek_one_sigmoid(ek_one_s16(s, count), tanh), number));
+    ek_one_store_s8(kept, ek_one_add(ek_one_same(p->zero), part), count);
+}
+
+/* `count` sums of n, where the reset s scales what the state adds. */
+EK_INLINE void EK_FN_scaled(const struct ek_gates *g, const int16_t *x, const int32_t *more, const int16_t *s,
+    const int16_t *EK_RESTRICT tanh, int16_t *sum, const int32_t count)
+{
+    const ek_one_ints inner = ek_one_bounded(ek_one_load(more), -65535, 65535);
+    const ek_one_ints open = ek_one_sigmoid(ek_one_s16(s, count), tanh);
+    ek_state_add_input(g, x, ek_one_of_q15(ek_one_times(open, inner)), sum, count);
+}
+
+/* The sums of n, in the place of the last gate; the reset is that before it. `state` is q, as sums read it. */
+EK_INLINE void EK_FN_news(const struct ek_gates *g, const int16_t *EK_RESTRICT x, const int8_t *q,
+    const int8_t *state, const int16_t *EK_RESTRICT tanh, int16_t *gate, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size;
-    const int16_t *const s = gate + size;
-    int32_t more[4];
+    const int16_t *const s = gate + size, *const own = x + 2 * size;
+    int16_t *const sum = gate + 2 * size;
     if (p->reset_after) {
-        for (int32_t i = 0; i < size; i++) {
-            if ((i & 3) == 0)
-                ek_state_sums(g, q, 2 * size + i, 3 * size, more);
-            const int32_t inner = ek_clamp_s32(more[i & 3], -65535, 65535);
-            const int32_t kept = (ek_sigmoid_of_sum(s[i], tanh) * inner + (1 << 14)) >> 15;
-            gate[2 * size + i] = (int16_t)ek_saturate_sum(ek_input_sum(g, x[2 * size + i]) + kept);
+        int32_t more[EK_STATE_ROWS];
+        for (int32_t o = 0; o < size; o += EK_STATE_ROWS) {
+            const int32_t room = size - o, left = room < EK_STATE_ROWS ? room : EK_STATE_ROWS;
+            int32_t i = 0;
+            ek_state_sums(g, state, 2, o, left, more);
+            for (; i + EK_ONE_LANES <= left; i += EK_ONE_LANES)
+                EK_FN_scaled(g, own + o + i, more + i, s + o + i, tanh, sum + o + i, EK_ONE_LANES);
+            if (i < left)
+                EK_FN_scaled(g, own + o + i, more + i, s + o + i, tanh, sum + o + i, left - i);
         }
         return;
     }
     int8_t *const kept = (int8_t *)(gate + 3 * size);
-    for (int32_t i = 0; i < size; i++) {
-        const int32_t part = (ek_sigmoid_of_sum(s[i], tanh) * (q[i] - p->zero) + (1 << 14)) >> 15;
-        kept[i] = (int8_t)(p->zero + part);
-    }
-    for (int32_t o = 2 * size; o < 3 * size; o += 4) {
-        ek_state_sums(g, kept, o, 3 * size, more);
-        ek_add_inputs(g, x, more, gate, o, 3 * size);
-    }
+    int32_t i = 0;
+    for (; i + EK_ONE_LANES <= size; i += EK_ONE_LANES)
+        EK_FN_reset(s + i, q + i, tanh, kept + i, EK_ONE_LANES, p);
+    if (i < size)
+        EK_FN_reset(s + i, q + i, tanh, kept + i, size - i, p);
+    ek_state_gate(g, x, ek_state_read(kept, gate + 4 * size, size), 2, gate);
 }
 
-/* One step of one sequence: h becomes what it is after the gates. */
-EK_INLINE void EK_FN_step(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,
-    int16_t *EK_RESTRICT h, const struct EK_STRUCT *p)
+/* One step of `count` elements: h and q become what they are after the gates. */
+EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,
+    int16_t *EK_RESTRICT h, int8_t *q, const int32_t count, const struct EK_STRUCT *p)
 {
-    const int16_t *const n = gate + 2 * p->size;
-    for (int32_t i = 0; i < p->size; i++) {
-        const int32_t z = ek_sigmoid_of_sum(gate[i], tanh);
-        const int32_t more = (32768 - z) * ek_tanh_of_sum(n[i], tanh) >> p->bits;
-        h[i] = (int16_t)ek_clamp_s32((z * h[i] + more + (1 << 14)) >> 15, -32768, 32767);
-    }
+    const ek_one_ints keep = ek_one_sigmoid(ek_one_s16(gate, count), tanh);
+    const ek_one_ints news = ek_one_tanh(ek_one_s16(gate + 2 * p->size, count), tanh);
+    const ek_one_ints kept = ek_one_times(keep, ek_one_s16(h, count));
+    const ek_one_ints part = ek_one_add(ek_one_same(32768), ek_one_times(keep, ek_one_same(-1)));
+    const ek_one_ints more = ek_one_shifted(ek_one_times(part, news), p->bits);
+    const ek_one_ints state = ek_one_bounded(ek_one_of_q15(ek_one_add(kept, more)), -32768, 32767);
+    ek_one_store_s16(h, state, count);
+    EK_FN_narrow(state, q, count, p);
 }
 
 EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int16_t *EK_RESTRICT h0,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int16_t *EK_RESTRICT tanh,
-    int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p)
+    int8_t *EK_RESTRICT y, int16_t *EK_RESTRICT h, int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;
     const struct ek_gates g = {r, b, m, size, p->shift, p->x_m, p->x_shift};
@@ -60,19 +80,22 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
         h[i] = h0[i];
     for (int32_t step = 0; step < p->steps; step++) {
         const int32_t t = p->reverse ? p->steps - 1 - step : step;
-        for (int32_t n = 0; n < p->batch; n++) {
-            const int16_t *const sums = x + 3 * (t * all + n * size);
-            int16_t *const state = h + n * size;
-            int32_t more[4];
-            int8_t *const q = y + t * all + n * size; /* before the step the last state, then the new one */
-            EK_FN_narrow(state, q, p);
-            for (int32_t o = 0; o < 2 * size; o += 4) {
-                ek_state_sums(&g, q, o, 2 * size, more);
-                ek_add_inputs(&g, sums, more, gate, o, 2 * size);
-            }
-            EK_FN_news(&g, sums, q, tanh, gate, p);
-            EK_FN_step(gate, tanh, state, p);
-            EK_FN_narrow(state, q, p);
+        for (int32_t n = 0; n < all; n += size) {
+            const int16_t *const sums = x + 3 * (t * all + n);
+            int8_t *const q = y + t * all + n; /* before the step the last state, then the new one */
+            int32_t i = 0;
+            for (; i + EK_ONE_LANES <= size; i += EK_ONE_LANES)
+                EK_FN_narrow(ek_one_s16(h + n + i, EK_ONE_LANES), q + i, EK_ONE_LANES, p);
+            if (i < size)
+                EK_FN_narrow(ek_one_s16(h + n + i, size - i), q + i, size - i, p);
+            const int8_t *const state = ek_state_read(q, scratch + 4 * size, size);
+            ek_state_gate(&g, sums, state, 0, scratch);
+            ek_state_gate(&g, sums, state, 1, scratch);
+            EK_FN_news(&g, sums, q, state, tanh, scratch, p);
+            for (i = 0; i + EK_ONE_LANES <= size; i += EK_ONE_LANES)
+                EK_FN_some(scratch + i, tanh, h + n + i, q + i, EK_ONE_LANES, p);
+            if (i < size)
+                EK_FN_some(scratch + i, tanh, h + n + i, q + i, size - i, p);
         }
     }
 }

@@ -3,25 +3,30 @@
 
 #include "edgekit/gates.h"
 
-/* One step of one sequence: h and c become what they are after the gates. */
-EK_INLINE void EK_FN_step(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,
-    int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c, const struct EK_STRUCT *p)
+/* One step of `count` elements: h and c become what they are after the gates. */
+EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,
+    int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c, int8_t *EK_RESTRICT y, const int32_t count,
+    const struct EK_STRUCT *p)
 {
     const int16_t *const o = gate + p->size, *const f = o + p->size, *const n = f + p->size;
-    for (int32_t i = 0; i < p->size; i++) {
-        const int32_t more = ek_sigmoid_of_sum(gate[i], tanh) * ek_tanh_of_sum(n[i], tanh) >> p->bits;
-        const int32_t cell = (ek_sigmoid_of_sum(f[i], tanh) * c[i] + more + (1 << 14)) >> 15;
-        c[i] = (int16_t)ek_clamp_s32(cell, -32768, 32767);
-        const int32_t wide = ek_sigmoid_of_sum(o[i], tanh) * ek_tanh_of_sum(ek_as_sum(c[i], p->bits), tanh);
-        const int32_t out = (wide + (1 << 14)) >> 15;
-        h[i] = ek_clamp_s8(p->zero + ek_scale_s16(out, p->y_m, p->y_shift), -128, 127);
-    }
+    const ek_one_ints in = ek_one_sigmoid(ek_one_s16(gate, count), tanh);
+    const ek_one_ints news = ek_one_tanh(ek_one_s16(n, count), tanh);
+    const ek_one_ints more = ek_one_shifted(ek_one_times(in, news), p->bits);
+    const ek_one_ints keep = ek_one_sigmoid(ek_one_s16(f, count), tanh);
+    const ek_one_ints kept = ek_one_times(keep, ek_one_s16(c, count));
+    const ek_one_ints cell = ek_one_bounded(ek_one_of_q15(ek_one_add(kept, more)), -32768, 32767);
+    const ek_one_ints out = ek_one_sigmoid(ek_one_s16(o, count), tanh);
+    const ek_one_ints wide = ek_one_times(out, ek_one_tanh(ek_one_as_sum(cell, p->bits), tanh));
+    const ek_one_ints state = ek_one_narrowed(ek_one_of_q15(wide), p->y_m, p->y_shift, p->zero);
+    ek_one_store_s16(c, cell, count);
+    ek_one_store_s8(h, state, count);
+    ek_one_store_s8(y, state, count);
 }
 
 EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, const int8_t *EK_RESTRICT h0,
     const int16_t *EK_RESTRICT c0, const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m,
     const int16_t *EK_RESTRICT tanh, int8_t *EK_RESTRICT y, int8_t *EK_RESTRICT h, int16_t *EK_RESTRICT c,
-    int16_t *EK_RESTRICT gate, const struct EK_STRUCT *p)
+    int16_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size, all = p->batch * size;
     const struct ek_gates g = {r, b, m, size, p->shift, p->x_m, p->x_shift};
@@ -31,17 +36,16 @@ EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, const int8_t *EK_RESTRICT r, 
     }
     for (int32_t step = 0; step < p->steps; step++) {
         const int32_t t = p->reverse ? p->steps - 1 - step : step;
-        for (int32_t n = 0; n < p->batch; n++) {
-            const int16_t *const sums = x + 4 * (t * all + n * size);
-            int8_t *const state = h + n * size;
-            int32_t more[4];
-            for (int32_t o = 0; o < 4 * size; o += 4) {
-                ek_state_sums(&g, state, o, 4 * size, more);
-                ek_add_inputs(&g, sums, more, gate, o, 4 * size);
-            }
-            EK_FN_step(gate, tanh, state, c + n * size, p);
-            for (int32_t i = 0; i < size; i++)
-                y[t * all + n * size + i] = state[i];
+        for (int32_t n = 0; n < all; n += size) {
+            const int8_t *const state = ek_state_read(h + n, scratch + 4 * size, size);
+            int8_t *const out = y + t * all + n;
+            int32_t i = 0;
+            for (int32_t k = 0; k < 4; k++)
+                ek_state_gate(&g, x + 4 * (t * all + n), state, k, scratch);
+            for (; i + EK_ONE_LANES <= size; i += EK_ONE_LANES)
+                EK_FN_some(scratch + i, tanh, h + n + i, c + n + i, out + i, EK_ONE_LANES, p);
+            if (i < size)
+                EK_FN_some(scratch + i, tanh, h + n + i, c + n + i, out + i, size - i, p);
         }
     }
 }

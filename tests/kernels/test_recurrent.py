@@ -1,0 +1,100 @@
+"""Recurrent layers of int8 on every instruction set that has kernels for them: to the bit as simulated."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import x86
+from support.generated import units
+from support.integer_bench import Bench, Seeded
+from support.more_integer_families import recurrent_layer
+from support.tools import require
+
+from edgekit import simulate
+from edgekit import target as targets
+from edgekit.codegen import toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.ir import DType
+from edgekit.ops.dense import Dense
+from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
+from edgekit.target import Target
+
+LAYERS: tuple[Recurrent, ...] = (
+    *(Lstm(reverse) for reverse in (False, True)),
+    *(Gru(reverse, after) for reverse in (False, True) for after in (False, True)),
+    *(Rnn(reverse, f) for reverse, f in ((False, "tanh"), (True, "relu"))),
+)
+# Less than a vector, several with a rest, as many as kernels take at a time, and more.
+SIZES = (77, 3, 64, 21, 40, 8)
+SETS = {
+    "x86-64-avx2": "gcc",
+    "x86-64-avxvnni": "gcc",
+    "x86-64-avx512": "gcc",
+}
+
+
+def load(name: str) -> Target:
+    if name.startswith("x86-64"):
+        return x86.load(name)
+    compiler = SETS[name]
+    target = targets.load(name)
+    require(compiler)
+    require(target.runner.split()[0])
+    return replace(target, compilers=tuple(c for c in target.compilers if c.split()[0] == compiler))
+
+
+def drive(program: Program, folder: Path, optimize: Optimize) -> Driver:
+    level = "-Os" if optimize == "size" else "-O2"
+    if program.target.name.startswith("x86-64"):
+        return x86.drive(program, folder, optimize, (level,))
+    files = render(program, optimize)
+    write(files, folder)
+    flags = [*x86.STRICT, level, *program.target.cflags]
+    return Driver(
+        [program], units(sources(files, optimize), folder), folder, toolchain.find(program.target), flags
+    )
+
+
+def sums(bench: Bench) -> None:
+    """What brings inputs to gates: a dense layer with results of 16 bits."""
+    bench.rounding = "E"
+    x = bench.input(bench.size(20), bench.size(99))
+    w, bias = bench.weights(DType.S8, bench.size(150), bench.builder.type(x).shape[1])
+    bench.result(Dense(dtype=DType.S16), x, w, bias, quant=bench.quant(dtype=DType.S16))
+
+
+def check(bench: Bench, target: Target, folder: Path, optimize: Optimize) -> set[str]:
+    """The kernels that a program of these layers calls, if it computes what the simulator does."""
+    program = compile_graph(bench.graph(), target)
+    driver = drive(program, folder, optimize)
+    found, expected = driver.run(program, bench.inputs), simulate.run(program.graph, bench.inputs)
+    for port in program.outputs:
+        assert (found[port.name] == expected[port.name]).all(), port.name
+    return {line.kernel.function.removeprefix("ek_") for line in program.lines}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_layers_of_any_size(name: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(len(name)))
+    for i, op in enumerate(LAYERS):
+        for size in SIZES[i % 3 :: 3]:
+            bench.outputs += recurrent_layer(bench, op, size)
+    for _ in range(6):
+        sums(bench)
+    names = check(bench, load(name), tmp_path, "size")
+    for kernel in ("lstm_int", "gru_int", "rnn_int", "dense_s8_s8_s16"):
+        found = {name for name in names if name.startswith(kernel)}
+        assert found, kernel
+        assert not any(name.endswith("__ref") for name in found), found
+
+
+@pytest.mark.parametrize("op", [Lstm(), Gru(), Rnn()], ids=lambda op: type(op).__name__)
+@pytest.mark.parametrize("name", SETS)
+def test_layers_of_known_size(name: str, op: Recurrent, tmp_path: Path) -> None:
+    """Compilers specialise each; and a program has what this one layer needs."""
+    bench = Bench(Seeded(len(name)))
+    bench.outputs += recurrent_layer(bench, op, 36)
+    check(bench, load(name), tmp_path, "speed")
