@@ -33,6 +33,9 @@ SETS = {
     "x86-64-avx2": "gcc",
     "x86-64-avxvnni": "gcc",
     "x86-64-avx512": "gcc",
+    "aarch64": "aarch64-linux-gnu-gcc",
+    "aarch64-dotprod": "aarch64-linux-gnu-gcc",
+    "aarch64-i8mm": "aarch64-linux-gnu-gcc",
 }
 
 

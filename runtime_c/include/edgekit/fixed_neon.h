@@ -170,4 +170,28 @@ static inline void ek_store_neon(int8_t *y, int8x16_t v, int32_t n)
         y[0] = vgetq_lane_s8(v, 0);
 }
 
+/* The first n of sixteen results, of one byte or two: zero is added, and they are clamped. */
+static inline void ek_store_numbers_neon(
+    void *y, const int32x4_t *v, int32_t n, int32_t zero, int32_t lo, int32_t hi, int32_t bytes)
+{
+    if (bytes == 1) {
+        ek_store_neon((int8_t *)y, ek_finish_neon(v[0], v[1], v[2], v[3], zero, lo, hi), n);
+        return;
+    }
+    int16_t *to = (int16_t *)y;
+    for (int32_t k = 0; n > 0; k++, n -= 4, to += 4) {
+        const int32x4_t wide = vqaddq_s32(v[k], vdupq_n_s32(zero));
+        const int16x4_t z = vmovn_s32(vminq_s32(vmaxq_s32(wide, vdupq_n_s32(lo)), vdupq_n_s32(hi)));
+        if (n >= 4)
+            vst1_s16(to, z);
+        else {
+            to[0] = vget_lane_s16(z, 0);
+            if (n > 1)
+                to[1] = vget_lane_s16(z, 1);
+            if (n > 2)
+                to[2] = vget_lane_s16(z, 2);
+        }
+    }
+}
+
 #endif

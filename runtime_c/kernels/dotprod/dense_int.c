@@ -11,7 +11,7 @@
 /* One to four rows, one to four blocks of outputs from output `first` on. */
 EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
-    int8_t *EK_RESTRICT y, const int32_t first, const int32_t rows, const int32_t blocks,
+    EK_Y *EK_RESTRICT y, const int32_t first, const int32_t rows, const int32_t blocks,
     const struct EK_STRUCT *p)
 {
     const int32_t padded = (p->inputs + EK_DOT_CELLS - 1) / EK_DOT_CELLS * EK_DOT_CELLS,
@@ -29,15 +29,15 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
         int32x4_t v[4];
         for (int32_t k = 0; k < 4; k++)
             v[k] = k < blocks ? EK_RULE(x4)(sum[4 * i + k], factor[k], exponent[k]) : v[0];
-        ek_store_neon(y + first, ek_finish_neon(v[0], v[1], v[2], v[3], p->zero, p->lo, p->hi),
-            left_over < 4 * blocks ? left_over : 4 * blocks);
+        ek_store_numbers_neon(y + first, v, left_over < 4 * blocks ? left_over : 4 * blocks, p->zero, p->lo,
+            p->hi, sizeof(EK_Y));
     }
 }
 
 /* All outputs of one to four rows. */
 EK_INLINE void EK_FN_rows(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,
     const int32_t *EK_RESTRICT b, const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e,
-    int8_t *EK_RESTRICT y, const int32_t rows, const struct EK_STRUCT *p)
+    EK_Y *EK_RESTRICT y, const int32_t rows, const struct EK_STRUCT *p)
 {
     int32_t o = 0;
     for (; o + 4 * EK_DOT_BLOCKS < p->outputs + 4; o += 4 * EK_DOT_BLOCKS)
