@@ -12,6 +12,7 @@ from edgekit import simulate
 from edgekit.ir import Array, Graph, Type
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
+from edgekit.quantize.joins import NO_JOINS, Joins
 from edgekit.quantize.stacks import Sample, Stack, stacks
 
 
@@ -56,8 +57,9 @@ class Trial:
 class Measure:
     """The float graph's answers to the samples, and what trials make of them."""
 
-    def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
+    def __init__(self, graph: Graph, samples: Sequence[Sample], joins: Joins = NO_JOINS) -> None:
         self.graph = graph
+        self.joins = joins
         self.samples = samples
         self.scores = scores(graph)
         self.stacks = stacks(graph, samples)
@@ -96,10 +98,18 @@ class Measure:
             [values[name] for values in self.truth], [real(values[made], type) for values in trial.values]
         )
 
+    def output(self, trial: Trial, name: str) -> float:
+        """Signal to noise of one output, the mean of what it is joined of: small parts count, too."""
+        parts = self.joins.parts.get(name)
+        return self._mean(trial, parts) if parts else self.of(trial, name)
+
     def quality(self, trial: Trial) -> float:
         """Signal to noise of the outputs, the mean of several; at most 200 dB."""
-        found = [min(self.of(trial, name), 200.0) for name in self.scores]
+        found = [min(self.output(trial, name), 200.0) for name in self.scores]
         return sum(found) / len(found) if found else 200.0
+
+    def _mean(self, trial: Trial, names: Sequence[str]) -> float:
+        return sum(min(self.of(trial, name), 200.0) for name in names) / len(names)
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

@@ -69,6 +69,7 @@ def describe(
         if not layer.runs_in.startswith("int")
         and graph.type(layer.name).dtype.is_float
         and layer.name not in found.levels
+        and layer.name not in measure.joins.real
     ]
     if floats and settings.dtype == "int8":
         names = ", ".join(sorted({layer.op for layer in floats}))
@@ -83,7 +84,7 @@ def describe(
         samples=len(measure.samples),
         held_out=len(measure.samples),
         layers=layers,
-        outputs={name: measure.of(found.trial, name) for name in measure.scores if measure.samples},
+        outputs={name: measure.output(found.trial, name) for name in measure.scores if measure.samples},
         verdict=found.verdict,
         bytes_before=before,
         bytes_after=after,

@@ -12,6 +12,7 @@ from edgekit.quantize.equalize import equalize, pairs
 from edgekit.quantize.formats import Formats, could_be_wide, int4_layers
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.io import bring_integers_out
+from edgekit.quantize.joins import Joins
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed import Search
 from edgekit.quantize.observe import RANGES, Observer, Statistics
@@ -42,7 +43,7 @@ def quantize(
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
     seen = known.seen
-    warnings = (*report.warnings, *_warnings(known.graph, seen, report.layers))
+    warnings = (*report.warnings, *_warnings(known, report.layers))
     return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)
 
 
@@ -81,9 +82,12 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, tell
     seen = _Seen.of(graph, samples, tell)
     _check_labels(settings.gate, seen.count)
     held = seen.held[: _affordable(graph, len(seen.held))]
-    graph, seen, measure, methods = _chosen(graph, seen, Measure(graph, held), settings.calibrate, tell)
+    joins = Joins.found(graph, seen.statistics)
+    measure = Measure(graph, held, joins if settings.io == "float" else joins.in_one_scale)
+    graph, seen, measure, methods = _chosen(graph, seen, measure, settings.calibrate, tell)
     # What was held out has made the choice; the ranges are those of all samples.
-    tensors = Tensors.of(graph, seen.together(), int4_layers(graph) if settings.weights == "int4" else {})
+    narrow = int4_layers(graph) if settings.weights == "int4" else {}
+    tensors = Tensors.of(graph, seen.together(), narrow, measure.joins)
     return Calibrated(graph, seen, measure, methods, tensors, settings, tell)
 
 
@@ -93,15 +97,16 @@ def _chosen(
     """How the range of each tensor is chosen; and the graph, with equalized channels where that is better."""
     if calibrate != AUTO:
         return graph, seen, measure, dict.fromkeys(seen.statistics, calibrate)
-    tensors = Tensors.of(graph, seen.statistics)
+    joins = measure.joins
+    tensors = Tensors.of(graph, seen.statistics, joins=joins)
     start = best_single(tensors, measure, tell)
     if pairs(graph):
         tell("equalizing channels")
         reach = {name: s.reaches for name, s in seen.statistics.items() if s.reaches is not None}
         level = equalize(graph, reach, _SHARES)
         level_seen = seen.again(level)
-        level_tensors = Tensors.of(level, level_seen.statistics)
-        level_measure = Measure(level, measure.samples)
+        level_tensors = Tensors.of(level, level_seen.statistics, joins=joins)
+        level_measure = Measure(level, measure.samples, joins)
         better = best_single(level_tensors, level_measure, tell)
         if better.quality > start.quality:
             graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
@@ -199,8 +204,9 @@ def _affordable(graph: Graph, held: int) -> int:
     return max(4, min(held, int(_WORK / max(macs * trials / 2, 1))))
 
 
-def _warnings(graph: Graph, seen: _Seen, layers: Sequence[Layer]) -> Iterator[str]:
-    """What users should know of the data."""
+def _warnings(known: Calibrated, layers: Sequence[Layer]) -> Iterator[str]:
+    """What users should know of the data, and of the outputs."""
+    graph, seen, joins = known.graph, known.seen, known.measure.joins
     yield from doubts(graph, seen.together(), seen.count)
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
@@ -208,5 +214,10 @@ def _warnings(graph: Graph, seen: _Seen, layers: Sequence[Layer]) -> Iterator[st
         count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
         how = f"{name:.40} by {share:.0%}: more samples help"
         yield f"on held-out samples {count} the calibrated range, {how}"
+    if names := ", ".join(joins.one_scale):
+        yield (
+            f"{names:.60} joins tensors whose ranges differ much, in one scale for all: "
+            "make them outputs of their own, or leave outputs in floats"
+        )
     if not seen.held_count:
         yield f"with {seen.count} samples nothing was held out: the quality is that on known data"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from edgekit.ir import Array, DType, Graph
 from edgekit.quantize.formats import Formats, wide_anyway
 from edgekit.quantize.int8 import Quantized, Weights, quantize
+from edgekit.quantize.joins import NO_JOINS, Joins
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.observe import RANGES, Range, Statistics, minmax
 from edgekit.quantize.scales import given, scales, tied
@@ -41,22 +42,27 @@ class Tensors:
     weights: Weights
     narrow: Mapping[str, DType]  # the formats of weights that are not int8, by layer
     wide: frozenset[str]  # tensors that are int16 in any case
+    joins: Joins
 
     @staticmethod
     def of(
-        graph: Graph, statistics: Mapping[str, Statistics], narrow: Mapping[str, DType] | None = None
+        graph: Graph,
+        statistics: Mapping[str, Statistics],
+        narrow: Mapping[str, DType] | None = None,
+        joins: Joins = NO_JOINS,
     ) -> Tensors:
         ranges = {
             method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in PICKS.items()
         }
         means = {name: s.means for name, s in statistics.items()}
-        return Tensors(graph, ranges, means, {}, narrow or {}, wide_anyway(graph))
+        return Tensors(graph, ranges, means, {}, narrow or {}, wide_anyway(graph), joins)
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
-        formats = replace(formats, wide=formats.wide | self.wide)
+        formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.joins.real)
         # What has 16 bits needs no clipping.
         methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
-        quants = scales(self.graph, {name: self.ranges[m][name] for name, m in methods.items()})
+        ranges = {name: self.ranges[m][name] for name, m in methods.items()}
+        quants = scales(self.graph, ranges, self.joins.uneven)
         formats = replace(formats, weights={**self.narrow, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 
@@ -88,7 +94,7 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Map
     """The method for each tensor: those of `start`, improved group by group, in order."""
     names = list(tensors.means)
     best, trial, quality = start.methods, start.trial, start.quality
-    group = tied(tensors.graph)
+    group = tied(tensors.graph, tensors.joins.uneven)
     order = list(dict.fromkeys(group[name] for name in names))
     settled = {group[name] for name in (*given(tensors.graph), *tensors.wide)}
     for number, root in enumerate(order, 1):
