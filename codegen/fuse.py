@@ -1,10 +1,11 @@
-"""Sums that a convolution can compute with its own result: the sum then lies over the other operand."""
+"""Sums that a convolution can compute with its own result, which then may lie over the other operand."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from edgekit.codegen.affine import as_affine
 from edgekit.codegen.kernels import variant_of
@@ -17,16 +18,20 @@ _FIELDS = 13  # of what conv2d_add_int.h calls add
 
 
 def fuse_sums(graph: Graph, layers: Sequence[Layer], target: Target) -> list[Layer]:
-    """The layers, where convolutions compute the sums that their results are for, and nothing else is. The
-    kernels that a target has for the two together must be as good as those for convolutions alone."""
+    """The layers, where convolutions compute the sums that their results are for, and nothing else is, and in
+    floats their bounds. The kernels that a target has for the two together must be as good as those for
+    convolutions alone."""
     users = Counter([*(name for node in graph.nodes for name in node.inputs), *graph.exits])
     fused: dict[str, Layer] = {}  # by the first result
     for layer in layers:
-        total = _sum(layer)
-        operands = [arg.name for arg in total.args[:2] if users[arg.name] == 1] if total else []
+        match layer.steps:
+            case [Call() as call]:
+                operands = [arg.name for arg in call.args[:2] if users[arg.name] == 1]
+            case _:
+                operands = []
         # The later one: what the earlier one computes is there already.
         for name in [name for name in reversed(fused) if name in operands]:
-            made = _with_sum(fused[name], total, target) if total else None
+            made = _together(fused[name], layer, target)
             if made:
                 layer = Layer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
                 break
@@ -34,26 +39,57 @@ def fuse_sums(graph: Graph, layers: Sequence[Layer], target: Target) -> list[Lay
     return [*fused.values()]
 
 
-def _sum(layer: Layer) -> Call | None:
-    """The call of a layer that adds two tensors of one shape, and does nothing else."""
-    match layer.steps:
-        case [Call() as call] if (
-            call.kernel in ("add_s8", "affine_s8") and len({arg.type.shape for arg in call.args}) == 1
-        ):
-            return call
+def _together(first: Layer, then: Layer, target: Target) -> Call | None:
+    """The call of two layers, of which the second reads the first, if there is a kernel for it."""
+    match first.steps, then.steps:
+        case [Call(kernel="conv2d_int") as call], [Call(kernel="add_s8" | "affine_s8") as total]:
+            return _with_integers(call, total, target) if call.types["Y"] is DType.S8 else None
+        case [Call(kernel="conv2d") as call], [Call(kernel="map2", label="add") as total]:
+            return _with_floats(call, total, target)
+        case [Call(kernel="conv2d_add") as call], [Call(kernel="map3", label="clip") as clip]:
+            return _with_bounds(call, clip)
     return None
 
 
-def _with_sum(layer: Layer, total: Call, target: Target) -> Call | None:
-    """The call of a convolution with this sum, if there is a kernel for it."""
-    match layer.steps:
-        case [Call(kernel="conv2d_int") as call] if call.types["Y"] is DType.S8:
-            at = [arg.name for arg in total.args].index(call.args[-1].name)
-        case _:
-            return None
-    addend, y = total.args[1 - at], total.args[2]
+def _with_bounds(call: Call, clip: Call) -> Call | None:
+    """The call of a convolution and a sum, with the bounds behind them."""
+    lo, hi = (arg.value.data for arg in clip.args[1:3])
+    if not _is_free(call) or clip.args[0].name != call.args[-1].name or lo is None or hi is None:
+        return None
+    if lo.size != 1 or hi.size != 1:
+        return None
+    params = {**call.params, "lo": float(lo.item()), "hi": float(hi.item())}
+    return replace(call, args=(*call.args[:-1], clip.args[-1]), params=params)
+
+
+def _is_free(call: Call) -> bool:
+    """Has the result no bounds?"""
+    return call.params["lo"] == -inf and call.params["hi"] == inf
+
+
+def _with_floats(call: Call, total: Call, target: Target) -> Call | None:
+    """The call of a convolution of floats, and a sum."""
+    if (
+        not _is_free(call)
+        or not _is_of_equals(total)
+        or {arg.type.dtype for arg in total.args} != {DType.F32}
+    ):
+        return None
+    addend, y = _others(call, total)
     if addend.value.data is not None:
         return None
+    inplace = (len(call.args) - 1,)
+    made = replace(call, kernel="conv2d_add", args=(*call.args[:-1], addend, y), inplace=inplace)
+    alone, both = variant_of(call, target), variant_of(made, target)
+    return made if (alone.isa, alone.name) == (both.isa, both.name) else None
+
+
+def _with_integers(call: Call, total: Call, target: Target) -> Call | None:
+    """The call of a convolution of integers, and a sum."""
+    addend, y = _others(call, total)
+    if not _is_of_equals(total) or addend.value.data is not None:
+        return None
+    at = [arg.name for arg in total.args].index(call.args[-1].name)
     isa = variant_of(call, target).isa
     products = as_affine(total) if total.kernel == "add_s8" and isa != "ref" else None
     for way in (products, total):
@@ -61,6 +97,17 @@ def _with_sum(layer: Layer, total: Call, target: Target) -> Call | None:
         if made and variant_of(made, target).isa == isa:
             return made
     return None
+
+
+def _is_of_equals(total: Call) -> bool:
+    """Are all tensors of a sum of one shape?"""
+    return len({arg.type.shape for arg in total.args}) == 1
+
+
+def _others(call: Call, total: Call) -> tuple[Arg, Arg]:
+    """What is added to the result of a call, and the sum."""
+    at = [arg.name for arg in total.args].index(call.args[-1].name)
+    return total.args[1 - at], total.args[2]
 
 
 def _joined(call: Call, total: Call, at: int, addend: Arg, y: Arg) -> Call:

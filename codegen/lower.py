@@ -155,6 +155,8 @@ def _fitted(call: Call, target: Target) -> Call:
     call = replace(call, overlap=distance(variant.order, call))
     if variant.order == CHANNELS:
         call = replace(call, inplace=(0,))
+    if variant.apart:
+        call = replace(call, inplace=())
     if variant.scratch:
         call = replace(call, scratch=evaluated(variant.scratch, call))
     if not variant.fold:

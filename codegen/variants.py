@@ -12,6 +12,8 @@ A file says in its first comment what it is for, one tag a line:
     scratch 4 * in_c        bytes of working memory: an argument behind the result
     like neon/f.c dot=mmla  no code of its own: that of another file, with ek_mmla_... for ek_dot_...
     order pixels 16         when a result is written, which inputs are still read (overlap.py)
+    also conv2d_add         a second contract that the text fulfils: what EK_ADD holds is for that one
+    apart                   results lie over no operand, as some are written twice
 
 `<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several
 that fit, the one with the most conditions is taken.
@@ -36,7 +38,8 @@ from edgekit.tiles import zero_blocks
 KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TAG = re.compile(
-    r"^ ?\*? ?/?\*? ?(for|rule|when|pack|fold|scratch|order|like)\b ?([^\n]+?)(?: \*/)?$", re.MULTILINE
+    r"^ ?\*? ?/?\*? ?(for|rule|when|pack|fold|scratch|order|like|also|apart)\b ?([^\n]*?)(?: \*/)?$",
+    re.MULTILINE,
 )
 
 
@@ -46,6 +49,7 @@ class Variant:
 
     isa: str
     path: Path
+    kernels: tuple[str, ...]  # its contracts
     name: str  # of the variant; empty for the general file
     types: Mapping[str, str] = field(default_factory=dict)
     rules: Mapping[str, str] = field(default_factory=dict)  # how it calls each
@@ -55,6 +59,7 @@ class Variant:
     scratch: str = ""
     order: str = ""
     like: str = ""
+    apart: bool = False
 
     def source(self) -> str:
         """The text of the file; where it is like another one, that of the other below its own comment."""
@@ -88,9 +93,13 @@ class Variant:
 @cache
 def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
     """The files of an instruction set for a kernel, the most special ones first."""
-    folder = KERNELS / isa
-    found = [_read(isa, path, kernel) for path in sorted(folder.glob(f"{kernel}.*")) if path.suffix == ".c"]
+    found = [variant for variant in _files(isa) if kernel in variant.kernels]
     return tuple(sorted(found, key=lambda v: (-len(v.conditions), v.name)))
+
+
+@cache
+def _files(isa: str) -> tuple[Variant, ...]:
+    return tuple(_read(isa, path) for path in sorted((KERNELS / isa).glob("*.c")))
 
 
 def select(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> Variant:
@@ -109,7 +118,8 @@ def tile_of(isas: Sequence[str]) -> tuple[int, int] | None:
     return next((tiled(tag)[1:] for tag in tags if is_stream(tag)), None)
 
 
-def _read(isa: str, path: Path, kernel: str) -> Variant:
+def _read(isa: str, path: Path) -> Variant:
+    kernel, _, name = path.stem.partition(".")
     comment = _COMMENT.search(path.read_text(encoding="utf-8"))
     tags: dict[str, list[str]] = {}
     for tag, text in _TAG.findall(comment[0] if comment else ""):
@@ -127,7 +137,8 @@ def _read(isa: str, path: Path, kernel: str) -> Variant:
     return Variant(
         isa,
         path,
-        path.stem.removeprefix(kernel).removeprefix("."),
+        (kernel, *tags.get("also", ())),
+        name,
         types,
         rules,
         tuple(conditions),
@@ -136,6 +147,7 @@ def _read(isa: str, path: Path, kernel: str) -> Variant:
         " ".join(tags.get("scratch", ())),
         " ".join(tags.get("order", ())),
         " ".join(tags.get("like", ())),
+        "apart" in tags,
     )
 
 

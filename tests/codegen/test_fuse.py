@@ -10,10 +10,13 @@ from support.generated import Library, memory
 from support.tools import require
 
 from edgekit import target
+from edgekit.builder import Builder
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
-from edgekit.ir import Graph, Quant
-from edgekit.ops.arithmetic import Add, Sub
+from edgekit.codegen.selftest import tolerance
+from edgekit.codegen.verify import compare
+from edgekit.ir import DType, Graph, Quant, Type
+from edgekit.ops.arithmetic import Add, Clip, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.simulate import random_inputs, run
 
@@ -171,3 +174,57 @@ def test_a_better_convolution_alone_stays_alone() -> None:
 def test_the_sum_lies_over_what_is_added() -> None:
     """Beside it there is room for one tensor, and for nothing else."""
     assert compile_graph(second(Residual("tfl")), HOST).arena.size == 2 * SIZE
+
+
+def floats(seen_before: bool = False, bounded: bool = False, addend: str = "r") -> Graph:
+    """clip(conv(x) + r), with r before the convolution, so that it may take its place."""
+    builder, random = Builder(), np.random.default_rng(1)
+    x = builder.input("x", Type(DType.F32, SHAPE))
+
+    def conv(of: str) -> str:
+        w = builder.const(random.normal(size=(20, 3, 3, 20), scale=0.1).astype(np.float32))
+        b = builder.const(random.normal(size=20).astype(np.float32))
+        return builder.add(Conv2d((1, 1), (1, 1, 1, 1), lo=0.0 if bounded else -np.inf), of, w, b)[0]
+
+    r, y = conv(x), conv(x)
+    others = {"r": r, "itself": y, "a pixel": builder.const(random.normal(size=20).astype(np.float32))}
+    (total,) = builder.add(Add(), y, others[addend])
+    bounds = (builder.const(np.float32(n)) for n in (-1, 6))
+    (last,) = builder.add(Clip(), total, *bounds)
+    return builder.graph("floats", [x], [last, total] if seen_before else [last])
+
+
+@pytest.mark.parametrize(("compiler", "optimize", "level"), BUILDS)
+def test_sums_of_floats_are_those_of_the_simulator(
+    compiler: str, optimize: Optimize, level: str, tmp_path: Path
+) -> None:
+    require(compiler)
+    program = compile_graph(floats(), HOST)
+    assert [line.kernel.name for line in program.lines] == ["conv2d_f32", "conv2d_add_f32"]
+    library = Library([program], tmp_path, optimize, (level,), compiler)
+    inputs = random_inputs(program.graph, seed=3)
+    (expected,) = run(program.graph, inputs).values()
+    (found,) = library.run(program, inputs, memory(program.arena.size, 255)).values()
+    assert compare(found, expected)[0] <= tolerance(DType.F32, expected)
+    assert 0.2 < np.mean((expected > -1) & (expected < 6)) < 0.8
+
+
+def test_sums_of_floats_lie_over_what_is_added() -> None:
+    program = compile_graph(floats(), HOST, ports="arena")
+    assert program.arena.size == 2 * 4 * SIZE  # x and r, of which the output takes the place
+
+
+def test_sums_of_floats_whose_pixels_are_computed_twice_lie_elsewhere() -> None:
+    program = compile_graph(floats(), target.load("x86-64-avx2"), ports="arena")
+    assert any(line.kernel.name.startswith("conv2d_add") for line in program.lines)
+    assert program.arena.size > 3 * 4 * SIZE
+
+
+def test_bounds_stay_where_the_sum_is_an_output() -> None:
+    assert kernels(floats(seen_before=True)) == ["conv2d_f32", "conv2d_add_f32", "clip_f32"]
+
+
+@pytest.mark.parametrize("graph", [floats(bounded=True), floats(addend="itself"), floats(addend="a pixel")])
+def test_sums_of_floats_stay_apart(graph: Graph) -> None:
+    """There are bounds before the sum, or what is added is the result itself, or not of its shape."""
+    assert not any(name.startswith("conv2d_add") for name in kernels(graph))

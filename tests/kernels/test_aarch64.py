@@ -123,7 +123,13 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         x = builder.input(f"x{len(inputs)}", Type(DType.F32, image))
         inputs[x] = random.normal(size=image).astype(np.float32)
         w = builder.const(random.normal(size=weights).astype(dtype.numpy))
-        outputs += builder.add(op, x, w, builder.const(random.normal(size=weights[0]).astype(np.float32)))
+        bias = builder.const(random.normal(size=weights[0]).astype(np.float32))
+        (y,) = builder.add(op, x, w, bias)
+        if isinstance(op, Conv2d) and op.lo == -op.hi:
+            addend = builder.input(f"x{len(inputs)}", builder.type(y))
+            inputs[addend] = random.normal(size=builder.type(y).shape).astype(np.float32)
+            outputs += builder.add(Add(), *builder.add(op, x, w, bias), addend)
+        outputs.append(y)
     for shape in ((3, 17), (1, 4), (1, 3)):
         x = builder.input(f"x{len(inputs)}", Type(DType.F32, shape))
         inputs[x] = random.normal(size=shape).astype(np.float32)
@@ -147,6 +153,7 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
     names = {"conv2d_f32_tile", "conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "dense_f32"}
+    names |= {"conv2d_add_f32_tile", "conv2d_add_f32_bf16_once", "conv2d_add_f32_bf16_wide"}
     names |= {"depthwise2d_f32_three", "depthwise2d_f32_bf16_wide", "matmul_f32", "matmul_nt_f32"}
     assert {f"ek_{name}__neon" for name in names} <= kernels
 

@@ -22,6 +22,7 @@ from edgekit.codegen.render import Optimize, render, sources
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType, Graph, Quant, Type, Value
 from edgekit.ops import Op
+from edgekit.ops.arithmetic import Add
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
@@ -169,14 +170,20 @@ def floats(shapes: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Graph, dict
         b.values[w] = Value(Type(dtype, window), numbers.normal(size=window).astype(dtype.numpy))
         b.values[bias] = Value(Type(DType.F32, (count,)), numbers.normal(size=count).astype(np.float32))
         pad = kernel // 2
-        op = Conv2d((1 + i % 2, 1), (pad, pad, 0, pad), (1, 1), groups, 0.0) if kernel else Dense(-1.0, 1.0)
-        outputs += b.add(op, x, w, bias)
+        is_sum, lo = i % 2 == 0 and kernel > 0, -np.inf if i % 2 == 0 else 0.0
+        op = Conv2d((1 + i % 2, 1), (pad, pad, 0, pad), (1, 1), groups, lo) if kernel else Dense(-1.0, 1.0)
+        (y,) = b.add(op, x, w, bias)
+        if is_sum:
+            addend = b.input(f"r{i}", b.type(y))
+            sample[addend] = numbers.normal(size=b.type(y).shape).astype(np.float32)
+            (y,) = b.add(Add(), addend, y)
+        outputs.append(y)
     return b.graph("floats", list(sample), outputs), sample
 
 
-LAYERS = {DType.F32: {"conv2d_f32_tile", "depthwise2d_f32_fours", "dense_f32"}}
+LAYERS = {DType.F32: {"conv2d_f32_tile", "conv2d_add_f32_tile", "depthwise2d_f32_fours", "dense_f32"}}
 LAYERS[DType.BF16] = {"conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "depthwise2d_f32_bf16_wide"}
-LAYERS[DType.BF16] |= {"dense_f32_bf16_wide"}
+LAYERS[DType.BF16] |= {"dense_f32_bf16_wide", "conv2d_add_f32_bf16_once", "conv2d_add_f32_bf16_wide"}
 
 
 @pytest.mark.parametrize("dtype", LAYERS)

@@ -18,6 +18,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType, Graph, Type
+from edgekit.ops.arithmetic import Add, Clip
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.passes.simplify import simplify
@@ -48,13 +49,33 @@ class Layers:
     def bounds(self) -> tuple[float, float]:
         return self.random.choice(((-np.inf, np.inf), (0.0, 60.0)))
 
-    def layer(self, op: Conv2d | Dense, shape: Sequence[int], weights: Sequence[int]) -> None:
+    def layer(
+        self,
+        op: Conv2d | Dense,
+        shape: Sequence[int],
+        weights: Sequence[int],
+        dtypes: Sequence[DType] = WEIGHTS,
+    ) -> None:
         x = self.builder.input(f"x{len(self.inputs)}", Type(DType.F32, tuple(shape)))
-        numbers = self.numbers.normal(size=weights).astype(self.random.choice(WEIGHTS).numpy)
+        numbers = self.numbers.normal(size=weights).astype(self.random.choice(dtypes).numpy)
         w = self.builder.const(numbers)
         b = self.builder.const(self.numbers.normal(size=weights[0]).astype(np.float32))
         self.inputs.append(x)
         self.outputs.append(self.builder.add(op, x, w, b)[0])
+
+    def sum(self, image: Sequence[int], kernel: tuple[int, int], depth: int, results: int) -> None:
+        """A convolution, to whose result an input is added; with bounds or without."""
+        groups = self.random.choice((1, 1, 2))
+        op = Conv2d((1, 1), (*self.pair(0, 2), *self.pair(0, 2)), groups=groups)
+        lo, hi = self.bounds()
+        weights = (WEIGHTS[self.size(0, 2)],)
+        self.layer(op, (self.size(1, 2), *image, depth * groups), (results * groups, *kernel, depth), weights)
+        y = self.outputs.pop()
+        self.inputs.append(self.builder.input(f"x{len(self.inputs)}", self.builder.type(y)))
+        (y,) = self.builder.add(Add(), *self.random.sample((y, self.inputs[-1]), 2))
+        if hi < np.inf:
+            (y,) = self.builder.add(Clip(), y, *(self.builder.const(np.float32(n)) for n in (lo, hi)))
+        self.outputs.append(y)
 
     def convolution(
         self, image: Sequence[int], kernel: tuple[int, int], depth: int, results: int, groups: int = 1
@@ -128,6 +149,20 @@ def dense(layers: Layers) -> None:
     layers.layer(Dense(*layers.bounds()), (rows, inputs), (results, inputs))
 
 
+def sums(layers: Layers) -> None:
+    """Of many outputs, with an addend."""
+    image = layers.size(3, 9), layers.size(3, 40)
+    layers.sum(image, layers.pair(1, 3), layers.size(1, 35), layers.size(9, 100))
+
+
+def sums_of_three_vectors(layers: Layers) -> None:
+    layers.sum((layers.size(3, 9), layers.size(3, 40)), (1, 1), layers.size(1, 35), 24)
+
+
+def sums_of_nine(layers: Layers) -> None:
+    layers.sum((layers.size(6, 20), layers.size(6, 20)), (3, 3), layers.size(8, 50), layers.size(9, 80))
+
+
 FAMILIES = (
     wide,
     of_three_vectors,
@@ -138,6 +173,9 @@ FAMILIES = (
     depthwise_of_few,
     spread,
     dense,
+    sums,
+    sums_of_three_vectors,
+    sums_of_nine,
 )
 
 
@@ -173,12 +211,14 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         assert f"ek_{kernel}" in taken
     for kernel in ("depthwise2d_f32", "depthwise2d_f32_few", "depthwise2d_f32_spread"):
         assert f"ek_{kernel}" in taken
+    assert {f"ek_conv2d_add_{kind}" for kind in ("f32", "f32_bf16_bf16", "f32_winograd")} <= taken
     for number in ("bf16", "f16"):
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
     eight = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
     eight |= {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
+    eight |= {"ek_conv2d_add_f32_three", "ek_conv2d_add_f32_bf16_three_bf16"}
     eight |= {f"ek_conv2d_f32_f16_{kernel}_f16" for kernel in ("wide", "wide_three")}
     assert eight <= taken if name == "x86-64-avx2" else not eight & taken
 

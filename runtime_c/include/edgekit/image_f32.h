@@ -42,8 +42,8 @@ EK_INLINE int32_t ek_end_tap(
 }
 
 /* `length` pixels from (h, v) on, one above the other or side by side, for `outputs` outputs. */
-EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t h,
-    const int32_t v, const int32_t length, const int32_t is_column, const int32_t outputs,
+EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t h, const int32_t v, const int32_t length, const int32_t is_column, const int32_t outputs,
     const struct ek_image_f32 *p)
 {
     const int32_t depth = p->depth, top = h * p->stride_h - p->pad_top;
@@ -52,18 +52,19 @@ EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *
     const int32_t rows = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h) - i;
     const int32_t columns = ek_end_tap(left, p->dilation_w, p->k_w, p->in_w) - j;
     const int32_t is_run = p->step_c == 1 && p->step_w == depth && p->dilation_w == 1;
-    const int32_t width = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
+    const int32_t at = (h * p->out_w + v) * p->out_c,
+                  width = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
     const struct ek_window_f32 s = {rows < 0 || columns < 0 ? 0 : rows, is_run ? 1 : columns,
         is_run ? columns * depth : depth, p->dilation_h * p->step_h, p->dilation_w * p->step_w, p->step_c,
         p->k_w * depth * width, width, EK_VF_LANES, outputs, p->kind, p->lo, p->hi};
     ek_line_f32(x + (top + i * p->dilation_h) * p->step_h + (left + j * p->dilation_w) * p->step_w,
-        w + (i * p->k_w + j) * depth * width * ek_weight_bytes(p->kind), b, y + (h * p->out_w + v) * p->out_c,
+        w + (i * p->k_w + j) * depth * width * ek_weight_bytes(p->kind), b, r ? r + at : 0, y + at,
         is_column ? p->stride_h * p->step_h : p->stride_w * p->step_w,
         is_column ? p->out_w * p->out_c : p->out_c, length, &s);
 }
 
 /* All pixels of an image, for `outputs` outputs. What is called once here, compilers read once. */
-EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *b, float *y,
+EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
     const int32_t outputs, const struct ek_image_f32 *p)
 {
     const int32_t reach_h = (p->k_h - 1) * p->dilation_h + 1, reach_w = (p->k_w - 1) * p->dilation_w + 1;
@@ -83,12 +84,12 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
     for (int32_t h = 0; h < rows; h++) {
         const int32_t is_inside = h >= top && h < bottom;
         if (length > 0 && !(is_inside && is_tall))
-            ek_image_line_f32(x, w, b, y, h, left, length, 0, outputs, p);
+            ek_image_line_f32(x, w, b, r, y, h, left, length, 0, outputs, p);
         for (int32_t v = 0; v < p->out_w; v++) {
             if (v == left && left < right)
                 v = right;
             if (v < p->out_w && (!is_inside || top >= bottom))
-                ek_image_line_f32(x, w, b, y, h, v, 1, 0, outputs, p);
+                ek_image_line_f32(x, w, b, r, y, h, v, 1, 0, outputs, p);
         }
     }
     if (top < bottom)
@@ -96,20 +97,21 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
             if (v == left && left < right && !is_tall)
                 v = right;
             if (v < p->out_w)
-                ek_image_line_f32(x, w, b, y, top, v, bottom - top, 1, outputs, p);
+                ek_image_line_f32(x, w, b, r, y, top, v, bottom - top, 1, outputs, p);
         }
 }
 
 /* All pixels of an image, for any number of outputs, of which `part` are computed together. */
-EK_INLINE void ek_image_f32(const float *x, const void *w, const float *b, float *y, const int32_t outputs,
-    const int32_t part, const struct ek_image_f32 *p)
+EK_INLINE void ek_image_f32(const float *x, const void *w, const float *b, const float *r, float *y,
+    const int32_t outputs, const int32_t part, const struct ek_image_f32 *p)
 {
     const int32_t tap = p->k_h * p->k_w * p->depth * ek_weight_bytes(p->kind), whole = outputs / part * part;
     const uint8_t *weights = (const uint8_t *)w;
     for (int32_t o = 0; o < whole; o += part)
-        ek_image_part_f32(x, weights + o * tap, b + o, y + o, part, p);
+        ek_image_part_f32(x, weights + o * tap, b + o, r ? r + o : 0, y + o, part, p);
     if (whole < outputs)
-        ek_image_part_f32(x, weights + whole * tap, b + whole, y + whole, outputs - whole, p);
+        ek_image_part_f32(
+            x, weights + whole * tap, b + whole, r ? r + whole : 0, y + whole, outputs - whole, p);
 }
 
 #endif

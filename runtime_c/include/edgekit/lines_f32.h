@@ -71,10 +71,12 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
     }
 }
 
-/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where they are few, each is split in
- * parts, as additions wait for each other. */
-EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
-    const int32_t y_step, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+/* `pixels` times `blocks` sums, all in registers; they start from 0 without b, and r is added, which
+ * lies as y does, where it is not null. Where they are few, each is split in parts, as additions wait for each
+ * other. */
+EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t pixels, const int32_t blocks,
+    const struct ek_window_f32 *s)
 {
     ek_vf sum[4][16][4];
     const int32_t is_bound = s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
@@ -118,8 +120,10 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, flo
                 total = ek_vf_add(total, sum[1][q][o]);
             if (parts == 4)
                 total = ek_vf_add(total, ek_vf_add(sum[2][q][o], sum[3][q][o]));
-            ek_vf_store(y + q * y_step + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs),
-                is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
+            const int32_t at = q * y_step + EK_VF_LANES * o, lanes = ek_lanes_f32(o, blocks, s->outputs);
+            if (r)
+                total = ek_vf_add(total, ek_vf_load(r + at, lanes));
+            ek_vf_store(y + at, lanes, is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
         }
 }
 
@@ -155,7 +159,7 @@ EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
 }
 
 /* A line of `length` pixels, `blocks` known to the compiler. */
-EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, float *y,
+EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
@@ -163,13 +167,14 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
     const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
     const int32_t end = length - narrow * (pixels - 1);
     if (length == 1) { /* early, as compilers then need not look at the others */
-        ek_tile_f32(x, w, b, y, x_step, y_step, 1, blocks, s);
+        ek_tile_f32(x, w, b, r, y, x_step, y_step, 1, blocks, s);
         return;
     }
 #define EK_VF_TILES(n, first, end)                                                                           \
     for (int32_t k = (first); k < (end); k += (n)) {                                                         \
         const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
-        ek_tile_f32(x + at * x_step, w, b, y + at * y_step, x_step, y_step, (n), blocks, s);                 \
+        ek_tile_f32(x + at * x_step, w, b, r ? r + at * y_step : 0, y + at * y_step, x_step, y_step, (n),    \
+            blocks, s);                                                                                      \
     }
     if (most >= 16 && pixels == 16)
         EK_VF_TILES(16, 0, end)
@@ -201,17 +206,17 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
 }
 
 /* A line of `length` pixels, at most EK_VF_PART outputs or three vectors. */
-EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, float *y, const int32_t x_step,
-    const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
+EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
 {
     if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)
-        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 4, s);
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 4, s);
     else if (s->outputs > 2 * EK_VF_LANES)
-        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 3, s);
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 3, s);
     else if (s->outputs > EK_VF_LANES)
-        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 2, s);
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 2, s);
     else
-        ek_row_of_tiles_f32(x, w, b, y, x_step, y_step, length, 1, s);
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 1, s);
 }
 
 #endif

@@ -1,11 +1,13 @@
-/* Convolution: see conv2d.h. Pixels whose windows are cut alike lie on lines: rows inside of the image, columns along
- * its borders, and corners; see image_f32.h. What a window has outside of x is left out.
+/* Convolution: see conv2d.h, and conv2d_add.h with a sum. Pixels whose windows are cut alike lie on lines: rows inside
+ * of the image, columns along its borders, and corners; see image_f32.h. What a window has outside of x is left out.
+ * also conv2d_add
+ * apart
  * for T=f32 W=f32 B=f32
  * pack w: G O/16!8 H W I o16 */
 #include "edgekit/conv2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t part = outputs == 3 * EK_VF_LANES ? outputs : EK_VF_PART;
@@ -14,8 +16,13 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         p->out_w, p->out_c, p->k_h, p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h,
         p->dilation_w, EK_F32_KIND, p->lo, p->hi};
     for (int32_t n = 0; n < p->batch;
-        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
-        for (int32_t g = 0; g < p->groups; g++)
-            ek_image_f32(x + g * depth * p->step_c, w + g * tiled, b + g * outputs, y + g * outputs, outputs,
-                part, &s);
+        n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
+        for (int32_t g = 0; g < p->groups; g++) {
+            const float *addend = 0;
+            EK_ADD(addend = r + g * outputs;)
+            ek_image_f32(x + g * depth * p->step_c, w + g * tiled, b + g * outputs, addend, y + g * outputs,
+                outputs, part, &s);
+        }
+        EK_ADD(r += p->out_h * p->out_w * p->out_c;)
+    }
 }

@@ -13,7 +13,7 @@ EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, 
     const int32_t size = s->k_h * s->k_w * s->depth * lanes;
     for (int32_t i = 0; i < size; i += EK_VF_LANES)
         ek_vf_store(wide + i, EK_VF_LANES, ek_vf_weights(w, i, EK_F16_KIND));
-    ek_image_part_f32(x, (const uint8_t *)wide, b, y, outputs, s);
+    ek_image_part_f32(x, (const uint8_t *)wide, b, 0, y, outputs, s);
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

@@ -1,6 +1,9 @@
-/* Convolution of 3 by 3 cells by Winograd's algorithm F(4x4, 3x3): see conv2d.h. A tile of 4 by 4 pixels takes 36
- * products of two channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0, +-sqrt(1/2), +-sqrt(2) and
- * infinity in each direction; those of the weights are packed. Results round a little more than sums do.
+/* Convolution of 3 by 3 cells by Winograd's algorithm F(4x4, 3x3): see conv2d.h, and conv2d_add.h with a sum. A tile
+ * of 4 by 4 pixels takes 36 products of two channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0,
+ * +-sqrt(1/2), +-sqrt(2) and infinity in each direction; those of the weights are packed. Results round a little more
+ * than sums do.
+ * also conv2d_add
+ * apart
  * for T=f32 W=f32 B=f32
  * when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
@@ -43,8 +46,9 @@ EK_INLINE void EK_FN_enter(const EK_T *x, float *to, const int32_t top, const in
 }
 
 /* The outputs in `lanes` of a tile, of which `rows` and `columns` are inside. */
-EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_T *y, const int32_t rows,
-    const int32_t columns, const int32_t lanes, const int32_t step, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+    const int32_t rows, const int32_t columns, const int32_t lanes, const int32_t step,
+    const struct EK_STRUCT *p)
 {
     const ek_vf bias = ek_vf_load(b, lanes);
     ek_vf half[4][6];
@@ -64,9 +68,12 @@ EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_T *y, const int3
         ek_winograd_leave(half[i]);
 #pragma GCC unroll 4
         for (int32_t j = 0; j < 4; j++)
-            if (i < rows && j < columns)
-                ek_vf_store(y + (i * p->out_w + j) * p->out_c, lanes,
-                    ek_vf_clamp(ek_vf_add(half[i][j], bias), p->lo, p->hi));
+            if (i < rows && j < columns) {
+                const int32_t at = (i * p->out_w + j) * p->out_c;
+                ek_vf sum = ek_vf_add(half[i][j], bias);
+                EK_ADD(sum = ek_vf_add(sum, ek_vf_load(r + at, lanes));)
+                ek_vf_store(y + at, lanes, ek_vf_clamp(sum, p->lo, p->hi));
+            }
     }
 }
 
@@ -82,14 +89,15 @@ EK_INLINE void EK_FN_tile_in(const EK_T *x, float *to, const int32_t top, const 
 }
 
 /* A tile of y, all outputs. */
-EK_INLINE void EK_FN_tile_out(const float *from, const EK_B *b, EK_T *y, const int32_t rows,
-    const int32_t columns, const int32_t step, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_tile_out(const float *from, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+    const int32_t rows, const int32_t columns, const int32_t step, const struct EK_STRUCT *p)
 {
     const int32_t whole = p->out_c / EK_VF_LANES * EK_VF_LANES;
     for (int32_t o = 0; o < whole; o += EK_VF_LANES)
-        EK_FN_leave(from + o, b + o, y + o, rows, columns, EK_VF_LANES, step, p);
+        EK_FN_leave(from + o, b + o, EK_ADD(r + o, ) y + o, rows, columns, EK_VF_LANES, step, p);
     if (whole < p->out_c)
-        EK_FN_leave(from + whole, b + whole, y + whole, rows, columns, p->out_c - whole, step, p);
+        EK_FN_leave(
+            from + whole, b + whole, EK_ADD(r + whole, ) y + whole, rows, columns, p->out_c - whole, step, p);
 }
 
 /* The products of one of the 36 points: a matrix of tiles and channels by one of channels and outputs. */
@@ -100,13 +108,13 @@ EK_INLINE void EK_FN_products(
         const int32_t rest = p->out_c - o;
         const struct ek_window_f32 s = {1, 1, p->in_c, 0, 0, 1, 0, EK_VF_LANES, p->in_c * EK_VF_LANES,
             rest < EK_VF_PART ? rest : EK_VF_PART, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
-        ek_line_f32(x, (const uint8_t *)(w + o * p->in_c), 0, y + o, p->in_c, p->out_c, tiles, &s);
+        ek_line_f32(x, (const uint8_t *)(w + o * p->in_c), 0, 0, y + o, p->in_c, p->out_c, tiles, &s);
     }
 }
 
 /* `count` rows of tiles from pixel row h on. */
-EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_T *y, float *work, const int32_t h,
-    const int32_t count, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_ADD(const EK_T *r, ) EK_T *y,
+    float *work, const int32_t h, const int32_t count, const struct EK_STRUCT *p)
 {
     const int32_t across = (p->out_w + 3) / 4, tiles = count * across;
     const int32_t x_step = tiles * p->in_c + 16,
@@ -124,16 +132,18 @@ EK_INLINE void EK_FN_band(const EK_T *x, const float *w, const EK_B *b, EK_T *y,
         EK_FN_products(work + k * x_step, w + k * outputs * p->in_c, sums + k * y_step, tiles, p);
     for (int32_t t = 0; t < tiles; t++) {
         const int32_t top = h + t / across * 4, left = t % across * 4;
-        EK_T *to = y + (top * p->out_w + left) * p->out_c;
+        const int32_t at = (top * p->out_w + left) * p->out_c;
         if (top + 4 <= p->out_h && left + 4 <= p->out_w)
-            EK_FN_tile_out(sums + t * p->out_c, b, to, 4, 4, y_step, p);
+            EK_FN_tile_out(sums + t * p->out_c, b, EK_ADD(r + at, ) y + at, 4, 4, y_step, p);
         else
-            EK_FN_tile_out(sums + t * p->out_c, b, to, p->out_h - top, p->out_w - left, y_step, p);
+            EK_FN_tile_out(
+                sums + t * p->out_c, b, EK_ADD(r + at, ) y + at, p->out_h - top, p->out_w - left, y_step, p);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
 {
     const int32_t down = (p->out_h + 3) / 4, across = (p->out_w + 3) / 4, most = (15 + across) / across;
     const int32_t count = down < most ? down : most, whole = down / count * count;
@@ -142,8 +152,9 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c) {
         for (int32_t t = 0; t < whole; t += count)
-            EK_FN_band(x, weights, b, y, work, 4 * t, count, p);
+            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * t, count, p);
         if (whole < down)
-            EK_FN_band(x, weights, b, y, work, 4 * whole, down - whole, p);
+            EK_FN_band(x, weights, b, EK_ADD(r, ) y, work, 4 * whole, down - whole, p);
+        EK_ADD(r += p->out_h * p->out_w * p->out_c;)
     }
 }

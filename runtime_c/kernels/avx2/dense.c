@@ -9,7 +9,7 @@ EK_INLINE void EK_FN_part(
     const int32_t width = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
     const struct ek_window_f32 s = {
         1, 1, p->inputs, 0, 0, 1, 0, width, EK_VF_LANES, outputs, EK_F32_KIND, p->lo, p->hi};
-    ek_line_f32(x, (const uint8_t *)w, b, y, p->inputs, p->outputs, p->rows, &s);
+    ek_line_f32(x, (const uint8_t *)w, b, 0, y, p->inputs, p->outputs, p->rows, &s);
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

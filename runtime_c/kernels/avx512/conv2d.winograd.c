@@ -1,4 +1,6 @@
 /* Convolution by Winograd's algorithm with AVX-512: as avx2/conv2d.winograd.c, with longer vectors.
+ * also conv2d_add
+ * apart
  * for T=f32 W=f32 B=f32
  * like avx2/conv2d.winograd.c
  * when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1

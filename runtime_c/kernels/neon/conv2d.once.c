@@ -1,4 +1,6 @@
 /* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels.
+ * also conv2d_add
+ * apart
  * like neon/conv2d.tile.c f32_once=bf16_once
  * for T=f32 W=bf16 B=f32
  * when (groups == 1 or out_c % (4 * groups) == 0)

@@ -1,5 +1,7 @@
-/* Convolution of floats: see conv2d.h. Four pixels of a row and sixteen outputs advance together. Windows that lie
+/* Convolution of floats: see conv2d.h, and conv2d_add.h with a sum. Four pixels of a row and sixteen outputs advance together. Windows that lie
  * inside of the image are read where they are; others are gathered first.
+ * also conv2d_add
+ * apart
  * for T=f32 W=f32 B=f32
  * when (groups == 1 or out_c % (4 * groups) == 0)
  * pack w: G O/16!4 HWI o16
@@ -40,8 +42,9 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
 /* One to four pixels, one to four blocks of outputs from output `first` on, of those before `end`. */
 EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, const int32_t first, const int32_t end,
-    const int32_t pixels, const int32_t blocks, const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
+    const int32_t first, const int32_t end, const int32_t pixels, const int32_t blocks,
+    const struct EK_STRUCT *p)
 {
     float32x4_t sum[16];
     for (int32_t k = 0; k < blocks; k++)
@@ -49,36 +52,41 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const 
             sum[4 * i + k] = vld1q_f32(b + first + 4 * k);
     ek_f32_fma_neon(
         x, step, row, rows, length, w + first * p->k_h * p->k_w * (p->in_c / p->groups), pixels, blocks, sum);
-    for (int32_t i = 0; i < pixels; i++, y += p->out_c)
-        for (int32_t k = 0; k < blocks; k++)
-            ek_f32_store_neon(
-                y + first + 4 * k, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi), end - first - 4 * k);
+    for (int32_t i = 0; i < pixels; i++, y += p->out_c) {
+        for (int32_t k = 0; k < blocks; k++) {
+            const int32_t o = first + 4 * k;
+            EK_ADD(sum[4 * i + k] = vaddq_f32(sum[4 * i + k], ek_f32_some_neon(r + o, end - o));)
+            ek_f32_store_neon(y + o, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi), end - o);
+        }
+        EK_ADD(r += p->out_c;)
+    }
 }
 
 /* All outputs of a group, of one to four pixels. */
 EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, const int32_t group, const int32_t pixels,
-    const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
+    const int32_t group, const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t outputs = p->out_c / p->groups, end = (group + 1) * outputs;
     int32_t o = group * outputs;
     for (; o + 12 < end; o += 16)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 4, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 4, p);
     const int32_t rest = end - o;
     if (rest > 8)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 3, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 3, p);
     else if (rest > 4)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 2, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 2, p);
     else if (rest > 0)
-        EK_FN_tile(x, step, row, rows, length, w, b, y, o, end, pixels, 1, p);
+        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 1, p);
 }
 
 /* One to four pixels from pixel `start` of row `first` on, which may be behind its end, of a group. Windows are read
  * where they are, or gathered. */
 EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t group,
-    const int32_t first, const int32_t start, const int32_t pixels, const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
+    float *EK_RESTRICT windows, const int32_t group, const int32_t first, const int32_t start,
+    const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t length = p->k_w * (p->in_c / p->groups), cells = p->k_h * length,
                   image = p->in_h * p->in_w * p->in_c;
@@ -90,7 +98,7 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight
                        && v + pixels <= p->out_w && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
     if (p->step_c == 1 && (p->k_w == 1 || (p->dilation_w == 1 && p->groups == 1)) && inside)
         EK_FN_pixels(x + n * image + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
-            p->dilation_h * p->step_h, p->k_h, length, w, b, y, group, pixels, p);
+            p->dilation_h * p->step_h, p->k_h, length, w, b, EK_ADD(r, ) y, group, pixels, p);
     else {
         for (int32_t i = 0; i < pixels; i++) {
             const int32_t more = p->out_w % 4 == 0 ? 0 : (v + i) / p->out_w, its_n = (line + more) / p->out_h;
@@ -98,26 +106,29 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight
                 (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
                 (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
         }
-        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, y, group, pixels, p);
+        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, EK_ADD(r, ) y, group, pixels, p);
     }
 }
 
 /* One to four pixels of all groups. */
 EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, float *EK_RESTRICT y, float *EK_RESTRICT windows, const int32_t line,
-    const int32_t v, const int32_t pixels, const int flat, const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
+    float *EK_RESTRICT windows, const int32_t line, const int32_t v, const int32_t pixels, const int flat,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     for (int32_t g = 0; g < p->groups; g++) {
         if (flat)
-            EK_FN_pixels(x + v * p->in_c + g * depth, p->in_c, 0, 1, depth, w, b, y, g, pixels, p);
+            EK_FN_pixels(
+                x + v * p->in_c + g * depth, p->in_c, 0, 1, depth, w, b, EK_ADD(r, ) y, g, pixels, p);
         else
-            EK_FN_windows(x + g * depth * p->step_c, w, b, y, windows, g, line, v, pixels, p);
+            EK_FN_windows(x + g * depth * p->step_c, w, b, EK_ADD(r, ) y, windows, g, line, v, pixels, p);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
+    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
+    const struct EK_STRUCT *p)
 {
     /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
@@ -133,9 +144,12 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         int32_t v = 0;
         for (; v + 3 <= width && width >= 4; v += 4) {
             v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
-            EK_FN_groups(x, weights, b, y + v * p->out_c, windows, line, v, 4, flat, p);
+            EK_FN_groups(
+                x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v, 4, flat, p);
         }
         for (int32_t rest = width - v; rest > 0; rest--, v++)
-            EK_FN_groups(x, weights, b, y + v * p->out_c, windows, line, v, 1, flat, p);
+            EK_FN_groups(
+                x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v, 1, flat, p);
+        EK_ADD(r += width * p->out_c;)
     }
 }
