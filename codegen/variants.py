@@ -10,7 +10,8 @@ A file says in its first comment what it is for, one tag a line:
     pack w: O/8! I o8       the layout of a constant operand (pack.py)
     fold b: -128 w          what is added to a bias: so many times the sum of the weights of its output
     scratch 4 * in_c        bytes of working memory: an argument behind the result
-    like neon/f.c dot=mmla  no code of its own: that of another file, with ek_mmla_... for ek_dot_...
+    like neon/f.c dot=mmla  no code of its own: that of another file, with ek_mmla_... for ek_dot_...; and its
+                            layouts and working memory, where no other ones are stated
     order pixels 16         when a result is written, which inputs are still read (overlap.py)
     also conv2d_add         a second contract that the text fulfils: what EK_ADD holds is for that one
     apart                   results lie over no operand, as some are written twice
@@ -134,6 +135,10 @@ def _read(isa: str, path: Path) -> Variant:
         operand, rest = _named(text)
         factor, weights = rest.split()
         fold[operand] = (int(factor), weights)
+    scratch, like = (" ".join(tags.get(tag, ())) for tag in ("scratch", "like"))
+    if like:
+        other = _read(isa, KERNELS / like.split()[0])
+        pack, scratch = {**other.pack, **pack}, scratch or other.scratch
     return Variant(
         isa,
         path,
@@ -144,9 +149,9 @@ def _read(isa: str, path: Path) -> Variant:
         tuple(conditions),
         pack,
         fold,
-        " ".join(tags.get("scratch", ())),
+        scratch,
         " ".join(tags.get("order", ())),
-        " ".join(tags.get("like", ())),
+        like,
         "apart" in tags,
     )
 

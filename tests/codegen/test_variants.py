@@ -7,6 +7,7 @@ import pytest
 
 from edgekit import target as targets
 from edgekit.codegen.kernels import instantiate
+from edgekit.codegen.variants import variants
 from edgekit.ir import DType, Quant, Type, Value
 from edgekit.ops import Arg, Call
 from edgekit.ops.conv2d import Conv2d
@@ -45,3 +46,11 @@ def test_exponents_decide_by_which_name_a_rule_goes() -> None:
     assert (down.name, any.name) == ("conv2d_s8_tfl_down", "conv2d_s8_tfl_dot")
     assert "ek_requantize_tfl_down_x4(" in down.source
     assert "ek_requantize_tfl_x4(" in any.source
+
+
+def test_a_file_like_another_states_only_where_its_layouts_differ() -> None:
+    own, other = (variants(isa, "conv2d_int") for isa in ("i8mm", "dotprod"))
+    tiled, model = (next(v for v in of if v.name == "dot") for of in (own, other))
+    assert tiled.pack["w"] != model.pack["w"]
+    assert {**tiled.pack, "w": ""} == {**model.pack, "w": ""}
+    assert tiled.scratch == model.scratch != ""

@@ -2,5 +2,4 @@
  * also conv2d_add
  * apart
  * for T=f32 W=f16 B=f32
- * like avx2/conv2d.c f32=f16
- * pack w: G O/16!8 H W I o16 */
+ * like avx2/conv2d.c f32=f16 */

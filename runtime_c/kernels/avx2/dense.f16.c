@@ -1,4 +1,3 @@
 /* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
  * for T=f32 W=f16 B=f32
- * like avx2/dense.c f32=f16
- * pack w: O/16!8 I o16 */
+ * like avx2/dense.c f32=f16 */

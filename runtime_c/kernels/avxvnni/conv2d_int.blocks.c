@@ -7,8 +7,5 @@
  * when step_c == 1 and step_w == in_c and step_h == in_w * in_c
  * when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: blocks O/8! HWI/4! o8 hwi4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * fold b: -128 w
  * scratch batch * in_h * in_w * in_c + 64 */

@@ -4,9 +4,6 @@
  * rule e e_wide tfl once line line_away
  * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: O/8! H WI/4! o8 wi4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * fold b: -128 w
  * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
  * order bands */

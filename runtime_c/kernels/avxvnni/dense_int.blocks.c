@@ -5,8 +5,5 @@
  * when zero_blocks(8, 4) >= 50 + 5000 // inputs
  * when inputs % 4 == 0 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * pack w: blocks O/8! I/4! o8 i4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * fold b: -128 w
  * scratch rows * inputs + 64 */

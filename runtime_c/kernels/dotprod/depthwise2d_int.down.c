@@ -3,9 +3,4 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule tfl=tfl_down
  * when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and most_exponent < 0
- * pack w: O/16! W I o16 H/4! h4
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
- * scratch in_w * in_c
  * order lines 16 */

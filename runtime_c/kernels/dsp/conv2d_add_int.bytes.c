@@ -7,5 +7,4 @@
  * pack w: O/8! HWI/4! o8 hwi4 : s8
  * pack b: O/8! o8 : s32
  * pack e: O : s8 x-1 +-1
- * scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c
  * like dsp/conv2d_add_int.c */

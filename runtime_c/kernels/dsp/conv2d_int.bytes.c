@@ -7,5 +7,4 @@
  * pack b: G O/8! o8 : s32
  * pack e: O : s8 x-1 +-1
  * order windows 1
- * scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4
  * like dsp/conv2d_int.c */

@@ -6,7 +6,5 @@
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
  * when sum_bits + up <= 30 and up <= 7
  * pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
- * pack b: O/8! o8 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
  * order pixels 8
  * like dsp/conv2d_int.pixel.c */

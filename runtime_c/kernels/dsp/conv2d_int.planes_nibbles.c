@@ -1,7 +1,7 @@
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights of four bits.
  * for X=s8 W=s4 Y=s8 S=s32
  * rule e=e_nibbles
- * when step_c > 1 and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * when step_c > 1 and sum_bits <= 30 and most_exponent > 32
  * pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * pack b: G O/4! o4 : s32
  * pack e: O : s8 x-1 +-1

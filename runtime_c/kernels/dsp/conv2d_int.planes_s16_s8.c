@@ -3,8 +3,6 @@
  * rule e=e_s16_s8 e_wide=e_s16_s8
  * when step_c > 1 and sum_bits + up <= 30 and up <= 7
  * pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
- * pack b: G O/8! o8 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
  * order windows 1
  * scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4)
  * like dsp/conv2d_int.c cells=half_planes */

@@ -5,6 +5,5 @@
  * when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
  * pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << up}
  * pack b: O : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
  * order rows 1
  * like dsp/dense_int.c */

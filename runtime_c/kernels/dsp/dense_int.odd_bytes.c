@@ -7,5 +7,4 @@
  * pack b: O/8! o8 : s32
  * pack e: O : s8 x-1 +-1
  * order rows 8
- * scratch (inputs + 3) // 4 * 4
  * like dsp/dense_int.odd.c */

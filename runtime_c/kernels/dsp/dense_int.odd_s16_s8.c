@@ -3,8 +3,6 @@
  * rule e=e_s16_s8 e_wide=e_s16_s8
  * when inputs % 4 != 0 and sum_bits + up <= 30 and up <= 7
  * pack w: O/8! I/4! o8 i4 : s16 x{2 << up}
- * pack b: O/8! o8 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
  * order rows 8
  * scratch 2 * ((inputs + 3) // 4 * 4)
  * like dsp/dense_int.odd.c */

@@ -7,5 +7,4 @@
  * pack b: O/8! o8 : s32
  * pack e: O : s8 x-1 +-1
  * order windows 1
- * scratch (k_h * k_w + 6) // 4 * 4
  * like dsp/depthwise2d_int.image.c */

@@ -6,6 +6,5 @@
  * pack w: O/4! HWI o4(0213) : s16 x2
  * pack b: O/4! o4 : s32 x2
  * pack e: O : s8 x-1 +-1
- * scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
  * order pixels 4
  * like dsp/depthwise2d_int.taps.c */

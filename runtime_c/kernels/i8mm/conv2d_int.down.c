@@ -4,9 +4,4 @@
  * rule tfl=tfl_down
  * when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
  * pack w: G O/16!4 HWI/8! o16 hwi8
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
- * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
- * scratch else 4 * ((k_h * k_w * in_c + 15) // 16 * 16)
  * order pixels 4 4 */

@@ -4,7 +4,4 @@
  * rule e e_wide tfl once
  * when rows > 1
  * pack w: O/16!4 I/8! o16 i8
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
  * order rows 4 4 */

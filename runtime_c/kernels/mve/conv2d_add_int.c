@@ -4,9 +4,4 @@
  * rule e=e_sum tfl=tfl_sum tfl_up=tfl_up_sum
  * when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
  * when k_w * in_c % 16 == 0 and (most_exponent <= 0 or least_exponent > 32)
- * when add[3] > 0 and add[4] == -128 and add[5] == 127
- * pack w: O/4! HWI/16! o4 hwi16
- * pack b: O/4! o4
- * pack m: O/4! o4
- * pack e: O/4! o4
- * scratch k_h * (k_w + stride_w) * in_c */
+ * when add[3] > 0 and add[4] == -128 and add[5] == 127 */

@@ -6,10 +6,5 @@
  * when pad_left == 0 and (out_w - 1) * stride_w < in_w
  * when most_exponent <= 0 or least_exponent + up > 31
  * when most_exponent <= 0 or sum_bits + up <= 31
- * pack w: O/4! HWI/16! o4 hwi16
- * pack b: O/4! o4
- * pack m: O/4! o4
- * pack e: O/4! o4
- * scratch 32 * ((in_c + 15) // 16)
  * order windows 2
  * like mve/conv2d_int.pixel.c */

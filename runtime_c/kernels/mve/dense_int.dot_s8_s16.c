@@ -3,9 +3,5 @@
  * rule e e_wide=e_up
  * when most_exponent <= 0 or least_exponent + up > 31
  * when most_exponent <= 0 or sum_bits + up <= 31
- * pack w: O/4! I/16! o4 i16
- * pack b: O/4! o4
- * pack m: O/4! o4
- * pack e: O/4! o4
  * order rows 4 2
  * like mve/dense_int.dot.c */

@@ -3,7 +3,4 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * pack w: O/8!4 I/16! o8 i16
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
  * order rows 4 4 */

@@ -5,8 +5,6 @@
  * for T=f32 W=bf16 B=f32
  * when (groups == 1 or out_c % (4 * groups) == 0)
  * when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
- * pack w: G O/16!4 HWI o16
- * pack b: O/4! o4
  * scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * scratch else 16 * k_h * k_w * in_c)

@@ -2,6 +2,4 @@
  * Subnormal numbers count as 0, as this unit has it.
  * like neon/dense.c
  * for T=f32 W=f32 B=f32
- * pack w: O/16!4 I o16
- * pack b: O/4! o4
  * order rows 4 4 */

@@ -4,6 +4,4 @@
  * rule tfl=tfl_down
  * when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
  * when most_exponent < 0
- * pack w: H W O I
- * scratch in_w * in_c
  * order lines 8 */

@@ -1,3 +1,2 @@
 /* int8 softmax: see softmax_s8.h.
- * like neon/softmax_s8.c
- * scratch 2 * n */
+ * like neon/softmax_s8.c */

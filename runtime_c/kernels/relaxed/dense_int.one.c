@@ -3,9 +3,6 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * when one_scale and least_weight > -128
- * pack w: O/8! I/4! o8 i4
- * pack b: O/8! o8
  * pack m: same! 4
  * pack e: same! 4
- * fold b: -128 w
- * scratch rows * inputs + 16 */
+ * fold b: -128 w */

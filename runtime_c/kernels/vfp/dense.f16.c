@@ -1,5 +1,3 @@
 /* Fully connected layer of floats with weights of 16 bits: as dense.c.
  * for T=f32 W=f16 B=f32
- * like vfp/dense.c f32=f16
- * pack w: O/4! I o4
- * pack b: O/4! o4 */
+ * like vfp/dense.c f32=f16 */

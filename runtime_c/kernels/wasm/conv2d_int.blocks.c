@@ -6,8 +6,5 @@
  * when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * when step_c == 1 and step_w == in_c and step_h == in_w * in_c
  * pack w: blocks O/8! HWI/2! o8 hwi2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * scratch 2 * (batch * in_h * in_w * in_c) + 16
  * order windows 1048576 */

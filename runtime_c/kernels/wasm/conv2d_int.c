@@ -4,8 +4,5 @@
  * rule e e_wide tfl once
  * when groups == 1 and dilation_w == 1
  * pack w: O/8! H WI/2! o8 wi2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
  * order windows 1048576 */

@@ -4,8 +4,5 @@
  * rule e e_wide tfl once
  * when zero_blocks(8, 2) >= 15 + 7000 // inputs and inputs % 2 == 0
  * pack w: blocks O/8! I/2! o8 i2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * scratch 2 * (rows * inputs) + 16
  * order rows 8 */

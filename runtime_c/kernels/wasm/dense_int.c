@@ -3,8 +3,5 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * pack w: O/8! I/2! o8 i2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * scratch 2 * (rows * inputs) + 16
  * order rows 8 */

@@ -4,7 +4,6 @@
  * rule e e_wide tfl once
  * when one_scale
  * pack w: O/8! I/2! o8 i2
- * pack b: O/8! o8
  * pack m: same! 4
  * pack e: same! 4
  * scratch 2 * (rows * inputs) + 16 */

@@ -3,10 +3,6 @@
  * for X=s8 W=s8 Y=s8 S=s32
  * rule e e_wide tfl once
  * when in_c == out_c
- * pack w: O/8! H W I o8
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * scratch (in_c + 7) // 8 * (144 + (k_h + 1) // 2 * k_w * 32)
  * scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * 64
  * scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4
