@@ -1,0 +1,112 @@
+/* Gates of recurrent layers of integers with Helium, four numbers at a time: see gates.h. */
+#ifndef EDGEKIT_GATES_MVE_H
+#define EDGEKIT_GATES_MVE_H
+
+#include "edgekit/gates.h"
+#include "edgekit/mve.h"
+
+typedef int32x4_t ek_mve_ints;
+#define EK_MVE_LANES 4
+#define EK_MVE_ROWS 4
+
+static inline int32x4_t ek_mve_load(const int32_t *p)
+{
+    return vldrwq_s32(p);
+}
+static inline int32x4_t ek_mve_same(const int32_t x)
+{
+    return vdupq_n_s32(x);
+}
+static inline int32x4_t ek_mve_add(const int32x4_t a, const int32x4_t b)
+{
+    return vaddq_s32(a, b);
+}
+static inline int32x4_t ek_mve_times(const int32x4_t a, const int32x4_t b)
+{
+    return vmulq_s32(a, b);
+}
+/* a >> shift. */
+static inline int32x4_t ek_mve_shifted(const int32x4_t a, const int32_t shift)
+{
+    return vshlq_r_s32(a, -shift);
+}
+static inline int32x4_t ek_mve_bounded(const int32x4_t a, const int32_t lo, const int32_t hi)
+{
+    return vminq_s32(vmaxq_s32(a, vdupq_n_s32(lo)), vdupq_n_s32(hi));
+}
+static inline int32x4_t ek_mve_magnitude(const int32x4_t a)
+{
+    return vabsq_s32(a);
+}
+static inline int32x4_t ek_mve_signed(const int32x4_t y, const int32x4_t x)
+{
+    return vnegq_m_s32(y, y, vcmpltq_n_s32(x, 0));
+}
+static inline int32x4_t ek_mve_between(const int16_t *table, const int32x4_t a, const int32_t bits)
+{
+    const uint32x4_t i = vreinterpretq_u32_s32(ek_mve_shifted(a, bits));
+    const int32x4_t from = vldrhq_gather_shifted_offset_s32(table, i);
+    const int32x4_t rise = vsubq_s32(vldrhq_gather_shifted_offset_s32(table + 1, i), from);
+    const int32x4_t part = vandq_s32(a, vdupq_n_s32((1 << bits) - 1));
+    return vaddq_s32(vshlq_r_s32(from, bits), vmulq_s32(rise, part));
+}
+static inline int32x4_t ek_mve_s8(const int8_t *p, const int32_t count)
+{
+    return count < 4 ? vldrbq_z_s32(p, vctp32q((uint32_t)count)) : vldrbq_s32(p);
+}
+static inline int32x4_t ek_mve_s16(const int16_t *p, const int32_t count)
+{
+    return count < 4 ? vldrhq_z_s32(p, vctp32q((uint32_t)count)) : vldrhq_s32(p);
+}
+static inline void ek_mve_store_s8(int8_t *p, const int32x4_t y, const int32_t count)
+{
+    if (count < 4)
+        vstrbq_p_s32(p, y, vctp32q((uint32_t)count));
+    else
+        vstrbq_s32(p, y);
+}
+static inline void ek_mve_store_s16(int16_t *p, const int32x4_t y, const int32_t count)
+{
+    if (count < 4)
+        vstrhq_p_s32(p, y, vctp32q((uint32_t)count));
+    else
+        vstrhq_s32(p, y);
+}
+
+#define EK_ONE(name) ek_mve_##name
+#include "edgekit/gates_lanes.h"
+
+/* The state is read as it lies. */
+static inline const int8_t *ek_mve_read(const int8_t *h, int16_t *room, const int32_t size)
+{
+    return ek_state_read(h, room, size);
+}
+
+/* What state h adds to four sums of gate k. Rule E keeps upper words of products: small shifts move sums up, within 32
+ * bits. Each gate has whole blocks of four rows. */
+EK_INLINE void ek_mve_sums(const struct ek_gates *g, const int8_t *h, const int32_t k, const int32_t first,
+    const int32_t left, int32_t *sum)
+{
+    const int32_t row = k * ((g->size + 3) / 4 * 4) + first, whole = g->size / 16, rest = g->size % 16;
+    const int8_t *const r = g->r + row * ((g->size + 15) / 16 * 16);
+    const int32x4_t m = vldrwq_s32(g->m + row);
+    int32x4_t acc = vldrwq_s32(g->b + row);
+    (void)left;
+    if (whole > 0)
+        acc = vaddq_s32(acc, ek_mve_dot_1x4(h, r, whole));
+    if (rest > 0)
+        acc = vaddq_s32(acc, ek_mve_tail_1x4(h + 16 * whole, r + 64 * whole, rest));
+    vstrwq_s32(sum, g->shift > 32 ? vrshlq_n_s32(vmulhq_s32(acc, m), 32 - g->shift)
+                                  : vrmulhq_s32(vshlq_r_s32(acc, 32 - g->shift), m));
+}
+
+#define EK_STATE(name) ek_mve_##name
+#define EK_ROWS EK_MVE_ROWS
+#define EK_WIDTH EK_MVE_LANES
+#include "edgekit/gates_sums.h"
+#undef EK_ONE
+#undef EK_STATE
+#undef EK_ROWS
+#undef EK_WIDTH
+
+#endif

@@ -1,0 +1,5 @@
+/* Gated recurrent units on int8 with Helium, four numbers at a time: see gru_int.h and gates_mve.h.
+ * like ref/gru_int.c one=mve state=mve
+ * pack r: G O/4! I/16! o4 i16
+ * pack b: G O/4! o4
+ * pack m: G O/4! o4 */
