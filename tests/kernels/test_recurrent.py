@@ -8,7 +8,7 @@ from support import boards, x86
 from support.generated import units
 from support.integer_bench import Bench, Seeded
 from support.more_integer_families import recurrent_layer
-from support.tools import require
+from support.tools import require, require_module
 
 from edgekit import simulate
 from edgekit import target as targets
@@ -29,7 +29,7 @@ LAYERS: tuple[Recurrent, ...] = (
 )
 # Less than a vector, several with a rest, as many as kernels take at a time, and more.
 SIZES = (77, 3, 64, 21, 40, 8)
-SETS = {
+SETS = {  # and what compiles for them, or runs them
     "x86-64-avx2": "gcc",
     "x86-64-avxvnni": "gcc",
     "x86-64-avx512": "gcc",
@@ -37,6 +37,7 @@ SETS = {
     "aarch64-dotprod": "aarch64-linux-gnu-gcc",
     "aarch64-i8mm": "aarch64-linux-gnu-gcc",
     "cortex-m55": "arm-none-eabi-gcc",
+    "wasm32-simd": "wasmtime",
 }
 
 
@@ -45,6 +46,10 @@ def load(name: str) -> Target:
         return x86.load(name)
     if name.startswith("cortex"):
         return boards.load(name, SETS[name])
+    if name.startswith("wasm"):
+        require_module("ziglang")
+        require_module("wasmtime")
+        return targets.with_runner(targets.load(name), SETS[name])
     compiler = SETS[name]
     target = targets.load(name)
     require(compiler)
