@@ -24,7 +24,19 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.target import Target
 
-_ROUNDS = 200
+ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """One kernel call of a run."""
+
+    name: str  # in the generated C
+    origin: str  # the layer of the source model
+    kernel: str
+    macs: int
+    microseconds: float | None  # median
+    instructions: int | None
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,7 @@ class Bench:
     fastest: float | None
     slowest: float | None
     instructions: int | None
+    layers: tuple[LayerCost, ...] = ()  # where they were asked for
 
     @property
     def instructions_per_mac(self) -> float | None:
@@ -86,11 +99,18 @@ def bench(
 
 def compiled(program: Program, folder: Path, compiler: toolchain.Compiler, optimize: Optimize) -> Path:
     """The library in a program that runs it, and measures that where it is not counted."""
+    main = wasm_main(program) if runner.is_wasm(program.target) else _main(program)
+    return built(program, folder, compiler, optimize, "\n".join(main))
+
+
+def built(
+    program: Program, folder: Path, compiler: toolchain.Compiler, optimize: Optimize, main: str
+) -> Path:
+    """The library with this program."""
     target = program.target
     library = render(program, optimize, "auto")
     write(library, folder)
-    main = wasm_main(program) if runner.is_wasm(target) else _main(program)
-    (folder / "main.c").write_text("\n".join(main))
+    (folder / "main.c").write_text(main)
     # Zig leaves names out of small programs, unless they are for a debugger.
     flags = [*FLAGS, LEVEL[optimize], "-g", *target.cflags, *runner.compile_flags(target)]
     flags += wasm.start_flags([program])
@@ -109,7 +129,7 @@ def _times(target: Target, folder: Path) -> list[float]:
 
 
 def _times_in_engine(target: Target, folder: Path) -> list[float]:
-    done = runner.run(target, folder / runner.executable("bench"), [str(_ROUNDS)])
+    done = runner.run(target, folder / runner.executable("bench"), [str(ROUNDS)])
     if done.code:
         raise EdgeKitError("E0602", f"the benchmark ended with {done.code}\n{done.words}")
     return [float(time) for time in np.frombuffer(done.out, "<f8")]
@@ -140,7 +160,7 @@ def _ticks(target: Target, folder: Path) -> int:
     return int.from_bytes(done.out, "little")
 
 
-def _setting(program: Program) -> Iterator[str]:
+def setting(program: Program) -> Iterator[str]:
     """Memory for a run, and a function that fills it; in front of it, what it includes."""
     name = program.name
     ports: Sequence[Port] = (*program.inputs, *program.outputs)
@@ -164,7 +184,7 @@ def _setting(program: Program) -> Iterator[str]:
     yield "}"
 
 
-def _run(program: Program) -> str:
+def statement(program: Program) -> str:
     """The statement that runs it once."""
     ports = [f"p{i}" for i in range(len(program.inputs) + len(program.outputs))]
     return host.run(program, ports, [*["&state"] * bool(program.states), "arena"])
@@ -174,14 +194,14 @@ def wasm_main(program: Program) -> Iterator[str]:
     """A program for an engine: the first argument says how often time is taken, with as many runs each time
     that a coarse clock can tell. For none, the second says how often the model runs."""
     yield "#include <stdio.h>\n#include <stdlib.h>"
-    yield from _setting(program)
+    yield from setting(program)
     yield f"""\
 __attribute__((import_module("host"), import_name("microseconds"))) double host_microseconds(void);
 static double time_of(int runs)
 {{
     const double start = host_microseconds();
     for (int i = 0; i < runs; i++)
-        {_run(program)}
+        {statement(program)}
     return host_microseconds() - start;
 }}
 int main(int argc, char **argv)
@@ -190,7 +210,7 @@ int main(int argc, char **argv)
     prepare();
     if (!times)
         for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
-            {_run(program)}
+            {statement(program)}
     /* Engines compile twice, quickly at first. */
     for (double warm = 0.0; times && warm < 300e3;)
         warm += time_of(8) + 1.0;
@@ -206,7 +226,7 @@ int main(int argc, char **argv)
 """
 
 
-_CLOCK = """\
+CLOCK = """\
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #ifdef _WIN32
@@ -235,21 +255,21 @@ def _main(program: Program) -> Iterator[str]:
     """A program that runs the model: once between markers or readings of a counter, or often with a clock."""
     native, counts_itself = not program.target.startup, program.target.startup == pc.STARTUP
     if native:
-        yield _CLOCK
+        yield CLOCK
     elif counts_itself:
         yield "#include <stdio.h>"
-    yield from _setting(program)
+    yield from setting(program)
     yield "void ek_begin(void);\nvoid ek_end(void);"
     for marker in counting.MARKERS:
         yield f'__attribute__((noinline)) void {marker}(void)\n{{\n    __asm volatile("" ::: "memory");\n}}'
     yield "int main(void)\n{\n    prepare();"
-    run = _run(program)
+    run = statement(program)
     if native:
-        yield f"    for (int i = 0; i < {_ROUNDS + _ROUNDS // 10}; i++) {{"
+        yield f"    for (int i = 0; i < {ROUNDS + ROUNDS // 10}; i++) {{"
         yield "        const double start = microseconds();"
         yield f"        {run}"
         yield "        const double end = microseconds();"
-        yield f"        if (i >= {_ROUNDS // 10})"
+        yield f"        if (i >= {ROUNDS // 10})"
         yield '            printf("%.3f\\n", end - start);\n    }'
     elif counts_itself:  # its clock is a count of instructions
         yield f"    const unsigned long long start = __builtin_ia32_rdtsc();\n    {run}"

@@ -54,6 +54,7 @@ class Target:
     board: tuple[str, ...] = ()
     # opencl: libraries have a path for graphics processors, too; webgpu: npm packages have one
     gpu: str = ""
+    layer_hook: bool = False  # libraries call a function of the user's behind each layer
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
     clock: int = 0  # Hz, in files 168M too; 0: unknown
     cycles_per_instruction: float = 0.0  # 0: unknown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from edgekit.codegen import estimate as estimation
 from edgekit.codegen.bench import Bench
 from edgekit.codegen.build import Report
 from edgekit.codegen.estimate import Estimate
+from edgekit.codegen.layer_costs import layer_costs
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import Verification
@@ -33,6 +35,7 @@ def build(
     verify: bool | None = None,
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
+    layer_hook: bool = False,
     force: bool = False,
     tell: Tell = quiet,
 ) -> Report:
@@ -40,9 +43,11 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"). `force` overwrites files that were changed or come from elsewhere. `tell` hears of
-    progress."""
+    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. `force` overwrites
+    files that were changed or come from elsewhere. `tell` hears of progress."""
     wanted = target_of(target)
+    if layer_hook:
+        wanted = replace(wanted, layer_hook=True)
     tell("reading the model")
     graph = convert(model)
     return library.build(
@@ -104,10 +109,18 @@ def verify(
 
 
 def bench(
-    model: Model, *, target: str | Target = "host", optimize: Optimize = "speed", tell: Tell = quiet
+    model: Model,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    layers: bool = False,
+    tell: Tell = quiet,
 ) -> Bench:
-    """What one run of the compiled code costs: time where it runs natively, else executed instructions."""
-    return benchmark.bench(convert(model), target_of(target), optimize=optimize, tell=tell)
+    """What one run of the compiled code costs: time where it runs natively, else executed instructions.
+    `layers`: each layer's share of it, too, from runs of their own."""
+    graph, wanted = convert(model), target_of(target)
+    costs = layer_costs(graph, wanted, optimize=optimize, tell=tell) if layers else ()
+    return replace(benchmark.bench(graph, wanted, optimize=optimize, tell=tell), layers=costs)
 
 
 def estimate(

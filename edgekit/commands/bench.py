@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from edgekit import console, settings
 from edgekit.commands._shared import Goal, Json, Model, Optimize, RunBy, Shapes, TargetName, emit, run_by
 
@@ -11,6 +15,7 @@ def bench(
     target: TargetName = "host",
     runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
+    layers: Annotated[bool, typer.Option("--layers", help="Tell what each layer takes, too.")] = False,
     shape: Shapes = None,
     json: Json = False,
 ) -> None:
@@ -19,5 +24,6 @@ def bench(
 
     with console.progress() as tell:
         graph = api.convert(model, shapes=settings.shapes(shape))
-        found = api.bench(graph, target=run_by(target, runner), optimize=optimize.value, tell=tell)
+        wanted = run_by(target, runner)
+        found = api.bench(graph, target=wanted, optimize=optimize.value, layers=layers, tell=tell)
     emit("bench", found, report.bench(found), json)

@@ -53,6 +53,9 @@ def build(
         list[str] | None,
         typer.Option("--helpers", metavar="image,audio", help="Add code that fills the inputs."),
     ] = None,
+    layer_hook: Annotated[
+        bool, typer.Option("--layer-hook", help="Call a function of yours behind each layer, to measure it.")
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
     ] = False,
@@ -78,6 +81,7 @@ def build(
             verify=verify,
             package=settings.words(package),
             helpers=settings.words(helpers),
+            layer_hook=layer_hook,
             force=force,
             tell=tell,
         )
