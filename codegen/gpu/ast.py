@@ -173,6 +173,11 @@ def half(buffer: Buffer, i: Expr) -> Expr:
     return Expr(F32, "half", (buffer[i >> 1], i & 1, i), buffer.name)
 
 
+def four_halves(buffer: Buffer, i: Expr) -> Expr:
+    """Four floats of 16 bits in a buffer of words: their two words, and where they are themselves."""
+    return Expr(F32X4, "half4", (buffer[i * 2], buffer[i * 2 + 1], i), buffer.name)
+
+
 def halves(first: Expr, second: Expr) -> Expr:
     """The word of two floats, rounded to 16 bits."""
     return Expr(U32, "halves", (first, second))

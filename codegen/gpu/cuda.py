@@ -76,6 +76,12 @@ __device__ inline unsigned ek_halves(float a, float b)
     return ek_half_bits(a) | ek_half_bits(b) << 16;
 }
 """
+_HALF4 = """\
+__device__ inline ek_x4<float> ek_half4(unsigned a, unsigned b)
+{
+    return {ek_half(a, 0), ek_half(a, 1), ek_half(b, 0), ek_half(b, 1)};
+}
+"""
 _SPELLED = {"and": "&&", "or": "||", "neg": "-", "not": "!"}
 _SIGNS = ("neg", "~", "not")
 
@@ -121,7 +127,7 @@ class Cuda(Dialect):
 
     def function(self, name: str, kind: Kind, args: Sequence[str]) -> str:
         if kind.lanes == 4:
-            return f"ek_{name}({', '.join(args)})"
+            return f"ek_{name}({', '.join(args[:2])})"  # of four halves, not where they are
         if name == "mulhi":
             return f"{'__umulhi' if kind.scalar == 'u32' else '__mulhi'}({', '.join(args)})"
         return super().function(name, kind, args)
@@ -141,11 +147,11 @@ def program(kernels: Sequence[Kernel]) -> str:
 def _helpers(operations: set[tuple[str, Kind]]) -> list[str]:
     """What the language lacks of these operations."""
     names = {op for op, _ in operations}
-    has_halves = names & {"half", "halves"}
+    has_halves = names & {"half", "half4", "halves"}
     parts = [_BITS] * bool("bits" in names or has_halves) + [_HALVES] * bool(has_halves)
     if all(kind.lanes == 1 for _, kind in operations):
         return parts
-    parts.append(_VECTOR)
+    parts += [_VECTOR] + [_HALF4] * ("half4" in names)
     for op in sorted({op for op, kind in operations if kind.lanes == 4}):
         if op in _SIGNS:
             parts.append(_SIGN.replace("%", _SPELLED.get(op, op)))

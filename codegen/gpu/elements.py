@@ -15,6 +15,7 @@ from edgekit.codegen.gpu.ast import (
     Buffer,
     Expr,
     Kind,
+    four_halves,
     function,
     half,
     halves,
@@ -107,13 +108,17 @@ def store_index(k: Builder, y: Buffer, i: Expr, value: Expr) -> None:
 class Fours:
     """A tensor of floats to read or write, four at a time."""
 
+    k: Builder
     buffer: Buffer
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
         if self.dtype is DType.F32:
             return self.buffer[i]
-        return vector(*(_wide(self.buffer, self.dtype, i * 4 + j) for j in range(4)))
+        if self.dtype is DType.F16:
+            return four_halves(self.buffer, i)
+        words = [self.k.let("word", self.buffer[i * 2 + j]) for j in range(2)]
+        return vector(*(bits.bits(F32) for word in words for bits in (word << 16, word & 0xFFFF0000)))
 
     def wide(self, i: Expr) -> Expr:
         """Four floats of 32 bits among narrower ones: sixteen bytes are counted."""
@@ -121,7 +126,8 @@ class Fours:
             return self.buffer[i]
         return vector(*(self.buffer[i * 4 + j].bits(F32) for j in range(4)))
 
-    def store(self, k: Builder, i: Expr, y: Expr) -> None:
+    def store(self, i: Expr, y: Expr) -> None:
+        k = self.k
         if self.dtype is DType.F32:
             k.store(self.buffer, i, y)
             return
@@ -132,7 +138,7 @@ class Fours:
 
 def fours(k: Builder, name: str, dtype: DType, *, writes: bool = False) -> Fours:
     """A new buffer of the kernel."""
-    return Fours(k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
+    return Fours(k, k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
 
 
 def store_some(k: Builder, y: Buffer, dtype: DType, first: Expr, left: Expr, four: Expr) -> None:

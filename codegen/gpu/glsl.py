@@ -52,6 +52,10 @@ float ek_half(uint word, int i)
 {
     return unpackHalf2x16(word >> uint(i * 16)).x;
 }
+vec4 ek_half4(uint a, uint b)
+{
+    return vec4(unpackHalf2x16(a), unpackHalf2x16(b));
+}
 uint ek_halves(float a, float b)
 {
     return packHalf2x16(vec2(a, b));
@@ -71,6 +75,7 @@ class Glsl(Dialect):
         "round": "roundEven",
         "dot4": "ek_dot4",
         "half": "ek_half({0}, {1})",
+        "half4": "ek_half4({0}, {1})",
         "halves": "ek_halves",
     }
 
@@ -132,7 +137,7 @@ def shader(kernel: Kernel) -> str:
         parts.append(_HELPERS.format(i=signed, u=unsigned))
     names_of = {op for op, _ in operations}
     parts += [text for op, text in (("clz", _CLZ), ("dot4", _DOT4)) if op in names_of]
-    parts += [_HALVES] if names_of & {"half", "halves"} else []
+    parts += [_HALVES] if names_of & {"half", "half4", "halves"} else []
     parts += [
         "void main()",
         "{",

@@ -26,6 +26,10 @@ static float ek_half(unsigned word, int i)
 {
     return float(as_type<metal::half2>(word)[i]);
 }
+static metal::float4 ek_half4(unsigned a, unsigned b)
+{
+    return metal::float4(ek_half(a, 0), ek_half(a, 1), ek_half(b, 0), ek_half(b, 1));
+}
 static unsigned ek_halves(float a, float b)
 {
     return as_type<unsigned>(metal::half2(half(a), half(b)));
@@ -47,6 +51,7 @@ class Metal(Dialect):
         "round": "metal::rint",
         "dot4": "ek_dot4",
         "half": "ek_half({0}, {1})",
+        "half4": "ek_half4({0}, {1})",
         "halves": "ek_halves",
     }
 
@@ -84,7 +89,7 @@ def library(kernel: Kernel) -> str:
     parts += [f"constant {type} {name} [[function_constant({i})]];" for i, (name, type) in enumerate(names)]
     operations = {op for op, _ in used(kernel)}
     parts += [_DOT4] if "dot4" in operations else []
-    parts += [_HALVES] if operations & {"half", "halves"} else []
+    parts += [_HALVES] if operations & {"half", "half4", "halves"} else []
     parameters = [
         f"device {'' if b.writes else 'const '}{_METAL.type(b.kind)} *{b.name} [[buffer({i})]]"
         for i, b in enumerate(kernel.buffers)

@@ -94,6 +94,8 @@ class OpenCL(Dialect):
     def expr(self, e: Expr) -> str:
         if e.op == "half":
             return f"vload_half({e.text}_at * 2 + {self.expr(e.args[2])}, (global const half *){e.text})"
+        if e.op == "half4":
+            return f"vload_half4({self.expr(e.args[2])}, (global const half *)({e.text} + {e.text}_at))"
         return super().expr(e)
 
     def barrier(self) -> str:

@@ -31,6 +31,11 @@ fn ek_half(word: u32, i: i32) -> f32 {{
     return unpack2x16float(word >> (u32(i) * 16u)).x;
 }}
 """
+_HELPERS["half4", "f32"] = """\
+fn ek_half4(a: u32, b: u32) -> vec4<f32> {{
+    return vec4<f32>(unpack2x16float(a), unpack2x16float(b));
+}}
+"""
 _HELPERS["halves", "u32"] = """\
 fn ek_halves(a: f32, b: f32) -> u32 {{
     return pack2x16float(vec2<f32>(a, b));
@@ -66,6 +71,7 @@ class Wgsl(Dialect):
         "round": "round",
         "dot4": "ek_dot4",
         "half": "ek_half({0}, {1})",
+        "half4": "ek_half4({0}, {1})",
         "halves": "ek_halves",
     }
 

@@ -228,4 +228,4 @@ def _finish(
             row, column = k.let("y_row", top + i // 2), k.let("y_column", left + i % 2)
             with k.when(is_tile & ((row < out_h) & (column < out_w))):
                 at = ((image * out_h + row) * out_w + column) * (out_c >> 2) + quad
-                y.store(k, at, _floats.limited(k, start + pixel, limits))
+                y.store(at, _floats.limited(k, start + pixel, limits))

@@ -132,7 +132,7 @@ def _quads(types: Types, limits: Limits, form: _Form) -> Kernel:
                 for q, total in enumerate(sums):
                     result = limited(k, total, limits)
                     if whole:
-                        whole.store(k, numbers[p] * quads + quad + q, result)
+                        whole.store(numbers[p] * quads + quad + q, result)
                     elif some:
                         o = k.let("o", (quad + q) * 4)
                         store_some(k, some, dtype, numbers[p] * out_c + o, out_c - o, result)

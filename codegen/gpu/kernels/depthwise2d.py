@@ -93,7 +93,7 @@ def _runs(types: _floats.Types, limits: _floats.Limits, pixels: int, k_w: int, s
                             k.set(total, total + value * weights[n - p * stride])
         for p, total in enumerate(acc):
             with k.when(first + p < out_w):
-                y.store(k, (row * out_w + first + p) * quads + quad, _floats.limited(k, total, limits))
+                y.store((row * out_w + first + p) * quads + quad, _floats.limited(k, total, limits))
     return k.done()
 
 
@@ -114,7 +114,7 @@ def _quads(types: _floats.Types, limits: _floats.Limits) -> Kernel:
             with k.when(is_inside):
                 cell = ((at.image * in_h + row) * in_w + column) * (in_c >> 2) + quad
                 k.set(acc, acc + x[cell] * w[tap * quads + quad])
-        y.store(k, k.item, _floats.limited(k, acc, limits))
+        y.store(k.item, _floats.limited(k, acc, limits))
     return k.done()
 
 
