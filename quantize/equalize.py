@@ -27,17 +27,18 @@ def pairs(graph: Graph) -> list[Pair]:
     """Layers that channels can be rescaled between: the first clamps at 0, if at all."""
     found = []
     for node in graph.nodes:
-        if not _is_layer(graph, node) or not graph.used_once(node.outputs[0]):
+        if not is_layer(graph, node) or not graph.used_once(node.outputs[0]):
             continue
         (reader,) = graph.users(node.outputs[0])
         assert isinstance(node.op, Linear)
         scales_through = node.op.lo in (0.0, -np.inf) and node.op.hi == np.inf
-        if scales_through and _is_layer(graph, reader) and reader.inputs[0] == node.outputs[0]:
+        if scales_through and is_layer(graph, reader) and reader.inputs[0] == node.outputs[0]:
             found.append(Pair(node, reader))
     return found
 
 
-def _is_layer(graph: Graph, node: Node) -> bool:
+def is_layer(graph: Graph, node: Node) -> bool:
+    """May the weights of this node become others?"""
     return (
         isinstance(node.op, Conv2d | Dense)
         and node.op.has_integers([graph.values[name] for name in node.inputs])
@@ -61,13 +62,13 @@ def equalize(graph: Graph, reach: Mapping[str, Array], shares: tuple[float, floa
         # Powers of two would be exact; these are rounded once, in float32.
         factor = np.clip(factor, 1 / _MOST, _MOST)
         (_, w, b), (_, reader, _) = pair.first.inputs, pair.second.inputs
-        _scale(values, w, factor.reshape(-1, *[1] * (values[w].type.rank - 1)))
-        _scale(values, b, factor)
-        _scale(values, reader, 1 / _inputs(pair.second, values[reader], factor))
+        rescale(values, w, factor.reshape(-1, *[1] * (values[w].type.rank - 1)))
+        rescale(values, b, factor)
+        rescale(values, reader, 1 / input_factors(pair.second, values[reader], factor))
     return replace(graph, values=values)
 
 
-def _inputs(node: Node, weights: Value, factor: Array) -> Array:
+def input_factors(node: Node, weights: Value, factor: Array) -> Array:
     """A factor for each input channel, as the weights [O, ..., I / groups] of a layer take it."""
     if isinstance(node.op, Dense):
         return factor
@@ -78,7 +79,8 @@ def _inputs(node: Node, weights: Value, factor: Array) -> Array:
     return result
 
 
-def _scale(values: dict[str, Value], name: str, factor: Array) -> None:
+def rescale(values: dict[str, Value], name: str, factor: Array) -> None:
+    """Multiply a constant in place."""
     value = values[name]
     assert value.data is not None
     data = np.ascontiguousarray(value.data * factor, np.float32)

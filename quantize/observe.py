@@ -25,7 +25,8 @@ class Statistics:
     reach: float = 0.0
     counts: Array = field(default_factory=lambda: np.zeros(_BINS, np.int64))
     sums: Array | None = None  # of each channel (last dimension)
-    reaches: Array | None = None  # the largest magnitude of each channel
+    lows: Array | None = None  # of each channel, as highs
+    highs: Array | None = None
     rows: int = 0
 
     def add(self, x: Array) -> None:
@@ -41,8 +42,9 @@ class Statistics:
         channels = x.reshape(-1, x.shape[-1] if x.ndim else 1).astype(np.float64)
         total = channels.sum(axis=0)
         self.sums = total if self.sums is None else self.sums + total
-        largest_each = np.abs(channels).max(axis=0)
-        self.reaches = largest_each if self.reaches is None else np.maximum(self.reaches, largest_each)
+        lows, highs = channels.min(axis=0), channels.max(axis=0)
+        self.lows = lows if self.lows is None else np.minimum(self.lows, lows)
+        self.highs = highs if self.highs is None else np.maximum(self.highs, highs)
         self.rows += channels.shape[0]
 
     def __add__(self, other: Statistics) -> Statistics:
@@ -51,15 +53,18 @@ class Statistics:
         for part, reach in ((first, second.reach), (second, first.reach)):
             part._reach_to(reach)
         assert first.sums is not None
-        assert first.reaches is not None
-        assert second.reaches is not None
+        assert first.lows is not None
+        assert second.lows is not None
+        assert first.highs is not None
+        assert second.highs is not None
         return replace(
             first,
             low=min(first.low, second.low),
             high=max(first.high, second.high),
             counts=first.counts + second.counts,
             sums=first.sums + second.sums,
-            reaches=np.maximum(first.reaches, second.reaches),
+            lows=np.minimum(first.lows, second.lows),
+            highs=np.maximum(first.highs, second.highs),
             rows=first.rows + second.rows,
         )
 
@@ -75,6 +80,11 @@ class Statistics:
         pairs = self.counts.reshape(-1, 2).sum(axis=1)
         self.counts = np.concatenate([np.zeros(_BINS // 4, np.int64), pairs, np.zeros(_BINS // 4, np.int64)])
         self.reach *= 2
+
+    @property
+    def reaches(self) -> Array | None:
+        """The largest magnitude of each channel."""
+        return None if self.lows is None or self.highs is None else np.maximum(-self.lows, self.highs)
 
     @property
     def means(self) -> Array:

@@ -19,13 +19,15 @@ from edgekit.quantize.observe import RANGES, Observer, Statistics
 from edgekit.quantize.outcome import Layer, Quantization, describe
 from edgekit.quantize.prepare import prepare
 from edgekit.quantize.refine import refined
-from edgekit.quantize.search import Tensors, best_single, choose
+from edgekit.quantize.search import Choice, Tensors, best_single, choose
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 from edgekit.quantize.stacks import Sample
+from edgekit.quantize.uneven_inputs import levelled
 
 _HELD_EVERY = 2  # of the samples, one of so many is held out
 _MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
+_WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are levelled in floats
 _WORK = 4e9  # multiplications that the trials may take, about
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
 Tell = Callable[[str], None]
@@ -84,33 +86,54 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, tell
     held = seen.held[: _affordable(graph, len(seen.held))]
     joins = Joins.found(graph, seen.statistics)
     measure = Measure(graph, held, joins if settings.io == "float" else joins.in_one_scale)
-    graph, seen, measure, methods = _chosen(graph, seen, measure, settings.calibrate, tell)
+    graph, seen, measure, methods = _chosen(graph, seen, measure, settings, tell)
     # What was held out has made the choice; the ranges are those of all samples.
     narrow = int4_layers(graph) if settings.weights == "int4" else {}
     tensors = Tensors.of(graph, seen.together(), narrow, measure.joins)
     return Calibrated(graph, seen, measure, methods, tensors, settings, tell)
 
 
+@dataclass(frozen=True)
+class _Start:
+    """A form of the graph, and the best single method for its ranges."""
+
+    graph: Graph
+    seen: _Seen
+    tensors: Tensors
+    measure: Measure
+    choice: Choice
+
+    @staticmethod
+    def of(graph: Graph, seen: _Seen, measure: Measure, tell: Tell) -> _Start:
+        tensors = Tensors.of(graph, seen.statistics, joins=measure.joins)
+        return _Start(graph, seen, tensors, measure, best_single(tensors, measure, tell))
+
+    def other(self, graph: Graph, joins: Joins, tell: Tell) -> _Start:
+        """Of another form."""
+        return _Start.of(graph, self.seen.again(graph), Measure(graph, self.measure.samples, joins), tell)
+
+
 def _chosen(
-    graph: Graph, seen: _Seen, measure: Measure, calibrate: str, tell: Tell
+    graph: Graph, seen: _Seen, measure: Measure, settings: Settings, tell: Tell
 ) -> tuple[Graph, _Seen, Measure, Mapping[str, str]]:
-    """How the range of each tensor is chosen; and the graph, with equalized channels where that is better."""
-    if calibrate != AUTO:
-        return graph, seen, measure, dict.fromkeys(seen.statistics, calibrate)
-    joins = measure.joins
-    tensors = Tensors.of(graph, seen.statistics, joins=joins)
-    start = best_single(tensors, measure, tell)
-    if pairs(graph):
+    """How the range of each tensor is chosen; and the graph, with level inputs and equalized channels where
+    that is better."""
+    if settings.calibrate != AUTO:
+        return graph, seen, measure, dict.fromkeys(seen.statistics, settings.calibrate)
+    start = _Start.of(graph, seen, measure, tell)
+    flat, real = levelled(graph, seen.statistics) if settings.io == "float" else (graph, frozenset[str]())
+    if real:
+        tell("levelling inputs")
+        better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), tell)
+        if better.choice.quality > start.choice.quality + _WORTH_FLOATS_DB:
+            start = better
+    if pairs(start.graph):
         tell("equalizing channels")
-        reach = {name: s.reaches for name, s in seen.statistics.items() if s.reaches is not None}
-        level = equalize(graph, reach, _SHARES)
-        level_seen = seen.again(level)
-        level_tensors = Tensors.of(level, level_seen.statistics, joins=joins)
-        level_measure = Measure(level, measure.samples, joins)
-        better = best_single(level_tensors, level_measure, tell)
-        if better.quality > start.quality:
-            graph, seen, tensors, measure, start = level, level_seen, level_tensors, level_measure, better
-    return graph, seen, measure, choose(tensors, measure, start, tell)
+        reach = {name: s.reaches for name, s in start.seen.statistics.items() if s.reaches is not None}
+        better = start.other(equalize(start.graph, reach, _SHARES), start.measure.joins, tell)
+        if better.choice.quality > start.choice.quality:
+            start = better
+    return start.graph, start.seen, start.measure, choose(start.tensors, start.measure, start.choice, tell)
 
 
 def _check_labels(gate: Gate, count: int) -> None:
