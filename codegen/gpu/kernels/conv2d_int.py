@@ -47,17 +47,18 @@ def use(call: Call) -> Use:
     quads = w.reshape(w.shape[0] // 4, 4, *w.shape[1:])  # O/4 o4 H W I
     if in_words:
         tile = _PIXELS if pixels >= _PIXELS else 1
+        wide = 2 if tile > 1 and outputs % 8 == 0 else 1
         values |= {"in_zeros": (values["in_zero"] % 256) * 0x01010101}
         values.pop("in_zero")
-        quads = quads.reshape(*quads.shape[:-1], depth // 4, 4).transpose(0, 2, 3, 4, 1, 5)
-        kernel = _words(rule, tile)
+        quads = quads.reshape(*quads.shape[:-1], depth // 4, 4).transpose(2, 3, 4, 0, 1, 5)
+        kernel = _words(rule, tile, wide)
     else:
-        tile = 1
+        tile = wide = 1
         values |= integers(call, "step_h step_w step_c")
         quads = quads.transpose(0, 2, 3, 4, 1)
         kernel = _quads(rule)
     data, values = with_rules(call, values, quads, 16)
-    groups = groups_for(-(-pixels // tile) * integer(call, "out_c") // 4)
+    groups = groups_for(-(-pixels // tile) * integer(call, "out_c") // (4 * wide))
     return Use(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
 
 
@@ -94,45 +95,45 @@ def finished(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
 
 
 @cache
-def _words(rule: str, tile: int) -> Kernel:
-    """Channels come four in a word; an item computes four outputs of `tile` pixels."""
-    k = Builder(f"conv2d_{rule}_x{tile}")
+def _words(rule: str, tile: int, wide: int) -> Kernel:
+    """Channels come four in a word; an item computes `wide` times four outputs of `tile` pixels."""
+    k = Builder(f"conv2d_{rule}_{tile}x{4 * wide}")
     x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
-    in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
-        "in_h in_w in_c out_c k_h k_w groups pixels"
-    )
+    in_h, in_w, in_c, out_c, groups, pixels = k.constants("in_h in_w in_c out_c groups pixels")
     zeros = k.constant("in_zeros", U32)
     bias, multiplier, exponent = k.constants("bias multiplier exponent")
     quads = k.let("quads", out_c >> 2)
-    quad = k.let("quad", k.item % quads)
-    first = k.let("first", (k.item // quads) * tile)
+    blocks = k.let("blocks", quads // wide)
+    quad = k.let("quad", (k.item % blocks) * wide)
+    first = k.let("first", (k.item // blocks) * tile)
     with k.when(first < pixels):
         depth = k.let("depth", (in_c // groups) >> 2)
         channel = k.let("channel", (quad // (quads // groups)) * depth)
         # The last pixel once more, where there are fewer than a tile: it is not stored.
         numbers = [k.let("pixel", select(first + p < pixels, first + p, pixels - 1)) for p in range(tile)]
         at = [_window.pixel(k, number) for number in numbers]
-        start = k.let("start", w[bias + quad].bits(I32X4))
-        acc = [[k.var("sum", start.lane(o)) for o in range(4)] for _ in range(tile)]
+        starts = [k.let("start", w[bias + quad + q].bits(I32X4)) for q in range(wide)]
+        acc = [[k.var("sum", start.lane(o)) for start in starts for o in range(4)] for _ in range(tile)]
         with _window.taps(k) as (tap, down, right):
             cells = []
             for pixel in at:
                 is_inside, row, column = _window.inside(k, pixel, down, right)
                 cell = ((pixel.image * in_h + row) * in_w + column) * (in_c >> 2) + channel
                 cells.append((is_inside, k.let("cell", select(is_inside, cell, 0))))
-            weights = k.let("weights", (quad * (k_h * k_w) + tap) * depth)
+            weights = k.let("weights", tap * depth * quads + quad)
             with k.loop("c", 0, depth) as c:
-                four = k.let("four", w[weights + c])
+                fours = [k.let("four", w[weights + c * quads + q]) for q in range(wide)]
                 for (is_inside, cell), sums in zip(cells, acc, strict=True):
                     word = k.let("word", select(is_inside, x[cell + c], zeros))
                     for o, total in enumerate(sums):
-                        k.set(total, dot4(word, four.lane(o), total))
-        m, e = w[multiplier + quad].bits(I32X4), w[exponent + quad].bits(I32X4)
-        m, e = k.let("m", m), k.let("e", e)
-        for p, sums in enumerate(acc):
-            result = k.let("result", finished(k, rule, vector(*sums), m, e))
-            with k.when(first + p < pixels):
-                k.store(y, numbers[p] * quads + quad, packed(result))
+                        k.set(total, dot4(word, fours[o // 4].lane(o % 4), total))
+        for q in range(wide):
+            m = k.let("m", w[multiplier + quad + q].bits(I32X4))
+            e = k.let("e", w[exponent + quad + q].bits(I32X4))
+            for p, sums in enumerate(acc):
+                result = k.let("result", finished(k, rule, vector(*sums[4 * q : 4 * q + 4]), m, e))
+                with k.when(first + p < pixels):
+                    k.store(y, numbers[p] * quads + quad + q, packed(result))
     return k.done()
 
 
