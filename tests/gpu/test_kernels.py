@@ -52,7 +52,7 @@ def test_cases_have_convolutions_of_all_kinds() -> None:
     """So that the test above has seen the kernels that depend on shapes."""
     graph, _, _ = as_graph(usual_cases("contraction"))
     found = " ".join(kernels_of(graph))
-    kinds = ("winograd_8x16", "winograd_4x32_once", "fours_4x8", "ones_4x8", "cut", "inside", "_any")
+    kinds = ("winograd_8x16_32", "winograd_4x32_32_once", "fours_4x8", "ones_4x8", "cut", "inside", "_any")
     assert not [kind for kind in (*kinds, "depthwise2d_f32_x4_w3s1") if kind not in found]
 
 

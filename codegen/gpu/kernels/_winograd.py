@@ -34,6 +34,7 @@ class _Block:
 
     tiles: int
     quads: int  # of outputs, for each part of a point
+    deep: int  # fours of channels in memory at a time
 
     @property
     def outputs(self) -> int:
@@ -41,9 +42,9 @@ class _Block:
         return self.quads * _PARTS
 
     @property
-    def deep(self) -> int:
-        """Fours of channels in memory at a time."""
-        return _CELLS // self.tiles
+    def cells(self) -> int:
+        """Fours of cells in memory at a time, at each place of a window."""
+        return self.tiles * self.deep
 
 
 def pays(call: Call) -> bool:
@@ -61,19 +62,22 @@ def pays(call: Call) -> bool:
     ):
         return False
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
-    tiles, at_a_time = _tiles(call), _block(out_c).tiles
+    tiles, at_a_time = _tiles(call), _block(in_c, out_c).tiles
     computed = 4 * at_a_time * -(-tiles // at_a_time)
     return tiles >= _FEWEST_TILES and 2 * computed <= 3 * pixels
 
 
-def _block(out_c: int) -> _Block:
-    return _Block(4, 2) if out_c % (8 * _PARTS) == 0 else _Block(8, 1)
+def _block(in_c: int, out_c: int) -> _Block:
+    """Half of the memory, where that has room for all channels: more groups are under way then."""
+    tiles, quads = (4, 2) if out_c % (8 * _PARTS) == 0 else (8, 1)
+    deep = _CELLS // tiles
+    return _Block(tiles, quads, deep // 2 if in_c <= 2 * deep else deep)
 
 
 def use(call: Call) -> Use:
     """Of a call for which it pays."""
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
-    block = _block(out_c)
+    block = _block(in_c, out_c)
     own, limits = _floats.limits_of(call)
     values = integers(call, "in_h in_w in_c out_h out_w out_c pad_top pad_left") | own
     values |= {"tiles": _tiles(call)}
@@ -116,10 +120,10 @@ def _both_ways(
 @cache
 def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> Kernel:
     """`at_once`: all channels are in memory together."""
-    name = f"conv2d_f32_winograd_{block.tiles}x{4 * block.outputs}{'_once' if at_once else ''}"
+    name = f"conv2d_f32_winograd_{block.tiles}x{4 * block.outputs}_{4 * block.deep}{'_once' * at_once}"
     k = Builder(f"{name}{_floats.label(limits)}")
     x, w, y = fours(k, "x", DType.F32), fours(k, "w", DType.F32), fours(k, "y", DType.F32, writes=True)
-    held = k.shared("held", F32X4, _POINTS * max(_CELLS, block.tiles * block.outputs))
+    held = k.shared("held", F32X4, _POINTS * max(block.cells, block.tiles * block.outputs))
     in_c, out_c = k.constants("in_c out_c")
     blocks = k.let("blocks", out_c // (4 * block.outputs))
     outputs = k.let("outputs", (k.group_number % blocks) * block.outputs)
@@ -162,7 +166,7 @@ def _evaluate(k: Builder, block: _Block, x: Fours, held: Shared, tiles: Expr, fi
     in_h, in_w, pad_top, pad_left, in_c = k.constants("in_h in_w pad_top pad_left in_c")
     depth = in_c >> 2
     quad = k.let("in_quad", first + k.within % block.deep)
-    with k.when(quad < depth):
+    with k.when((k.within < block.cells) & (quad < depth)):
         is_tile, image, top, left = _place(k, tiles + k.within // block.deep)
         rows = [k.let("in_row", top - pad_top + i) for i in range(4)]
         columns = [k.let("in_column", left - pad_left + j) for j in range(4)]
@@ -176,7 +180,7 @@ def _evaluate(k: Builder, block: _Block, x: Fours, held: Shared, tiles: Expr, fi
                 cell = x[select(is_inside, (line + columns[j]) * depth + quad, 0)]
                 window.append(k.let("cell", select(splat(is_inside), cell, splat(number(0, F32)))))
         for point, value in enumerate(_both_ways(k, _evaluated, window)):
-            k.store(held, k.within + point * _CELLS, value)
+            k.store(held, k.within + point * block.cells, value)
 
 
 def _multiply(
@@ -189,7 +193,7 @@ def _multiply(
     acc: Sequence[Sequence[Expr]],
 ) -> None:
     """Add the products of an item: of all tiles, at its point, with the weights from this channel on."""
-    own = k.let("own", (k.within // _PARTS) * _CELLS)
+    own = k.let("own", (k.within // _PARTS) * block.cells)
     with k.loop("c", 0, depth) as c:
         values = [k.let("value", held[own + c + t * block.deep]) for t in range(block.tiles)]
         for lane in range(4):
