@@ -11,6 +11,9 @@ from edgekit.converters.movement import cast, part
 from edgekit.converters.movement import where as _where
 from edgekit.converters.onnx_ops import indexing as _onnx
 from edgekit.converters.tensor import Tensor, concat
+from edgekit.converters.torch_ops.reduce import amax as _amax
+from edgekit.converters.torch_ops.reduce import mean as _mean
+from edgekit.converters.torch_ops.reduce import sum as _sum
 from edgekit.converters.torch_types import Number
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
@@ -29,6 +32,38 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     return _onnx.Gather(weight, indices)
+
+
+def embedding_bag(
+    weight: Tensor,
+    *,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or extremes of rows, for bags of one size."""
+    (n,) = indices.shape
+    starts = offsets.constant("where bags begin").tolist()[: -1 if include_last_offset else None]
+    count = max(len(starts), 1)
+    if starts != [i * n // count for i in range(count)] or not n or n % count:
+        hint = "rows of a matrix are bags of one size; sum what embedding gives of others"
+        raise EdgeKitError("E0205", "embedding_bag with bags of different sizes is not supported", hint=hint)
+    if padding_idx not in (None, -1):
+        hint = "make that row of the table zero, and leave out padding_idx"
+        raise EdgeKitError("E0205", "embedding_bag with padding_idx is not supported", hint=hint)
+    rows = embedding(weight, indices=indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(n, 1)
+    bags = rows.reshape(count, n // count, weight.shape[1])
+    return (_sum, _mean, _amax)[mode](bags, dim=[1])
+
+
+embedding_bag_forward_only = embedding_bag
 
 
 def index_select(x: Tensor, *, dim: int, index: Tensor) -> Tensor:

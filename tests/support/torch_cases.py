@@ -265,6 +265,11 @@ MOVES = Family(
         "unfold": lambda x, i, j: x.unfold(2, 2, 1),
         "diagonal": lambda x, i, j: x.diagonal(0, 1, 2),
         "embedding": lambda x, i, j: F.embedding(j % 3, x[0]),
+        "embedding_bag": lambda x, i, j: [
+            F.embedding_bag(j % 3, x[0], mode="sum", per_sample_weights=x[1, :2, :2]),
+            F.embedding_bag(j % 3, x[0], mode="mean"),
+            F.embedding_bag(j.flatten() % 3, x[0], torch.tensor([0, 2]), mode="max"),
+        ],
         "index_select": lambda x, i, j: x.index_select(1, torch.tensor([2, 0, 2])),
         "gather": lambda x, i, j: x.gather(1, i.abs() % 3),
         "scatter": lambda x, i, j: x.scatter(1, i[:, :1].abs() % 3, x * 2).scatter_add(2, i.abs() % 4, x),
