@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from support.gpu_calls import kernels_of
 from support.integer_bench import Bench, Seeded
-from support.integer_families import FAMILIES, attentions, grouped_convolutions, long_rows
+from support.integer_families import FAMILIES, attentions, depthwise_runs, grouped_convolutions, long_rows
 from support.more_integer_families import MORE
 from support.op_cases import Case, as_graph
 
@@ -20,7 +20,7 @@ from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 
 # Modules of cases with operators that networks for graphics processors are made of.
 REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")
-INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, long_rows)
+INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, depthwise_runs, long_rows)
 
 
 def every_kernel() -> dict[str, Kernel]:

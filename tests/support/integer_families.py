@@ -59,6 +59,16 @@ def depthwise_convolutions(b: Bench) -> None:
     _convolution(b, b.width(), 1, b.pick((1, 1, 2, 3)))
 
 
+def depthwise_runs(b: Bench) -> None:
+    """Of whole vectors of channels, by windows that share cells."""
+    channels, kernel = 4 * b.size(6), b.pick(((3, 3), (1, 4), (2, 3)))
+    x = b.input(b.size(2), kernel[0] + b.size(4), kernel[1] + b.size(9), channels)
+    w, bias = b.weights(DType.S8, channels, *kernel, 1)
+    pads = (b.size(2) - 1, b.size(3) - 1, b.size(2) - 1, b.size(3) - 1)
+    strides = b.size(2), b.size(2)
+    b.result(Conv2d(strides, pads, (1, 1), channels, *b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
 def channels_first_convolutions(b: Bench) -> None:
     _convolution(b, 1, b.size(16), b.width(), first=True)
 

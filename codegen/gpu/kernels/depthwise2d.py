@@ -1,4 +1,4 @@
-"""Depthwise convolution of floats: four channels of a pixel at a time."""
+"""Depthwise convolution of floats: four channels of some pixels at a time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from functools import cache
 from edgekit.codegen.gpu.ast import F32, Expr, Kernel, number, select, splat
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
-from edgekit.codegen.gpu.kernels import _floats, _window, conv2d
+from edgekit.codegen.gpu.kernels import _floats, _runs, _window, conv2d
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer
 from edgekit.ops import Call
 
 CALLS = ("depthwise2d",)
-_LONGEST, _WIDEST = 6, 5  # runs of pixels, and windows, that fit registers
+_WIDEST = 5  # of windows whose weights fit registers
 
 
 def use(call: Call) -> Use:
     if integer(call, "in_c") == 1:
-        return conv2d.use(_as_convolution(call))
+        return conv2d.use(as_convolution(call))
     types = _floats.float_type(call), _floats.weight_type(call)
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
     pixels = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
@@ -28,72 +28,42 @@ def use(call: Call) -> Use:
     operands = (0, CONSTANTS, len(call.args) - 1)
     if in_c == out_c and out_c % 4 == 0:
         data, values["bias"] = _floats.with_bias(call, w, 16)
-        run = _run(call)
-        if run == 1:
-            return Use(_quads(types, limits), operands, values, groups_for(pixels * out_c // 4), data)
-        kernel = _runs(types, limits, run, integer(call, "k_w"), integer(call, "stride_w"))
-        rows = integer(call, "batch") * integer(call, "out_h")
-        used = {c.text for c in kernel.constants}
-        values = {name: value for name, value in (values | {"rows": rows}).items() if name in used}
-        items = rows * -(-integer(call, "out_w") // run) * out_c // 4
-        return Use(kernel, operands, values, groups_for(items), data)
+        if shape := _runs.shape(call, _WIDEST):
+            return _runs.use(call, shape, _in_runs(types, limits, shape), values, data)
+        return Use(_quads(types, limits), operands, values, groups_for(pixels * out_c // 4), data)
     data, values["bias"] = _floats.with_bias(call, w, 4)
     groups = groups_for(-(-pixels * out_c // per_item(types[0])))
     return Use(_any(types, limits), operands, values, groups, data)
 
 
-def _as_convolution(call: Call) -> Call:
-    """Of one channel it is any other."""
+def as_convolution(call: Call) -> Call:
+    """Of one channel it is any other; integers are, too."""
     steps = {"step_h": integer(call, "in_w"), "step_w": 1, "step_c": 1}
-    return replace(call, kernel="conv2d", params={**call.params, "groups": 1, **steps})
-
-
-def _run(call: Call) -> int:
-    """How many pixels of a row an item computes: those with the fewest loads, of cells and of weights."""
-    k_w, stride, out_w = (integer(call, name) for name in ("k_w", "stride_w", "out_w"))
-    if integer(call, "dilation_w") > 1 or k_w > _WIDEST:
-        return 1
-    return min(range(1, _LONGEST + 1), key=lambda n: -(-out_w // n) * ((n - 1) * stride + 2 * k_w))
+    return replace(
+        call, kernel=call.kernel.replace("depthwise", "conv"), params={**call.params, "groups": 1, **steps}
+    )
 
 
 @cache
-def _runs(types: _floats.Types, limits: _floats.Limits, pixels: int, k_w: int, stride: int) -> Kernel:
-    """Pixels side by side share cells of their windows, which are `k_w` wide and `stride` apart."""
+def _in_runs(types: _floats.Types, limits: _floats.Limits, shape: _runs.Shape) -> Kernel:
+    """Some pixels of a row at a time."""
     dtype, of_w = types
-    k = Builder(f"depthwise2d_{_floats.named(types)}_x{pixels}_w{k_w}s{stride}{_floats.label(limits)}")
+    k = Builder(f"depthwise2d_{_floats.named(types)}_{shape.label}{_floats.label(limits)}")
     x, w, y = fours(k, "x", dtype), fours(k, "w", of_w), fours(k, "y", dtype, writes=True)
-    in_h, in_w, out_h, out_w, out_c, rows, bias = k.constants("in_h in_w out_h out_w out_c rows bias")
-    k_h, stride_h, dilation_h, pad_top, pad_left = k.constants("k_h stride_h dilation_h pad_top pad_left")
-    quads = k.let("quads", out_c >> 2)
-    quad = k.let("quad", k.item % quads)
-    runs = k.let("runs", (out_w + (pixels - 1)) // pixels)
-    run = k.let("run", k.item // quads)
-    row = k.let("row", run // runs)
-    first = k.let("first", (run % runs) * pixels)
-    with k.when(row < rows):
-        top = k.let("top", (row % out_h) * stride_h - pad_top)
-        left = k.let("left", first * stride - pad_left)
-        columns = [k.let("column", left + n) for n in range((pixels - 1) * stride + k_w)]
-        are_inside = [k.let("is_inside", (column >= 0) & (column < in_w)) for column in columns]
-        cells = [
-            k.let("cell", select(is_inside, column, 0) * quads + quad)
-            for column, is_inside in zip(columns, are_inside, strict=True)
-        ]
-        start = k.let("start", w.wide(bias + quad))
-        acc = [k.var("sum", start) for _ in range(pixels)]
-        with k.loop("i", 0, k_h) as i:
-            in_row = k.let("in_row", top + i * dilation_h)
-            with k.when((in_row >= 0) & (in_row < in_h)):
-                line = k.let("line", ((row // out_h) * in_h + in_row) * in_w * quads)
-                weights = [k.let("weight", w[(i * k_w + j) * quads + quad]) for j in range(k_w)]
-                for n, (cell, is_inside) in enumerate(zip(cells, are_inside, strict=True)):
-                    value = k.let("value", select(splat(is_inside), x[line + cell], splat(number(0, F32))))
-                    for p, total in enumerate(acc):
-                        if 0 <= n - p * stride < k_w:
-                            k.set(total, total + value * weights[n - p * stride])
+    bias, out_w = k.constants("bias out_w")
+    with _runs.each(k, shape) as run:
+        start = k.let("start", w.wide(bias + run.quad))
+        acc = [k.var("sum", start) for _ in range(shape.pixels)]
+        with _runs.lines(k, run) as (i, is_row, line), k.when(is_row):
+            first = k.let("first_weight", i * shape.k_w * run.quads + run.quad)
+            weights = [k.let("weight", w[first + j * run.quads]) for j in range(shape.k_w)]
+            for n, (is_inside, cell) in enumerate(run.cells):
+                value = k.let("value", select(splat(is_inside), x[line + cell], splat(number(0, F32))))
+                for p, j in shape.pairs(n):
+                    k.set(acc[p], acc[p] + value * weights[j])
         for p, total in enumerate(acc):
-            with k.when(first + p < out_w):
-                y.store((row * out_w + first + p) * quads + quad, _floats.limited(k, total, limits))
+            with k.when(run.first + p < out_w):
+                y.store(run.store_at(k, p), _floats.limited(k, total, limits))
     return k.done()
 
 

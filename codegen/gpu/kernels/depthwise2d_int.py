@@ -9,16 +9,19 @@ import numpy as np
 from edgekit.codegen.gpu.ast import I32, I32X4, U32, U32X4, Expr, Kernel, select, vector
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
-from edgekit.codegen.gpu.kernels import _window, conv2d_int
+from edgekit.codegen.gpu.kernels import _runs, _window, conv2d_int, depthwise2d
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
 from edgekit.ir import DType
 from edgekit.ops import Call
 
 CALLS = ("depthwise2d_int",)
+_WIDEST = 4  # of windows whose rows of weights are a vector
 
 
 def use(call: Call) -> Use:
+    if integer(call, "in_c") == 1:
+        return conv2d_int.use(depthwise2d.as_convolution(call))
     conv2d_int.check(call)
     rule = rule_of(call)
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
@@ -29,11 +32,43 @@ def use(call: Call) -> Use:
     groups = groups_for(-(-pixels * out_c // 4))
     if in_c == out_c and out_c % 4 == 0:
         values |= {"in_zeros": (values.pop("in_zero") % 256) * 0x01010101}
+        if shape := _runs.shape(call, _WIDEST):
+            lines = np.pad(w, ((0, 0), (0, _WIDEST - shape.k_w), (0, 0), (0, 0)))
+            lines = lines.reshape(w.shape[0], _WIDEST, out_c // 4, 4).transpose(0, 2, 1, 3)
+            data, values = conv2d_int.with_rules(call, values, lines, 16)
+            return _runs.use(call, shape, _in_runs(rule, shape), values, data)
         w = np.pad(w.reshape(-1), (0, -w.size % 16))
         data, values = conv2d_int.with_rules(call, values, w, 16)
         return Use(_words(rule), operands, values, groups, data)
     data, values = conv2d_int.with_rules(call, values, w, 4)
     return Use(_any(rule), operands, values, groups, data)
+
+
+@cache
+def _in_runs(rule: str, shape: _runs.Shape) -> Kernel:
+    """Some pixels of a row at a time, by windows no wider than there are words in a vector."""
+    k = Builder(f"depthwise2d_{rule}_{shape.label}")
+    x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
+    zeros = k.constant("in_zeros", U32)
+    bias, multiplier, exponent, out_w = k.constants("bias multiplier exponent out_w")
+    with _runs.each(k, shape) as run:
+        start = k.let("start", w[bias + run.quad].bits(I32X4))
+        acc = [k.var("sum", start) for _ in range(shape.pixels)]
+        with _runs.lines(k, run) as (i, is_row, line):
+            four = k.let("four", w[i * run.quads + run.quad])
+            weights = [k.let("weight", _bytes(four.lane(j))) for j in range(shape.k_w)]
+            for n, (is_column, cell) in enumerate(run.cells):
+                is_inside = k.let("is_inside", is_row & is_column)
+                word = k.let("word", select(is_inside, x[select(is_inside, line + cell, 0)], zeros))
+                value = k.let("value", _bytes(word))
+                for p, j in shape.pairs(n):
+                    k.set(acc[p], acc[p] + value * weights[j])
+        m, e = (k.let("rule", w[first + run.quad].bits(I32X4)) for first in (multiplier, exponent))
+        for p, total in enumerate(acc):
+            result = k.let("result", conv2d_int.finished(k, rule, total, m, e))
+            with k.when(run.first + p < out_w):
+                k.store(y, run.store_at(k, p), packed(result))
+    return k.done()
 
 
 @cache
