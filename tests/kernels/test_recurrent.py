@@ -1,8 +1,9 @@
-"""Recurrent layers of int8 on every instruction set that has kernels for them: to the bit as simulated."""
+"""Recurrent layers on instruction sets that have kernels for them: those of int8 to the bit as simulated."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import boards, x86
 from support.generated import units
@@ -12,12 +13,13 @@ from support.tools import require, require_module
 
 from edgekit import simulate
 from edgekit import target as targets
+from edgekit.builder import Builder
 from edgekit.codegen import toolchain
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import DType
+from edgekit.ir import DType, Type
 from edgekit.ops.dense import Dense
 from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.target import Target
@@ -27,6 +29,7 @@ LAYERS: tuple[Recurrent, ...] = (
     *(Gru(reverse, after) for reverse in (False, True) for after in (False, True)),
     *(Rnn(reverse, f) for reverse, f in ((False, "tanh"), (True, "relu"))),
 )
+GATES = {Lstm: 4, Gru: 3, Rnn: 1}
 # Less than a vector, several with a rest, as many as kernels take at a time, and more.
 SIZES = (77, 3, 64, 21, 40, 8)
 SETS = {  # and what compiles for them, or runs them
@@ -111,3 +114,23 @@ def test_layers_of_known_size(name: str, op: Recurrent, tmp_path: Path) -> None:
     bench = Bench(Seeded(len(name)))
     bench.outputs += recurrent_layer(bench, op, 36)
     check(bench, load(name), tmp_path, "speed")
+
+
+@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512"])
+def test_layers_of_floats(name: str, tmp_path: Path) -> None:
+    target, builder, rng = load(name), Builder(), np.random.default_rng(5)
+    inputs, outputs = [], []
+    for op, size in zip(LAYERS, (3, 8, 16, 21, 64, 77, 40, 100), strict=True):
+        gates, states = GATES[type(op)], [(2, size)] * (1 + isinstance(op, Lstm))
+        names = [
+            builder.input(f"x{len(inputs) + i}", Type(DType.F32, shape))
+            for i, shape in enumerate([(3, 2, gates * size), *states])
+        ]
+        inputs += names
+        weights = rng.normal(0, size**-0.5, (gates * size, size)).astype(np.float32)
+        more = [builder.const(rng.normal(size=size).astype(np.float32))] if isinstance(op, Gru) else []
+        outputs += builder.add(op, names[0], builder.const(weights), *names[1:], *more)
+    program = compile_graph(builder.graph("floats", inputs, outputs), target)
+    assert not any(line.kernel.function.endswith("__ref") for line in program.lines)
+    sample = {x: rng.normal(size=builder.type(x).shape).astype(np.float32) for x in inputs}
+    x86.check(program, drive(program, tmp_path, "size"), [sample])

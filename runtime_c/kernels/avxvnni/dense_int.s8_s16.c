@@ -4,9 +4,6 @@
  * rule e e_wide
  * when sum_bits <= 30
  * pack w: O/8! I/4! o8 i4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
  * fold b: -128 w
  * scratch rows * inputs + 64
  * order bands */

@@ -3,7 +3,4 @@
  * for X=s8 W=s8 Y=s16 S=s32
  * rule e e_wide
  * when rows > 1
- * pack w: O/16!4 I/8! o16 i8
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16 */
+ * pack w: O/16!4 I/8! o16 i8 */

@@ -2,7 +2,4 @@
  * like dotprod/dense_int.c dot=madd
  * for X=s8 W=s8 Y=s16 S=s32
  * rule e e_wide
- * pack w: O/8!4 I/16! o8 i16
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16 */
+ * pack w: O/8!4 I/16! o8 i16 */

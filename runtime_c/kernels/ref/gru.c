@@ -2,51 +2,25 @@
  * pack r: G O/16 I o16 */
 #include "edgekit/gru.h"
 
-/* gate[o] = x[o] + sum over i of r[o][i] h[i]: sixteen outputs advance together, so that compilers vectorise. */
-EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h,
-    EK_T *EK_RESTRICT gate, const int32_t width, const int32_t size)
-{
-    EK_T_ACC sum[16];
-    for (int32_t o = 0; o < width; o++)
-        sum[o] = x[o];
-    for (int32_t i = 0; i < size; i++) {
-        EK_SIDE_BY_SIDE
-        for (int32_t o = 0; o < width; o++)
-            sum[o] += h[i] * r[i * width + o];
-    }
-    for (int32_t o = 0; o < width; o++)
-        gate[o] = sum[o];
-}
-
-EK_INLINE void EK_FN_gate(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h,
-    EK_T *EK_RESTRICT gate, const int32_t size)
-{
-    int32_t o = 0;
-    for (; o + 16 <= size; o += 16)
-        EK_FN_block(x + o, r + o * size, h, gate + o, 16, size);
-    if (o < size)
-        EK_FN_block(x + o, r + o * size, h, gate + o, size - o, size);
-}
-
 /* One step of one sequence: h becomes what it is after x. */
 EK_INLINE void EK_FN_step(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT b,
     EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate, const struct EK_STRUCT *p)
 {
     const int32_t size = p->size;
     EK_T *z = gate, *s = gate + size, *n = gate + 2 * size, *kept = gate + 3 * size;
-    EK_FN_gate(x, r, h, z, size);
-    EK_FN_gate(x + size, r + size * size, h, s, size);
+    EK_MATH_T(gate_sums)(x, r, h, z, 0, size);
+    EK_MATH_T(gate_sums)(x + size, r, h, s, 1, size);
     for (int32_t i = 0; i < size; i++) {
         z[i] = EK_MATH_T(sigmoid)(z[i]);
         s[i] = EK_MATH_T(sigmoid)(s[i]);
         kept[i] = s[i] * h[i];
     }
     if (p->reset_after) {
-        EK_FN_gate(b, r + 2 * size * size, h, n, size);
+        EK_MATH_T(gate_sums)(b, r, h, n, 2, size);
         for (int32_t i = 0; i < size; i++)
             n[i] = x[2 * size + i] + s[i] * n[i];
     } else {
-        EK_FN_gate(x + 2 * size, r + 2 * size * size, kept, n, size);
+        EK_MATH_T(gate_sums)(x + 2 * size, r, kept, n, 2, size);
     }
     for (int32_t i = 0; i < size; i++)
         h[i] = (1 - z[i]) * EK_MATH_T(tanh)(n[i]) + z[i] * h[i];
