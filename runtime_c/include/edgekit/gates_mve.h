@@ -76,10 +76,15 @@ static inline void ek_mve_store_s16(int16_t *p, const int32x4_t y, const int32_t
 #define EK_ONE(name) ek_mve_##name
 #include "edgekit/gates_lanes.h"
 
-/* The state is read as it lies. */
-static inline const int8_t *ek_mve_read(const int8_t *h, int16_t *room, const int32_t size)
+/* The state in whole blocks of sixteen numbers: copied to `room` where it ends within one. */
+EK_INLINE const int8_t *ek_mve_read(const int8_t *h, int16_t *room, const int32_t size)
 {
-    return ek_state_read(h, room, size);
+    int8_t *const copy = (int8_t *)room;
+    if (size % 16 == 0)
+        return h;
+    for (int32_t i = 0; i < size; i += 16)
+        vstrbq_s8(copy + i, vldrbq_z_s8(h + i, vctp8q((uint32_t)(size - i))));
+    return copy;
 }
 
 /* What state h adds to four sums of gate k. Rule E keeps upper words of products: small shifts move sums up, within 32
@@ -87,15 +92,10 @@ static inline const int8_t *ek_mve_read(const int8_t *h, int16_t *room, const in
 EK_INLINE void ek_mve_sums(const struct ek_gates *g, const int8_t *h, const int32_t k, const int32_t first,
     const int32_t left, int32_t *sum)
 {
-    const int32_t row = k * ((g->size + 3) / 4 * 4) + first, whole = g->size / 16, rest = g->size % 16;
-    const int8_t *const r = g->r + row * ((g->size + 15) / 16 * 16);
-    const int32x4_t m = vldrwq_s32(g->m + row);
-    int32x4_t acc = vldrwq_s32(g->b + row);
+    const int32_t row = k * ((g->size + 3) / 4 * 4) + first, blocks = (g->size + 15) / 16;
+    const int32x4_t products = ek_mve_dot_1x4(h, g->r + row * 16 * blocks, blocks);
+    const int32x4_t acc = vaddq_s32(products, vldrwq_s32(g->b + row)), m = vldrwq_s32(g->m + row);
     (void)left;
-    if (whole > 0)
-        acc = vaddq_s32(acc, ek_mve_dot_1x4(h, r, whole));
-    if (rest > 0)
-        acc = vaddq_s32(acc, ek_mve_tail_1x4(h + 16 * whole, r + 64 * whole, rest));
     vstrwq_s32(sum, g->shift > 32 ? vrshlq_n_s32(vmulhq_s32(acc, m), 32 - g->shift)
                                   : vrmulhq_s32(vshlq_r_s32(acc, 32 - g->shift), m));
 }

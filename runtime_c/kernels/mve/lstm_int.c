@@ -2,4 +2,5 @@
  * like ref/lstm_int.c one=mve state=mve
  * pack r: G O/4! I/16! o4 i16
  * pack b: G O/4! o4
- * pack m: G O/4! o4 */
+ * pack m: G O/4! o4
+ * scratch 8 * size + (size + 15) // 16 * 16 * (size % 16 > 0) */

@@ -2,4 +2,5 @@
  * like ref/rnn_int.c one=mve state=mve
  * pack r: O/4! I/16! o4 i16
  * pack b: O/4! o4
- * pack m: O/4! o4 */
+ * pack m: O/4! o4
+ * scratch 2 * size + (size + 15) // 16 * 16 * (size % 16 > 0) */
