@@ -20,10 +20,10 @@ def bench(
     json: Json = False,
 ) -> None:
     """Measure a run: its time, or the instructions under an emulator."""
-    from edgekit import api, report
+    from edgekit import api, report_bench
 
     with console.progress() as tell:
         graph = api.convert(model, shapes=settings.shapes(shape))
         wanted = run_by(target, runner)
         found = api.bench(graph, target=wanted, optimize=optimize.value, layers=layers, tell=tell)
-    emit("bench", found, report.bench(found), json)
+    emit("bench", found, report_bench.bench(found), json)
