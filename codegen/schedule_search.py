@@ -95,23 +95,25 @@ class Graph:
         return State(0, ready, live, live, None)
 
     def run(self, state: State, task: int) -> State:
-        done = state.done | 1 << task
-        ready = state.ready ^ 1 << task
+        before, ready, live, highest, path = state
+        done = before | 1 << task
+        missing = ~done
+        ready ^= 1 << task
         for follower in self.followers[task]:
-            if not self.needs[follower] & ~done:
+            if not self.needs[follower] & missing:
                 ready |= 1 << follower
-        peak = state.live + self.new[task]
+        peak = live + self.new[task]
         if self.reuses[task]:
-            peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & ~done])
-        live = state.live + self.stays[task]
-        for name in self.shared[task]:
-            if not name.maker & state.done:
-                peak += name.size
-                live += name.size
-        for name in self.inputs[task]:
-            if not name.users & ~done:
-                live -= name.size
-        return State(done, ready, live, max(state.peak, peak), (state.path, task))
+            peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & missing])
+        live += self.stays[task]
+        for size, maker, _, _ in self.shared[task]:
+            if not maker & before:
+                peak += size
+                live += size
+        for size, _, users, _ in self.inputs[task]:
+            if not users & missing:
+                live -= size
+        return State(done, ready, live, peak if peak > highest else highest, (path, task))
 
 
 @dataclass
