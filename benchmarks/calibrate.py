@@ -19,6 +19,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from benchmarks import calibration_layers as layers
+from benchmarks.calibration_graph import Layers
 from benchmarks.cortex_m import MODELS, NETWORKS
 from benchmarks.results import table, write_section
 from edgekit import target as targets
@@ -48,7 +49,7 @@ PLANS: Sequence[tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]
     ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S4, _S8), "E", layers.LAYERS),
-    ((_S16, _S8, _S16), "E", layers.LAYERS + layers.INTEGERS),
+    ((_S16, _S8, _S16), "E", layers.LAYERS + layers.INTEGERS + (layers.joined, layers.moved)),
     ((_S16, _S8, _S8), "E", layers.LAYERS),
     ((_S8, _S8, _S16), "E", layers.LAYERS),
     ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS),
@@ -84,7 +85,7 @@ def samples(target: Target, optimize: Optimize, only: Sequence[str], job: tuple[
     """What one program of random layers shows: those of a plan, for a seed."""
     number, seed = job
     kinds, rounding, families = PLANS[number]
-    net = layers.Layers(1000 * number + seed, kinds, rounding)
+    net = Layers(1000 * number + seed, kinds, rounding)
     for family in families * _COPIES:
         if not only or family.__name__ in only:
             family(net)

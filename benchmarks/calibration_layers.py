@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import replace
 
 import numpy as np
 
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
-from edgekit.ops import Op
+from benchmarks.calibration_graph import MOST_PRODUCTS, Layers
+from edgekit.ir import DType, Quant, Type
 from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.concat import Concat
@@ -24,100 +22,9 @@ from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
-
-_MOST_PRODUCTS = 400_000  # of a layer: more only take longer to count
-_MOST_CELLS = 6_000
-T = TypeVar("T")
-Quants = tuple[Quant | None, Quant | None]
-
-
-@dataclass
-class Layers:
-    """A graph in the making, in which every layer has inputs of its own. `kinds` are the formats of inputs,
-    weights and results; `rounding` is that of integers."""
-
-    seed: int
-    kinds: tuple[DType, DType, DType]
-    rounding: str = "E"
-    builder: Builder = field(default_factory=Builder)
-    inputs: list[str] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.rng = np.random.default_rng(self.seed)
-
-    @property
-    def is_integer(self) -> bool:
-        return self.kinds[0].is_integer
-
-    def graph(self) -> Graph:
-        return self.builder.graph("layers", self.inputs, self.outputs)
-
-    # Numbers
-
-    def count(self, low: int, high: int) -> int:
-        """Small ones are as likely as large ones."""
-        return round(float(np.exp(self.rng.uniform(np.log(low), np.log(high)))))
-
-    def channels(self, high: int = 128) -> int:
-        """As networks have them, more often than not."""
-        n, multiple = self.count(3, high), self.pick(1, 1, 4, 4, 16)
-        return min(-(-n // multiple) * multiple, high)
-
-    def pick(self, *options: T) -> T:
-        return options[self.rng.integers(len(options))]
-
-    # Tensors
-
-    def quant(self, dtype: DType, scale: float = 0.05) -> Quant | None:
-        if not dtype.is_integer:
-            return None
-        zero = int(self.rng.integers(-128, 128)) if dtype is DType.S8 else 0
-        return Quant((scale if dtype is DType.S8 else scale / 256,), (zero,), None, self.rounding)
-
-    def x(self, *shape: int, scale: float = 0.05) -> str:
-        return self.input(Type(self.kinds[0], shape, self.quant(self.kinds[0], scale)))
-
-    def input(self, kind: Type) -> str:
-        self.inputs.append(self.builder.input(f"x{len(self.inputs)}", kind))
-        return self.inputs[-1]
-
-    def constant(self, data: Array, quant: Quant | None = None) -> str:
-        name = self.builder.fresh("w")
-        data.flags.writeable = False
-        self.builder.values[name] = Value(Type(DType.of(data.dtype), data.shape, quant), data)
-        return name
-
-    def weights(self, outputs: int, *shape: int) -> tuple[str, str]:
-        """Weights and bias of a layer whose results have the size of its inputs."""
-        kind = self.kinds[1]
-        if not self.is_integer:
-            w = self.rng.standard_normal((outputs, *shape)).astype(kind.numpy)
-            return self.constant(w), self.constant(np.zeros(outputs, np.float32))
-        most = 7 if kind is DType.S4 else 127
-        w = self.rng.integers(-most, most + 1, (outputs, *shape)).astype(kind.numpy)
-        sizes = self.rng.uniform(0.1, 1) * self.rng.uniform(0.5, 1, outputs) / most / w[0].size ** 0.5
-        scales = tuple(float(np.float32(s)) for s in sizes)
-        bias = self.rng.integers(-999, 999, outputs).astype(np.int32)
-        return self.constant(w, Quant(scales, (0,) * outputs, 0, self.rounding)), self.constant(bias)
-
-    def add(self, op: Op, *names: str, quant: Quant | None = None) -> str:
-        y = self.builder.add(op, *names, quant=quant or self.quant(self.kinds[2]))[0]
-        self.outputs.append(y)
-        return y
-
-    @property
-    def dtype(self) -> DType | None:
-        return self.kinds[2] if self.is_integer else None
-
-    def image(self, channels: int, work: float, least: int = 1) -> tuple[int, int]:
-        """Height and width, such that so much work for each pixel is not too much."""
-        most = min(_MOST_PRODUCTS / max(work, 1), _MOST_CELLS / channels)
-        side = int(np.clip(most**0.5, least, 32))
-        return int(self.rng.integers(least, side + 1)), int(self.rng.integers(least, side + 1))
-
 
 Family = Callable[[Layers], object]
 
@@ -178,6 +85,14 @@ def image_in_planes(net: Layers) -> None:
     net.add(op, image, *net.weights(outputs, k, k, channels))
 
 
+def patches(net: Layers) -> None:
+    """Of an image in planes, as transformers begin: side by side."""
+    k, outputs = net.pick(2, 4, 8), net.pick(16, 24, 32, 64)
+    height, width = net.image(3 * k * k, k * k * 3 * outputs)
+    image = net.builder.add(Transpose((0, 2, 3, 1)), net.x(1, 3, k * height, k * width))[0]
+    net.add(Conv2d((k, k), dtype=net.dtype), image, *net.weights(outputs, k, k, 3))
+
+
 def residual(net: Layers) -> None:
     _residual(net, net.channels(64), net.pick(1, 3))
 
@@ -212,9 +127,24 @@ def filters_of_one_channel(net: Layers) -> None:
     _convolution(net, net.count(1, 10), net.count(1, 5), 1, net.channels(64))
 
 
+def _dense(net: Layers, rows: tuple[int, ...], inputs: int, outputs: int) -> None:
+    op = Dense(dtype=net.dtype, lo=net.pick(0.0, -np.inf))
+    net.add(op, net.x(*rows, inputs), *net.weights(outputs, inputs))
+
+
 def dense(net: Layers) -> None:
-    inputs, outputs = net.channels(512), net.channels(256)
-    net.add(Dense(dtype=net.dtype), net.x(net.pick(1, 1, 4), inputs), *net.weights(outputs, inputs))
+    _dense(net, (net.pick(1, 1, 4),), net.channels(512), net.channels(256))
+
+
+def dense_of_rows(net: Layers) -> None:
+    """As transformers have them."""
+    inputs, outputs, rows = net.channels(), net.channels(), net.count(2, 64)
+    _dense(net, (1, min(rows, max(MOST_PRODUCTS // (inputs * outputs), 2))), inputs, outputs)
+
+
+def dense_of_many(net: Layers) -> None:
+    """Whose sums may leave 32 bits where inputs have 16."""
+    _dense(net, (1,), net.count(300, 1000), net.count(8, 128))
 
 
 def transposed(net: Layers) -> None:
@@ -288,6 +218,18 @@ def softmax(net: Layers) -> None:
     net.add(Softmax(), net.x(net.count(1, 8), net.count(2, 100)), quant=quant)
 
 
+def larger(net: Layers) -> None:
+    """By interpolation along one side."""
+    _, *sizes, channels = shape(net)
+    side, across = max(sizes[0], 2), max(sizes[1] // 2, 1)
+    places = (np.arange(2 * side) - 0.5) / 2
+    low = np.clip(np.floor(places), 0, side - 2).astype(np.int32)
+    share = np.clip(places - low, 0, 1).astype(np.float32)
+    index, w = np.stack([low, low + 1], 1), np.stack([1 - share, share], 1)
+    axis, x = net.pick((1, (1, side, across, channels)), (2, (1, across, side, channels)))
+    net.add(Resample(axis), net.x(*x), net.constant(index), net.constant(w))
+
+
 def slopes(net: Layers) -> None:
     *sizes, channels = shape(net)
     numbers = net.builder.const(np.linspace(0.1, 0.5, channels, dtype=np.float32))
@@ -342,9 +284,9 @@ def recurrent(net: Layers) -> None:
 
 
 LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)
-LAYERS += (filters_of_one_channel, dense, transposed, image_in_planes)
+LAYERS += (filters_of_one_channel, dense, dense_of_rows, dense_of_many, transposed, image_in_planes, patches)
 OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, activation, softmax, slopes)
-OTHERS += (norm, product, residual, total, rows_by_one_number)
+OTHERS += (norm, product, residual, total, rows_by_one_number, larger)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)

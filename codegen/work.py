@@ -10,6 +10,7 @@ from edgekit.fixed import int_range
 from edgekit.ops import Call
 
 Work = Mapping[str, float]
+_LONG = 48  # of a row: compilers write shorter ones out, number by number
 
 
 def work(program: Program) -> Iterator[tuple[Line, Work]]:
@@ -43,20 +44,72 @@ def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     yield "padded products", positions * constants.get("w", 0)
     yield "padded outputs", positions * constants.get("b", 0)
     yield "paired products", (positions + 1) // 2 * constants.get("w", 0)
+    yield "paired outputs", (positions + 1) // 2 * constants.get("b", 0)
+    if given.get("inputs", 0) % 16:  # behind whole blocks of inputs a rest is left
+        yield "rests of rows", positions * -(-given["outputs"] // 4)
+        yield "rests of paired rows", (positions + 1) // 2 * -(-given["outputs"] // 4)
     yield "clamped outputs", outputs if _is_clamped(line.call) else 0
     # Sums of two tensors bring both to the larger scale: what has that already is not rounded.
     yield "rescaled inputs", outputs * sum(given.get(f"{letter}_exponent", 0) < 0 for letter in "ab")
     yield "scratch", call.scratch
     yield "odd outputs", positions * (given.get("out_c", given.get("outputs", 0)) % 4)
+    if isinstance(n, tuple):
+        yield from _rows(call, n)
+    if "inner" in given and "columns" in given:
+        yield from _matrices(given, prod(n) if isinstance(n, tuple) else 1)
+    if "taps" in given and "out_n" in given:
+        yield from _filters(given)
     if "k_h" in given and "out_h" in given:
         yield from _windows(given, outputs)
+
+
+def _rows(call: Call, n: tuple[int, ...]) -> Iterator[tuple[str, float]]:
+    """Of loops over dimensions, the innermost of which makes rows; sums have more, for what is summed."""
+    count, last, steps = prod(n[:-1]), n[-1], [call.params.get(name) for name in ("x", "y")]
+    reduced = call.params.get("r")
+    if isinstance(reduced, tuple):
+        count, last, steps = prod(n) * prod(reduced[:-1]), reduced[-1], [call.params.get("x_r")]
+    is_dense = all(step[-1] == 1 for step in steps if isinstance(step, tuple))
+    is_long = is_dense and last >= _LONG
+    yield "rows", count
+    yield "long row blocks", count * -(-last // 16) * is_long
+    yield "short row cells", count * last * (is_dense and not is_long)
+    yield "strided row cells", count * last * (not is_dense)
+    yield "row words", count * -(-last // 4)
+
+
+def _matrices(given: Mapping[str, int], count: int) -> Iterator[tuple[str, float]]:
+    """Of products of matrices, whose columns advance in blocks of 16 or of 4."""
+    inner, columns = given["inner"], given["columns"]
+    rows, words, blocks = count * given["rows"], -(-columns // 4), -(-inner // 16)
+    yield "matrices", count
+    yield "matrix rows", rows
+    yield "matrix row cells", rows * inner
+    yield "matrix row words", rows * words
+    yield "cells by words", rows * words * inner
+    yield "cells by whole blocks", rows * (columns // 16) * inner
+    yield "cells by words of the rest", rows * -(-(columns % 16) // 4) * inner
+    yield "blocks by words", rows * words * blocks
+    yield "blocks of rows and columns", (rows + count * columns) * blocks
+
+
+def _filters(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of results along an axis that are each made of few numbers."""
+    results, inner = given["outer"] * given["out_n"], given["inner"]
+    yield "results along an axis", results
+    yield "filter taps", results * given["taps"]
+    yield "filter words", results * -(-inner // 4)
+    yield "filter tap cells", results * given["taps"] * inner
+    yield "filter tap blocks", results * given["taps"] * (inner // 16)
+    yield "filter tap words of the rest", results * given["taps"] * -(-(inner % 16) // 4)
 
 
 def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, float]]:
     """Of a window that slides over an image."""
     batch, channels = given.get("batch", 1), given.get("in_c", given.get("channels", 1))
     out_channels = given.get("out_c", channels)
-    depth = channels // given["groups"] if "groups" in given else 1  # depthwise: one input for each output
+    groups = given.get("groups", 1)
+    depth = channels // groups if "groups" in given else 1  # depthwise: one input for each output
     high, wide = (_inside(given, axis) for axis in "hw")
     taps = batch * high * wide
     lines = batch * given["out_h"]
@@ -77,10 +130,23 @@ def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, floa
     yield "border positions", outside
     yield "border lines", outside * given["k_h"]
     yield "border cells", outside * given["k_h"] * given["k_w"] * channels
-    windows = lines * given["out_w"] * given.get("groups", 1)  # each group has its own
+    windows = lines * given["out_w"] * groups  # each group has its own
     yield "group windows", windows
     yield "group window lines", windows * given["k_h"]
     yield "group window cells", windows * given["k_h"] * given["k_w"]
+    # A line of a window lies in one piece where all of it is within the image, and all channels take part.
+    is_dense = groups == 1 and given.get("dilation_w", 1) == 1
+    whole = inner if is_dense else 0
+    yield "whole windows", whole
+    yield "whole line blocks", whole * given["k_h"] * -(-given["k_w"] * depth // 16)
+    yield "whole line words", whole * given["k_h"] * -(-given["k_w"] * depth // 4)
+    parted = lines * given["out_w"] * groups - whole
+    yield "parted windows", parted
+    yield "parted window lines", parted * given["k_h"]
+    yield "parted window taps", parted * given["k_h"] * given["k_w"]
+    yield "parted tap blocks", parted * given["k_h"] * given["k_w"] * -(-depth // 16)
+    yield "parted tap words", parted * given["k_h"] * given["k_w"] * -(-depth // 4)
+    yield "parted cells inside", 0 if is_dense else taps * channels
     words = inner * given["k_h"] * -(-given["k_w"] * depth // 4)
     yield "inner words", words
     yield "unaligned words", words if given["k_w"] * depth % 4 else 0
