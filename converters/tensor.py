@@ -22,6 +22,9 @@ from edgekit.ops.transpose import Transpose
 Operand: TypeAlias = "Tensor | float | int | bool"
 
 
+_FIXED = "shapes and counts are fixed in generated code: bind the input to a constant or fix it at export"
+
+
 @dataclass(frozen=True)
 class Tensor:
     """An edge of the graph under construction. Methods add nodes (or fold constants) and return edges."""
@@ -50,7 +53,7 @@ class Tensor:
         """The value, where it does not depend on the model's inputs."""
         return self.builder.data(self.name)
 
-    def constant(self, what: str) -> Array:
+    def constant(self, what: str, hint: str = _FIXED) -> Array:
         """The value, or the error that it depends on an input: static C needs to know `what`."""
         if self.data is not None:
             return self.data
@@ -59,7 +62,7 @@ class Tensor:
             "E0301",
             f"{what} depends on the input {', '.join(inputs)}",
             f"node {self.builder.origin}",
-            "shapes and counts are fixed in generated code: bind the input to a constant or fix it at export",
+            hint,
             inputs,
         )
 

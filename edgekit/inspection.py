@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from edgekit.codegen.program import compile_graph
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph, Source, Type
@@ -92,6 +94,14 @@ def float_layers(graph: Graph) -> str:
     )
     names = ", ".join(sorted(floats))
     return f"{floats.total()} operators of this quantized model compute on floats: {names}" if floats else ""
+
+
+def broken_weights(graph: Graph) -> str:
+    """Which constants hold NaN, as a sentence; empty where none do."""
+    broken = [name for name, data in graph.constants() if data.dtype.kind == "f" and np.isnan(data).any()]
+    return (
+        f"NaN is among the weights, in {', '.join(broken[:3]):.60}: did training diverge?" if broken else ""
+    )
 
 
 def _layers(graph: Graph) -> list[Layer]:

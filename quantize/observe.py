@@ -150,10 +150,17 @@ class Observer:
                     raise EdgeKitError(
                         "E0408",
                         f"sample {which} makes {name} infinite or NaN",
-                        hint="are the data normalized as in training?",
+                        hint=self._suspect(),
                     )
                 last = self.graph.type(name).shape[-1:] or (1,)  # a stack of vectors is one longer vector
                 self._statistics.setdefault(name, Statistics()).add(value.reshape(-1, *last))
+
+    def _suspect(self) -> str:
+        """What may have made a result infinite."""
+        for name, data in self.graph.constants():
+            if data.dtype.kind == "f" and np.isnan(data).any():
+                return f"{name} holds NaN: train again, or from an earlier checkpoint"
+        return "are the data normalized as in training?"
 
 
 # Ranges. Each takes statistics and gives (low, high).

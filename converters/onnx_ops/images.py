@@ -85,8 +85,9 @@ def NonMaxSuppression(
 ) -> Tensor:
     """How many boxes are chosen depends on the data: only constants will do."""
     what = "the number of boxes that NonMaxSuppression selects"
-    corners = _corners(boxes.constant(what).astype(np.float64), bool(center_point_box))
-    values = scores.constant(what)
+    hint = "let the model end at boxes and scores (onnx.utils.extract_model), and select in your program"
+    corners = _corners(boxes.constant(what, hint).astype(np.float64), bool(center_point_box))
+    values = scores.constant(what, hint)
     count = 0 if most is None else int(scalar(most, what))
     limit = 0.0 if overlap is None else float(scalar(overlap, what))
     floor = -np.inf if least is None else float(scalar(least, what))

@@ -23,7 +23,7 @@ def convert(
     """Make an .ek file of a model: simplified and checked."""
     from edgekit import api, report
     from edgekit.api.models import left_over
-    from edgekit.inspection import float_layers
+    from edgekit.inspection import broken_weights, float_layers
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
@@ -33,5 +33,5 @@ def convert(
     emit("convert", found, report.conversion(found), json)
     for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
-    if floats := float_layers(graph):
-        console.say(f"warning: {floats}")
+    for warning in filter(None, (float_layers(graph), broken_weights(graph))):
+        console.say(f"warning: {warning}")

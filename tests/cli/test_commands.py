@@ -4,8 +4,10 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from support.command_line import DIGITS, CommandLine
+from support.onnx_models import model, node
 from support.tools import require
 
 import edgekit
@@ -45,6 +47,14 @@ def test_convert_names_the_file_and_the_model(cli: CommandLine, folder: Path) ->
     assert edgekit.load("kws.ek").name == "kws"
     cli.ok("convert", "digits.onnx", "-o", "other.ek")
     assert edgekit.load("other.ek").name == "digits"
+
+
+def test_convert_warns_of_weights_that_hold_nan(cli: CommandLine, folder: Path) -> None:
+    weights = np.array([[1, 2, 3], [4, np.nan, 6]], np.float32)
+    onnx.save(model([node("Add", "x w", "y")], {"w": weights}), "broken.onnx")
+    answer = cli.ok("convert", "broken.onnx")
+    assert "warning: NaN is among the weights, in w: did training diverge?" in answer.err
+    assert "warning" not in cli.ok("convert", "digits.onnx").err
 
 
 def test_convert_binds_shapes(cli: CommandLine, dynamic: Path) -> None:

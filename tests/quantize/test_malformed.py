@@ -88,6 +88,13 @@ def test_numbers_that_overflow_on_the_way_are_refused() -> None:
         quantize_model(network(), given)
 
 
+def test_weights_that_hold_nan_are_named() -> None:
+    net = Net()
+    graph = net.done(net(Dense(), net.x(1, 6), np.full((5, 6), np.nan), net.random(5)))
+    with pytest.raises(EdgeKitError, match=r"(?s)E0408 sample 0 makes .* holds NaN: train again"):
+        quantize_model(graph, {"x": np.ones((8, 1, 6), np.float32)})
+
+
 def test_a_model_is_quantized_once() -> None:
     made, _ = quantize_model(network(), data(), calibrate="minmax")
     with pytest.raises(EdgeKitError, match=r"(?s)E0103 net is quantized already.*quantize the float model"):
