@@ -116,7 +116,7 @@ def test_layers_of_known_size(name: str, op: Recurrent, tmp_path: Path) -> None:
     check(bench, load(name), tmp_path, "speed")
 
 
-@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512"])
+@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64"])
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)
     inputs, outputs = [], []
