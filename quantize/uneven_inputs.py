@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.builder import Builder
-from edgekit.ir import Array, Graph, Node, Value, type_of
+from edgekit.ir import Array, DType, Graph, Node, Value, type_of
 from edgekit.ops.arithmetic import Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.quantize.equalize import input_factors, is_layer, rescale
@@ -52,7 +52,8 @@ def _readings(graph: Graph) -> Iterator[_Reading]:
         while graph.used_once(name) and (before := graph.producer(name)) and before.op.moves:
             moved.add(name)
             name = before.inputs[0]
-        if name in graph.inputs and graph.used_once(name):
+        is_real = graph.type(node.outputs[0]).dtype is DType.F32
+        if is_real and name in graph.inputs and graph.used_once(name):
             yield _Reading(name, frozenset(moved), node)
 
 

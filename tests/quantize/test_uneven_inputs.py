@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.nets import Net, kinds
 
-from edgekit.ir import Array, Graph
+from edgekit.ir import Array, DType, Graph
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.reshape import Reshape
@@ -82,3 +82,12 @@ def test_like_columns_and_integers_at_the_door_stay() -> None:
     graph = table()
     made, _ = quantize(graph, samples(graph), Settings(io="int8"))
     assert kinds(made) == ["Dense", "Dense"]
+
+
+def test_narrow_floats_stay() -> None:
+    net = Net(DType.F16)
+    graph = net.done(net(Dense(), net.x(1, 5), net.random(9, 5), net.random(9).astype(np.float32)))
+    observer = Observer(graph)
+    for sample in samples(graph, 0 * WIDTH):
+        observer.add({"x": sample["x"].astype(np.float16)})
+    assert levelled(graph, observer.statistics) == (graph, frozenset())
