@@ -1,7 +1,5 @@
 """Kernels for the DSP instructions of Cortex-M, on emulated boards: the integers of the simulator, always."""
 
-import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,11 +14,12 @@ from support.board_families import (
     wide_channels,
 )
 from support.boards import check, drive, load
+from support.called import kernels
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
 from edgekit import simulate
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType
@@ -103,18 +102,12 @@ OTHERS: tuple[Family, ...] = (
 )
 
 
-def kernels(program: Program) -> Counter[str]:
-    """How often each file of the instruction set is called."""
-    functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__dsp")]
-    return Counter(re.sub(r"^ek_|__dsp$", "", name) for name in functions)
-
-
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m33", "speed")])
 def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
     bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 80)
     program = compile_graph(bench.graph(), load(name, compiler))
-    called = kernels(program)
+    called = kernels(program, "dsp")
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
     names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps", "conv2d_s8_planes"]
     assert set(names) <= set(called), called
@@ -132,8 +125,8 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     everything = {name for node in graph.nodes for name in node.outputs}
     program = compile_graph(graph, load("cortex-m4", compiler), small=everything)
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
-    endings = {name.split("_")[-1] for name in kernels(program)}
-    assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program)
+    endings = {name.split("_")[-1] for name in kernels(program, "dsp")}
+    assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program, "dsp")
     large = {
         line.call.kernel
         for line in program.lines
@@ -154,7 +147,7 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_one", "affine_s8_plain_one"]
     expected += ["quantize_s16", "requantize_s16_s8", "prelu_s8_plain"]
     expected += ["dequantize_s8", "dequantize_s16", "total_s8_plain"]
-    assert set(expected) <= set(kernels(program)), kernels(program)
+    assert set(expected) <= set(kernels(program, "dsp")), kernels(program, "dsp")
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
@@ -166,8 +159,8 @@ def test_matrices_norms_and_filters(tmp_path: Path) -> None:
     expected = ["matmul_s8", "matmul_nt_s8", "norm_s8", "resample_s8", "depthwise2d_s16"]
     expected += ["lstm_int", "gru_int", "rnn_int"]
     for start in (*expected, "conv_transpose2d_s8", "conv_transpose2d_s8_tfl"):
-        assert any(name.startswith(start) for name in kernels(program)), start
-    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program).keys()
+        assert any(name.startswith(start) for name in kernels(program, "dsp")), start
+    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program, "dsp").keys()
     check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 
 
@@ -177,7 +170,7 @@ def test_networks_of_int8(name: str, network: str, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
     program = compile_graph(graph, load(name, "zig"))
     layers = [line for line in program.lines if line.macs]
-    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    assert sum(kernels(program, "dsp").values()) >= len(layers), "a layer is left to the plain kernels"
     check(
         program, drive(program, tmp_path, "speed", "-O3"), [simulate.random_inputs(graph, s) for s in (0, 1)]
     )

@@ -1,18 +1,17 @@
 """Kernels for Helium on an emulated Cortex-M55: the integers of the simulator, always."""
 
-import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from support import integer_families as families
 from support.board_families import ELEMENTWISE, MORE, long_sums, other_formats, residuals
 from support.boards import check, drive, load
+from support.called import kernels
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
 from edgekit import simulate
-from edgekit.codegen.program import Program, compile_graph
+from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType
@@ -83,12 +82,6 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
-def kernels(program: Program) -> Counter[str]:
-    """How often each file of the instruction set is called."""
-    functions = [line.kernel.function for line in program.lines if line.kernel.function.endswith("__mve")]
-    return Counter(re.sub(r"^ek_|__mve$", "", name) for name in functions)
-
-
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("optimize", ["size", "speed"])
 def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path) -> None:
@@ -96,7 +89,7 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
     for i in range(230 if optimize == "size" else 115):
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
-    called = kernels(program)
+    called = kernels(program, "mve")
     names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_lanes", "depthwise2d_s8_lanes"]
     for ending in ("_pixel", "_pair", "_up_lanes", "_up_dot"):
         assert any(name.endswith(ending) for name in called), called
@@ -120,7 +113,7 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
     expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_one", "affine_s8_plain_one"]
     expected += ["quantize_s16", "requantize_s16_s8", "prelu_s8_plain"]
-    assert set(expected) <= set(kernels(program)), kernels(program)
+    assert set(expected) <= set(kernels(program, "mve")), kernels(program, "mve")
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
@@ -138,8 +131,8 @@ def test_matrices_norms_and_filters(compiler: str, optimize: Optimize, tmp_path:
         "conv_transpose2d",
         "depthwise2d_s16",
     ):
-        assert any(name.startswith(start) for name in kernels(program)), start
-    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program).keys()
+        assert any(name.startswith(start) for name in kernels(program, "mve")), start
+    assert {"softmax_s8_plain", "softmax_s8_tfl_plain"} <= kernels(program, "mve").keys()
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
 
 
@@ -148,7 +141,7 @@ def test_networks_of_int8(network: str, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
     program = compile_graph(graph, load("cortex-m55", "zig"))
     layers = [line for line in program.lines if line.macs]
-    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    assert sum(kernels(program, "mve").values()) >= len(layers), "a layer is left to the plain kernels"
     samples = [simulate.random_inputs(graph, seed) for seed in (0, 1)]
     check(program, drive(program, tmp_path, "speed", "-O3"), samples)
 

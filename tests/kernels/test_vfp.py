@@ -1,6 +1,5 @@
 """Kernels for scalar FPUs, on emulated boards, against the simulator: any shapes, and whole networks."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 from support.boards import drive, load
+from support.called import kernels
 from support.tools import require_shared
 
 from edgekit import simulate
@@ -120,12 +120,6 @@ FAMILIES: tuple[Callable[[Bench], None], ...] = (
 )
 
 
-def kernels(program: Program) -> Counter[str]:
-    """How often each file of the instruction set is called."""
-    names = (line.kernel.function for line in program.lines)
-    return Counter(name for name in names if name.endswith("__vfp"))
-
-
 def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
     """Equal but for the rounding of sums; what is not finite exactly so."""
     for sample in samples:
@@ -146,8 +140,8 @@ def test_floats_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_p
     program = compile_graph(
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
     )
-    called = kernels(program)
-    assert set(called) == {"ek_conv2d_f32__vfp", "ek_depthwise2d_f32__vfp", "ek_dense_f32__vfp"}
+    called = kernels(program, "vfp")
+    assert set(called) == {"conv2d_f32", "depthwise2d_f32", "dense_f32"}
     driver = drive(program, tmp_path, optimize, LEVEL[optimize])
     extreme = {name: data.copy() for name, data in bench.inputs.items()}
     for data in extreme.values():
@@ -165,8 +159,8 @@ def test_weights_of_16_bits(name: str, optimize: Optimize, compiler: str, tmp_pa
     program = compile_graph(
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load(name, compiler)
     )
-    layers = [f"ek_{layer}_f32_{w}_{w}__vfp" for layer in ("conv2d", "dense") for w in ("bf16", "f16")]
-    assert set(kernels(program)) == set(layers)
+    layers = [f"{layer}_f32_{w}_{w}" for layer in ("conv2d", "dense") for w in ("bf16", "f16")]
+    assert set(kernels(program, "vfp")) == set(layers)
     found = drive(program, tmp_path, optimize, LEVEL[optimize]).run(program, bench.inputs)
     expected = simulate.run(program.graph, bench.inputs)
     for output in bench.outputs:
@@ -179,5 +173,5 @@ def test_networks_of_floats(name: str, network: str, tmp_path: Path) -> None:
     graph = simplify(convert(require_shared(f"models/mlperf_tiny/{network}.tflite")))
     program = compile_graph(graph, load(name, "zig"))
     layers = [line for line in program.lines if line.macs]
-    assert sum(kernels(program).values()) >= len(layers), "a layer is left to the plain kernels"
+    assert sum(kernels(program, "vfp").values()) >= len(layers), "a layer is left to the plain kernels"
     check(program, drive(program, tmp_path, "speed", "-O2"), [simulate.random_inputs(graph, 0)])
