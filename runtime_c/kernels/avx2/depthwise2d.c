@@ -112,6 +112,9 @@ EK_INLINE void EK_FN_vectors(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *
     const int32_t lanes, const int32_t h, const struct EK_STRUCT *p)
 {
     const int32_t wanted = EK_FN_width(p);
+#ifdef EK_LAYER /* compilers know the shapes, and need not read seven widths that are not taken */
+    EK_FN_row(x, w, b, y, vectors, lanes, h, wanted, p);
+#else
     if (vectors == 1 && wanted == 8)
         EK_FN_row(x, w, b, y, 1, lanes, h, 8, p);
     else if (vectors == 1 && wanted == 7)
@@ -128,6 +131,7 @@ EK_INLINE void EK_FN_vectors(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *
         EK_FN_row(x, w, b, y, vectors, lanes, h, 2, p);
     else
         EK_FN_row(x, w, b, y, vectors, lanes, h, 1, p);
+#endif
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
