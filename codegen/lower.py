@@ -15,6 +15,7 @@ from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, order
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
+from edgekit.codegen.transposed import as_convolution
 from edgekit.codegen.variants import evaluated, variants
 from edgekit.ir import DType, Graph, Node, Value
 from edgekit.ops import Arg, Call, Param, Step
@@ -33,7 +34,8 @@ def lower(
     """The layers in the order of execution that needs the least memory. The weights of those whose results
     are named in `small` take less memory, if there is a kernel for that."""
     layers = []
-    for layer in fuse_sums(graph, [layer_of(graph, node) for node in graph.nodes], target):
+    found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
+    for layer in fuse_sums(graph, found, target):
         steps: list[Step] = []
         for step in layer.steps:
             if isinstance(step, Call):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support import more_integer_families as more
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_shared
@@ -45,6 +46,7 @@ FAMILIES: tuple[Family, ...] = (
     families.functions,
     families.softmaxes,
     families.attentions,
+    more.phases,
 )
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 

@@ -35,6 +35,17 @@ def transposed_convolutions(b: Bench) -> None:
     b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
 
 
+def phases(b: Bench) -> None:
+    """Transposed convolutions that are convolutions, of as many outputs as strides have phases."""
+    channels, outputs = b.width(), b.width()
+    x = b.input(b.pick((1, 1, 2)), b.size(6), b.size(6), channels)
+    windows, strides = (b.size(5), b.size(5)), (b.size(3), b.size(3))
+    w, bias = b.weights(DType.S8, outputs, *windows, channels)
+    pads = (b.size(windows[0]) - 1, b.size(windows[1]) - 1)
+    op = ConvTranspose2d((b.size(20), b.size(20)), strides, pads, (1, 1), 1, *b.limits())
+    b.result(op, x, w, bias, quant=b.quant())
+
+
 def matrices(b: Bench) -> None:
     """Products of two computed matrices, in any order of their dimensions."""
     batch, inner = (b.size(3), b.size(2)), b.pick((b.width(), b.size(200)))
