@@ -66,6 +66,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "weights": str,
         "package": list,
         "helpers": list,
+        "layer_hook": bool,
         "ports": str,
         "verify": bool,
         "force": bool,
