@@ -8,6 +8,7 @@ import pytest
 from support.tools import require
 
 from edgekit import api
+from edgekit import target as targets
 from edgekit.codegen.render import Optimize
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
@@ -50,6 +51,17 @@ def test_layers_are_those_of_the_library(target: str, tmp_path: Path) -> None:
         assert found.instructions is not None
         assert min(counts) > 0
         assert 0.99 * found.instructions < sum(counts) <= found.instructions
+
+
+def test_layers_on_an_emulated_pc_are_counted_by_its_own_clock() -> None:
+    require("bochs")
+    target = targets.with_runner(targets.load("x86-64"), targets.load("x86-64-avx512").emulator)
+    found = api.bench(digits(), target=target, layers=True)
+    assert found.instructions is not None
+    assert all(x.microseconds is None for x in found.layers)
+    counts = [x.instructions or 0 for x in found.layers]
+    assert min(counts) > 0
+    assert sum(counts) == pytest.approx(found.instructions, rel=0.02)
 
 
 def test_layers_are_measured_only_where_they_are_asked_for() -> None:
