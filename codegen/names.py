@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
+
+from edgekit import escape
 
 # Keywords of C and C++, words that common compilers add or define as macros, and the names of generated code.
 _KEYWORDS = """
@@ -25,15 +27,27 @@ HEADERS = frozenset(_SYSTEM.split())
 _LONGEST = 48
 
 
+class Names(set[str]):
+    """Identifiers that are taken, and which numbers behind them are known to be."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__(names)
+        self.numbers: dict[tuple[str, str], int] = {}
+
+
 def identifier(text: str, taken: set[str], fallback: str = "t", prefix: str = "") -> str:
     """An identifier near `text` that is not in `taken`, alone or behind the prefix; both are added there."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or fallback
+    name = escape.c_identifier(text) or fallback
     if name[0].isdigit() or name == "ek" or name.startswith("ek_"):
         name = f"{fallback}_{name}"
     name = name[:_LONGEST]
-    unique, i = name, 1
+    # Names are only ever added: what was taken stays taken.
+    numbers = taken.numbers if isinstance(taken, Names) else {}
+    i = numbers.get((name, prefix), 1)
+    unique = name if i == 1 else f"{name}_{i}"
     while unique in RESERVED or unique.endswith("_t") or not taken.isdisjoint({unique, f"{prefix}{unique}"}):
         i += 1
         unique = f"{name}_{i}"
-    taken |= {unique, f"{prefix}{unique}"}
+    numbers[name, prefix] = i
+    taken.update((unique, f"{prefix}{unique}"))
     return unique

@@ -9,11 +9,12 @@ from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lifetimes import Scheduled
 from edgekit.codegen.literal import elements, number
-from edgekit.codegen.lower import lower
+from edgekit.codegen.lower import lowered
 from edgekit.codegen.memory import Memory, Peak, Place, assign
-from edgekit.codegen.names import HEADERS, identifier
+from edgekit.codegen.names import HEADERS, Names, identifier
 from edgekit.codegen.pack import is_tiled, pack
 from edgekit.codegen.sharing import Ports
+from edgekit.escape import Code
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.ops import Call
 from edgekit.target import Target
@@ -67,7 +68,7 @@ class Line:
     c: str  # names its parameters, and its function at --optimize speed
     kernel: Kernel
     operands: tuple[Operand, ...]
-    params: tuple[tuple[Field, str], ...]
+    params: tuple[tuple[Field, Code], ...]
     comment: str
     origin: str
     macs: int
@@ -89,6 +90,7 @@ class Program:
     arena: Plan
     peak: Peak | None = None  # what fills the arena
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
+    order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -123,9 +125,10 @@ def compile_graph(
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
     results are named in `small`, weights take less memory and more time: see fit.py."""
-    memory = assign(graph, lower(graph, target, ports, small), target.align, ports)
+    found = lowered(graph, target, ports, small)
+    memory = assign(graph, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
-    taken = {f"{prefix}_run", f"{prefix}_selftest"}
+    taken = Names((f"{prefix}_run", f"{prefix}_selftest"))
     if graph.states:
         taken |= {"state", f"{prefix}_state", f"{prefix}_reset"}
     if ports == "arena":  # functions are named after them
@@ -143,7 +146,18 @@ def compile_graph(
     lines = tuple(_lines(graph, memory, target, pool, places, taken))
     constants = tuple(pool.found.values())
     return Program(
-        graph, target, prefix, inputs, outputs, states, constants, lines, memory.arena, memory.peak, ports
+        graph,
+        target,
+        prefix,
+        inputs,
+        outputs,
+        states,
+        constants,
+        lines,
+        memory.arena,
+        memory.peak,
+        ports,
+        found.order_runs,
     )
 
 
@@ -243,14 +257,14 @@ def _address(pointer: Pointer, offset: int, base: str, dtype: DType, cast: bool)
     return f"({const}{pointer.ctype} *)({const}void *)({shifted})"
 
 
-def _parameter(field: Field, params: Mapping[str, object]) -> str:
+def _parameter(field: Field, params: Mapping[str, object]) -> Code:
     assert field.name in params, f"parameter {field.name} of the kernel is not given"
     value = params[field.name]
     if field.count:
         assert isinstance(value, tuple | list), f"{field.name} takes {field.count} numbers"
         assert len(value) == field.count, f"{field.name} takes {field.count} numbers"
-        return "{" + ", ".join(number(v, field.ctype) for v in value) + "}"
-    return number(value, field.ctype)
+        return Code("{" + ", ".join(number(v, field.ctype) for v in value) + "}")
+    return Code(number(value, field.ctype))
 
 
 def _comment(scheduled: Scheduled) -> str:
@@ -259,6 +273,4 @@ def _comment(scheduled: Scheduled) -> str:
     ins = ", ".join(str(a.type) for a in call.args[: -call.results] if a.value.data is None)
     outs = ", ".join(str(a.type) for a in call.args[-call.results :])
     macs = f", {call.macs:,} MACs" if call.macs else ""
-    origin = node.origin.replace("*/", "").replace("/*", "").replace("\\", "")
-    text = f"{origin}: {type(node.op).__name__} {ins} -> {outs}{macs}"
-    return "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in text)
+    return f"{node.origin}: {type(node.op).__name__} {ins} -> {outs}{macs}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from edgekit.errors import EdgeKitError
+from edgekit.transaction import recover, transaction
 
 MANIFEST = "edgekit.manifest.json"
 _MAX_NAMED = 5
@@ -20,6 +18,11 @@ def check(files: Mapping[str, bytes], folder: Path) -> None:
     """Refuse a folder where writing these files would destroy something; asked before the work is done."""
     if folder.exists() and not folder.is_dir():
         raise EdgeKitError("E0105", f"cannot write into {folder}: it is no folder")
+    recover(folder)
+    _check(files, folder)
+
+
+def _check(files: Mapping[str, bytes], folder: Path) -> None:
     foreign = [path for path in files if _is_foreign(folder / path, files[path])]
     if foreign and (foreign := sorted(set(foreign) - _files_of_earlier_build(folder))):
         named = ", ".join(foreign[:_MAX_NAMED]) + ", ..." * (len(foreign) > _MAX_NAMED)
@@ -31,28 +34,14 @@ def check(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def publish(files: Mapping[str, bytes], folder: Path, *, force: bool = False) -> None:
-    """Write the files, then drop what an earlier build left and this one does not have."""
-    if not force:
-        check(files, folder)
-    stale = _files_of_earlier_build(folder) - set(files)
-    created = [p for p in (folder, *folder.parents) if not p.exists()]
-    staging = folder / f".edgekit-{secrets.token_hex(8)}.tmp"
-    moved = False
-    try:
-        write(files, staging)
-        for path in files:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        moved = True
-        for path in files:
-            os.replace(staging / path, folder / path)
-        for path in stale:
-            (folder / path).unlink(missing_ok=True)
-    except OSError as error:
-        raise EdgeKitError("E0105", f"cannot write into {folder}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if not moved:
-            _remove_empty(created)
+    """Write the files, and drop what an earlier build left and this one does not have. Where the manifest is
+    there, all files are those of one build."""
+    with transaction(folder, seal=MANIFEST) as changes:
+        if not force:
+            _check(files, folder)
+        changes.removed |= _files_of_earlier_build(folder) - set(files)
+        for path, data in files.items():
+            changes.write(path, data)
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> None:
@@ -60,15 +49,6 @@ def write(files: Mapping[str, bytes], folder: Path) -> None:
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
-
-
-def _remove_empty(folders: Sequence[Path]) -> None:
-    """Take back folders that were made, the innermost first."""
-    for folder in folders:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
 
 
 def _is_foreign(path: Path, data: bytes) -> bool:

@@ -9,10 +9,12 @@ from typing import Literal
 import jinja2
 
 import edgekit
+from edgekit import templating
 from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels import support_files
 from edgekit.codegen.literal import elements, lines, stored
 from edgekit.codegen.program import Constant, Line, Program
+from edgekit.escape import Code
 
 Optimize = Literal["size", "speed"]
 Weights = Literal["auto", "c", "bin"]
@@ -99,7 +101,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             origin=model_origin(program),
             version=edgekit.__version__,
             guard=program.name.upper(),
-            signature=", ".join([*ports, "void *arena"]),
+            signature=Code(", ".join([*ports, "void *arena"])),
             speed=optimize == "speed",
             binary=binary,
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
@@ -120,10 +122,10 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
 
 
 def model_origin(program: Program) -> str:
-    """Where the model comes from, safe inside a comment."""
+    """Where the model comes from, in the words of its file."""
     source = program.graph.source
     words = (source.file, f"sha256 {source.sha256[:16]}" * bool(source.sha256), source.producer)
-    return _comment(", ".join(filter(None, words))) or "made in memory"
+    return ", ".join(filter(None, words)) or "made in memory"
 
 
 def _folded(line: str) -> str:
@@ -147,18 +149,10 @@ def _folded(line: str) -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """What renders every template: C and JavaScript alike."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("edgekit.codegen"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # programs, not pages
-    )
+    """What renders every template of generated code."""
+    environment = templating.environment("edgekit.codegen")
     environment.filters |= {
-        "comment": _comment,
-        "data_lines": lambda c: lines(elements(c.data) if c.data.size else iter("0")),
+        "data_lines": lambda c: map(Code, lines(elements(c.data) if c.data.size else iter("0"))),
         "layer_signature": _layer_signature,
         "layer_arguments": _layer_arguments,
         "call_arguments": _call_arguments,
@@ -166,29 +160,23 @@ def environment() -> jinja2.Environment:
     return environment
 
 
-def _comment(text: str) -> str:
-    """Text from a model, safe inside a C comment."""
-    text = text.replace("*/", "").replace("/*", "").replace("\\", "/")
-    return "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in text)
-
-
-def _layer_signature(line: Line) -> str:
+def _layer_signature(line: Line) -> Code:
     arguments = [
         f"{'const ' * o.pointer.const}{o.pointer.ctype} *{o.pointer.name}"
         for o in line.operands
         if o.place.kind != "constant"
     ]
-    return ", ".join(arguments)
+    return Code(", ".join(arguments))
 
 
-def _layer_arguments(line: Line) -> str:
+def _layer_arguments(line: Line) -> Code:
     arguments = [o.address if o.place.kind == "constant" else o.pointer.name for o in line.operands]
-    return ", ".join([*arguments, f"&{line.c}"])
+    return Code(", ".join([*arguments, f"&{line.c}"]))
 
 
-def _call_arguments(line: Line, speed: bool) -> str:
+def _call_arguments(line: Line, speed: bool) -> Code:
     arguments = [o.address for o in line.operands if not (speed and o.place.kind == "constant")]
-    return ", ".join(arguments if speed else [*arguments, f"&{line.c}"])
+    return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}"]))
 
 
 def _arena_map(program: Program) -> list[str]:

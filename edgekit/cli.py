@@ -16,6 +16,8 @@ import typer
 
 from edgekit import commands, console, settings
 from edgekit.errors import EdgeKitError, Exit
+from edgekit.reasons import reason_of
+from edgekit.settings import Setting
 
 # As the shell reports programs that a signal ended.
 _INTERRUPTED, _CLOSED_PIPE, _TERMINATED = (128 + number for number in (2, 13, 15))
@@ -26,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Turn a trained model into a small, readable C library, measured and verified before it is flashed.",
-    epilog="edgekit.toml in the working directory presets options: a table for each command; flags override.",
+    epilog="edgekit.toml, your own or that of the working folder, presets options: a table for each command.",
 )
 
 
@@ -35,8 +37,12 @@ def edgekit(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of a bug.")] = False,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Run programs that edgekit.toml or a target file of this folder names."),
+    ] = False,
 ) -> None:
-    # --debug is listed here for the help; main() has taken it from the line already.
+    # --debug is listed here for the help; execute() has taken it from the line, and put --trust in front.
     if version:
         from edgekit import __version__
 
@@ -47,19 +53,21 @@ def edgekit(
         raise typer.Exit(Exit.USAGE)
     callbacks = [command.callback for command in app.registered_commands if command.callback]
     known = {command.__name__: _options(command) for command in callbacks}
-    context.default_map = settings.presets(Path(settings.FILE), known)
+    context.default_map = settings.all_presets(known, trust)
+    context.obj = trust
 
 
-def _options(command: Callable[..., object]) -> dict[str, type]:
-    """The settings that presets may name: the options of a command, and the type of each."""
-    found: dict[str, type] = {}
+def _options(command: Callable[..., object]) -> dict[str, Setting]:
+    """The settings that presets may name: the options of a command."""
+    found: dict[str, Setting] = {}
     for name, hint in get_type_hints(command, include_extras=True).items():
         if get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], type(typer.Option())):
             continue
         wanted = hint.__origin__
         wanted = get_args(wanted)[0] if isinstance(wanted, UnionType) else wanted
         is_list = get_origin(wanted) is list
-        found[name] = list if is_list else str if issubclass(wanted, str) else bool
+        mark = next((note for note in hint.__metadata__ if isinstance(note, str)), "")
+        found[name] = Setting(list if is_list else str if issubclass(wanted, str) else bool, mark)
     return found
 
 
@@ -81,7 +89,8 @@ def main() -> int:
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code. --debug may stand anywhere on it."""
     ours = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
-    words = [word for word in ours if word != "--debug"] + list(arguments[len(ours) :])
+    words = ["--trust"] * ("--trust" in ours)
+    words += [word for word in ours if word not in ("--debug", "--trust")] + list(arguments[len(ours) :])
     try:
         return _run(words, debug="--debug" in ours)
     except console.ClosedPipeError:
@@ -98,6 +107,8 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
     except console.ClosedPipeError:
         raise
     except EdgeKitError as error:
+        if debug and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         fault = error
     except _UsageProblem as problem:
         context = getattr(problem, "ctx", None)
@@ -108,7 +119,7 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         what = error.filename or "a file"
-        fault = EdgeKitError("E0104", f"cannot use {what}: {error.strerror or error}")
+        fault = EdgeKitError("E0104", f"cannot use {what}: {reason_of(error)}")
     except MemoryError:
         fault = EdgeKitError("E0402", "the model needs more memory than there is")
     except Exception as error:  # a bug of ours: a sentence, not a page

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TextIO
 
 from edgekit.errors import EdgeKitError
+from edgekit.escape import terminal
 
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _CLEAR_LINE = "\r\033[K"
@@ -26,12 +27,12 @@ class ClosedPipeError(Exception):
 
 def out(text: str) -> None:
     """A result."""
-    _write(sys.stdout, _printable(text) + "\n")
+    _write(sys.stdout, terminal(text) + "\n")
 
 
 def say(text: str) -> None:
     """Talk."""
-    _write(sys.stderr, text + "\n")
+    _write(sys.stderr, terminal(text) + "\n")
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -59,16 +60,12 @@ def say_error(error: EdgeKitError) -> None:
         for (code, message), equal in groupby(advised, key=lambda e: (e.code, e.message)):
             places = [e.where for e in equal]
             for where in places[:_MAX_EQUAL]:
-                say(f"{mark} {code} {_printable(message)}" + (f"   {_printable(where)}" if where else ""))
+                line = f"{code} {message}" + (f"   {where}" if where else "")
+                _write(sys.stderr, f"{mark} {terminal(line)}\n")
             if len(places) > _MAX_EQUAL:
-                say(f"{mark} {code} and {len(places) - _MAX_EQUAL} more of these")
+                _write(sys.stderr, f"{mark} {code} and {len(places) - _MAX_EQUAL} more of these\n")
         if hint:
-            say(f"hint: {_printable(hint)}")
-
-
-def _printable(text: str) -> str:
-    """Text that may come from a model: it must not steer the terminal."""
-    return "".join(ch if ch.isprintable() or ch == "\n" else "?" for ch in text)
+            say(f"hint: {hint}")
 
 
 def with_bar(step: str, width: int) -> str:
@@ -91,7 +88,7 @@ class Progress:
     def __call__(self, step: str) -> None:
         if is_terminal(sys.stderr):
             width = shutil.get_terminal_size().columns - 1
-            _write(sys.stderr, f"{_CLEAR_LINE}{with_bar(_printable(step), width)}")
+            _write(sys.stderr, f"{_CLEAR_LINE}{with_bar(terminal(step), width)}")
             self._shown = True
 
     def clear(self) -> None:

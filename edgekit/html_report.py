@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
-from edgekit import atomic
+from edgekit import atomic, templating
 from edgekit.difference import Difference, Layer, other_weights, range_warnings, short_name
 from edgekit.errors import EdgeKitError
 from edgekit.histogram import Histogram
@@ -38,16 +36,10 @@ def save(path: Path, found: Difference, names: Sequence[str], told: Sequence[str
 
 
 def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> str:
-    """The page. Whatever comes from a model or a file name is escaped by the template."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("edgekit"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-    )
+    """The page."""
     top = _top(found.layers)
-    return environment.get_template("difference.html.j2").render(
+    page = templating.environment("edgekit").get_template("difference.html.j2")
+    return page.render(
         title=" and ".join(names),
         facts=_facts(found),
         warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
 from edgekit.errors import EdgeKitError
+from edgekit.reasons import reason_of
 
 FILE = "edgekit.toml"
+# Marks in the annotations of options, for what a file that came with a model may not decide unasked.
+RUNS = "names a program or machine that gets work"
+OVERWRITES = "lets files be overwritten"
+WRITES = "names a file or folder to write"
+_REASONS = {RUNS: "programs that run here", OVERWRITES: "that files are overwritten"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An option that may be preset: the type of its values, and its mark, if it has one."""
+
+    type: type
+    mark: str = ""
 
 
 class RawInputs(TypedDict):
@@ -21,9 +38,49 @@ class RawInputs(TypedDict):
     raw: dict[str, str]
 
 
-def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, dict[str, Any]]:
-    """The settings in a file: a table for each command, a key for each long option. `known` gives the type of
-    each option. What is not known is an error: a typing mistake must not go unnoticed."""
+Known = Mapping[str, Mapping[str, Setting]]
+Presets = dict[str, dict[str, Any]]
+
+
+def user_folder() -> Path:
+    """Where this user configures EdgeKit: whatever is there is trusted."""
+    if sys.platform == "win32":
+        base = os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming"
+    else:
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "edgekit"
+
+
+def all_presets(known: Known, trust: bool) -> Presets:
+    """The user's own settings, and over them those of the working folder, which may be a stranger's."""
+    own, here = presets(user_folder() / FILE, known), presets(Path(FILE), known)
+    if not trust:
+        _check_trust(here, known)
+    return {command: own.get(command, {}) | here.get(command, {}) for command in own | here}
+
+
+def _check_trust(found: Presets, known: Known) -> None:
+    """Refuse what a file in the working folder decides only for a user who trusts it."""
+    for command, table in found.items():
+        for key, value in table.items():
+            mark = known[command][key].mark
+            if (mark == WRITES and _leaves(value)) or (mark in _REASONS and value):
+                decides = _REASONS.get(mark, f"to write {value}, outside of this folder")
+                raise EdgeKitError(
+                    "E0108",
+                    f"{FILE} in this folder sets {key} in [{command}]: it decides {decides}",
+                    hint=f"edgekit --trust {command} ..., or a setting of your own in {user_folder() / FILE}",
+                )
+
+
+def _leaves(path: str) -> bool:
+    """Does it lead out of the working folder?"""
+    return not Path(path).resolve().is_relative_to(Path.cwd().resolve())
+
+
+def presets(path: Path, known: Known) -> Presets:
+    """The settings in a file: a table for each command, a key for each long option. What is not known is an
+    error: a typing mistake must not go unnoticed."""
     if not path.is_file():
         return {}
     import tomllib  # most runs have no such file
@@ -33,7 +90,7 @@ def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, di
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise EdgeKitError("E0107", f"{path.name}: {error}") from None
+        raise EdgeKitError("E0107", f"{path.name}: {reason_of(error)}") from None
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
     for command, table in content.items():
@@ -48,7 +105,7 @@ def presets(path: Path, known: Mapping[str, Mapping[str, type]]) -> dict[str, di
                     f"{path.name}: [{command}] has no setting {key}",
                     hint=suggest.hint(key, known[command]),
                 )
-            wanted = known[command][key]
+            wanted = known[command][key].type
             if type(value) is not wanted:
                 raise EdgeKitError("E0107", f"{path.name}: {key} in [{command}] should be a {_NAMES[wanted]}")
     return content
@@ -107,6 +164,39 @@ def shapes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
             )
         if result.setdefault(name, shape) != shape:
             raise EdgeKitError("E0103", f"--shape binds {name} twice")
+    return result
+
+
+def dims(texts: Sequence[str] | None) -> dict[str, int]:
+    """sequence=64 as {"sequence": 64}."""
+    return {
+        name: count(text, f"--dim {name}", 0) for name, text in _by_name(texts, "--dim sequence=64").items()
+    }
+
+
+def constants(texts: Sequence[str] | None) -> dict[str, float]:
+    """sr=16000 as {"sr": 16000.0}."""
+    result = {}
+    for name, text in _by_name(texts, "--const sr=16000").items():
+        try:
+            result[name] = float({"true": "1", "false": "0"}.get(text.lower(), text))
+        except ValueError:
+            raise EdgeKitError(
+                "E0103", f"--const {name}={text} is no number", hint="--const sr=16000"
+            ) from None
+    return result
+
+
+def _by_name(texts: Sequence[str] | None, example: str) -> dict[str, str]:
+    """The texts behind the last =, by what stands before it."""
+    option = example.partition(" ")[0]
+    result: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=")
+        if not (name and equals and value):
+            raise EdgeKitError("E0103", f"{option} {text} says nothing", hint=example)
+        if result.setdefault(name, value) != value:
+            raise EdgeKitError("E0103", f"{option} binds {name} twice")
     return result
 
 

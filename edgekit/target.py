@@ -12,6 +12,7 @@ from typing import Any
 
 from edgekit import suggest
 from edgekit.errors import EdgeKitError
+from edgekit.reasons import reason_of
 
 _GPUS = ("", "opencl", "webgpu")
 
@@ -87,6 +88,19 @@ def load(name: str) -> Target:
     return parse(name, file.read_text(encoding="utf-8"))
 
 
+# Options of compilers that choose instructions, macros or an effort, and load nothing.
+_HARMLESS = re.compile(r"-(m[a-z-]+(=[\w+.-]+)?|[DU]\w+(=\w+)?|O[0-3sz])")
+
+
+def foreign_programs(path: str) -> list[str]:
+    """Programs, and options of compilers, that a target file names and no target of EdgeKit does."""
+    target = load(path)
+    known = [load(name) for name in names()]
+    words = {word for t in known for word in (*t.compilers, t.runner, t.emulator, *t.cflags)}
+    flags = [flag for flag in target.cflags if not _HARMLESS.fullmatch(flag)]
+    return [w for w in (*target.compilers, target.runner, target.emulator, *flags) if w and w not in words]
+
+
 def with_runner(target: Target, runner: str) -> Target:
     """The same target, run by another command."""
     return replace(target, runner=runner)
@@ -103,7 +117,7 @@ def parse(name: str, text: str) -> Target:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise EdgeKitError("E0106", f"target {name}: {error}") from None
+        raise EdgeKitError("E0106", f"target {name}: {reason_of(error)}") from None
     base = table.pop("base", "")
     if base and (base not in names() or base == name):
         raise EdgeKitError("E0106", f"target {name}: no base {base}", hint=suggest.hint(base, names()))

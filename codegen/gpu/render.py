@@ -15,10 +15,11 @@ import edgekit
 from edgekit.codegen.gpu import opencl
 from edgekit.codegen.gpu.ast import Buffer
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan, Span, plan
+from edgekit.codegen.gpu.selftest import port_checks
 from edgekit.codegen.literal import lines
 from edgekit.codegen.program import Program
 from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
+from edgekit.escape import Code
 
 OPENCL = "opencl"
 _RUNTIME = Path(str(files("edgekit.runtime_c"))) / "gpu"
@@ -50,17 +51,19 @@ def render(
         "origin": origin,
         "guard": name.upper(),
         "ports": ports,
-        "pointers": ", ".join(
-            f"{'const ' * (port in program.inputs)}{port.type.dtype.c} *{port.c}" for port in ports
+        "pointers": Code(
+            ", ".join(f"{'const ' * (port in program.inputs)}{port.type.dtype.c} *{port.c}" for port in ports)
         ),
         "inputs": ", ".join(port.c for port in program.inputs) or "NULL",
         "outputs": ", ".join(port.c for port in program.outputs),
-        "from_arrays": ", ".join(
-            [f"(const {p.type.dtype.c} *)inputs[{i}]" for i, p in enumerate(program.inputs)]
-            + [f"({p.type.dtype.c} *)outputs[{i}]" for i, p in enumerate(program.outputs)]
+        "from_arrays": Code(
+            ", ".join(
+                [f"(const {p.type.dtype.c} *)inputs[{i}]" for i, p in enumerate(program.inputs)]
+                + [f"({p.type.dtype.c} *)outputs[{i}]" for i, p in enumerate(program.outputs)]
+            )
         ),
-        "tolerance": _tolerance(planned.graph),
-        "source": [json.dumps(f"{line}\n") for line in opencl.program(entries).splitlines()],
+        "checks": port_checks(planned.graph),
+        "source": [Code(json.dumps(f"{line}\n")) for line in opencl.program(entries).splitlines()],
         "values": [", ".join(map(str, row)) + "," for row in values if row],
         "dispatches": list(_rows(planned, values)),
     }
@@ -82,12 +85,6 @@ def render(
     else:
         made[f"{name}_gpu_weights.c"] = _weights(name, planned)
     return made
-
-
-def _tolerance(graph: Graph) -> str:
-    """Of reals in the self-test: small differences change how 16 bits are rounded."""
-    computed = {graph.type(name).dtype for node in graph.nodes for name in node.outputs}
-    return "8e-2f" if DType.BF16 in computed else "1e-2f" if DType.F16 in computed else "1e-4f"
 
 
 def _weights(name: str, planned: GpuPlan) -> bytes:
@@ -136,10 +133,8 @@ def _rows(planned: GpuPlan, values: Sequence[Sequence[int]]) -> Iterator[dict[st
         entry = places[_key(d, specialised)]
         row = f"{entry}, {len(spans)}, {d.kernel.group}, {d.groups}, {count}, {first}"
         macs = f", {d.macs:,} MACs" if d.macs else ""
-        origin = "".join(ch if ch.isprintable() and ch.isascii() else "?" for ch in d.origin)
-        origin = origin.replace("*/", "").replace("/*", "").replace("\\", "/")
-        comment = f"{origin}: {d.operator} by ek_{d.kernel.name}{macs}"
-        yield {"row": f"{{{row}, {{{', '.join(spans)}}}}}", "comment": comment}
+        comment = f"{d.origin}: {d.operator} by ek_{d.kernel.name}{macs}"
+        yield {"row": Code(f"{{{row}, {{{', '.join(spans)}}}}}"), "comment": comment}
         first += count
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.plan import ALIGN, Dispatch, GpuPlan
+from edgekit.escape import Code
 
 WEBGPU = "webgpu"
 _GROUPS = 65535  # the most in one direction
@@ -69,7 +70,7 @@ class Web:
             {
                 "name": kernel.name,
                 "code": wgsl.body(kernel),
-                "functions": [texts.index(text) for text in wgsl.functions(kernel)],
+                "functions": Code([texts.index(text) for text in wgsl.functions(kernel)]),
                 "dot4": str(wgsl.takes_dot4(kernel)).lower(),
                 "buffers": len(kernel.buffers),
             }
@@ -82,7 +83,7 @@ class Web:
         return list(dict.fromkeys(text for kernel in self.plan.kernels for text in wgsl.functions(kernel)))
 
     @cached_property
-    def pipelines(self) -> list[str]:
+    def pipelines(self) -> list[Code]:
         """Each module with these constants once, as JavaScript: [module, constants]."""
         return list(dict.fromkeys(map(self._pipeline, self.plan.dispatches)))
 
@@ -94,12 +95,12 @@ class Web:
         for d in self.plan.dispatches:
             x, y = in_two_directions(d.groups)
             pieces = [piece[:3] for piece in self.pieces(d)]
-            row = json.dumps([places[self._pipeline(d)], x, y, pieces])
+            row = Code(json.dumps([places[self._pipeline(d)], x, y, pieces]))
             rows.append({"row": row, "comment": f"{d.operator} by {d.kernel.name}"})
         return rows
 
-    def _pipeline(self, d: Dispatch) -> str:
-        return json.dumps([_index(self.plan, d.kernel), _plain(self.constants(d))])
+    def _pipeline(self, d: Dispatch) -> Code:
+        return Code(json.dumps([_index(self.plan, d.kernel), _plain(self.constants(d))]))
 
     def constants(self, d: Dispatch) -> Mapping[str, float]:
         """Those of the kernel, and where its buffers start within pieces of memory."""

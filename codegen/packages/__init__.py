@@ -11,6 +11,7 @@ from typing import Protocol
 from edgekit import suggest
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize, Weights
+from edgekit.codegen.selftest import SelfTest
 from edgekit.codegen.toolchain import Sizes
 from edgekit.codegen.verify import Tell
 from edgekit.errors import EdgeKitError
@@ -28,7 +29,9 @@ class Wish:
     helpers: tuple[str, ...] = ()
     sizes: Sizes | None = None  # of the compiled library, and what compiled it
     compiler: str = ""
+    sbom: bool = False  # a software bill of materials in the package
     tell: Tell = lambda step: None
+    test: SelfTest | None = None  # None: one is made
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import edgekit
-from edgekit.codegen import build, verify
+from edgekit.codegen import build, sbom, verify
 from edgekit.codegen.packages import Package, Wish
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.render import environment, model_origin
 from edgekit.errors import EdgeKitError
+from edgekit.escape import Code
 from edgekit.ir import DType
 from edgekit.target import Target
 
@@ -53,7 +54,7 @@ def options(wish: Wish) -> list[str]:
 
 def library(wish: Wish) -> dict[str, bytes]:
     """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
-    made = build.generate(wish.program, wish.optimize, "c")
+    made = build.generate(wish.program, wish.optimize, "c", wish.test)
     files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
     if needs := _needs(wish.program):
         files[f"{wish.program.name}_processor.c"] = render(wish, "processor.c.j2", needs=needs)
@@ -76,10 +77,10 @@ def render(wish: Wish, template: str, **more: object) -> bytes:
         "options": options(wish),
         "sizes": wish.sizes,
         "compiler": wish.compiler,
-        "arena": f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]",
+        "arena": Code(f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]"),
         "declared": [_declared(program, port) for port in ports if port.type.size or passed],
         "filled": [(_room(program, port), _variable(port)) for port in program.inputs if port.type.size],
-        "arguments": ", ".join([*passed, *["&state"] * bool(program.states), "arena"]),
+        "arguments": Code(", ".join([*passed, *["&state"] * bool(program.states), "arena"])),
         "meanings": {port.c: meaning(port.type.quant) for port in ports},
         "printed": [
             (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size
@@ -94,6 +95,8 @@ def package(kind: str, wish: Wish, files: Mapping[str, bytes]) -> Package:
     """All in a folder that is named as the model: build systems take its name from there."""
     name = wish.program.name
     inside = {**files, "README.md": render(wish, "README.md.j2", kind=kind)}
+    if wish.sbom:
+        inside |= sbom.file(wish.program, inside, wish.optimize, wish.compiler, kind)
     size = sum(map(len, inside.values()))
     note = f"{kind}/{name}: {len(inside)} files, {size:,} B; its README.md says how to use it"
     return Package(kind, {f"{name}/{path}": inside[path] for path in sorted(inside)}, (("package", note),))
@@ -112,20 +115,20 @@ def _variable(port: Port) -> str:
     return f"{port.c}_" if port.c in _TAKEN else port.c
 
 
-def _declared(program: Program, port: Port) -> str:
+def _declared(program: Program, port: Port) -> Code:
     """An input or output in a program that uses the library."""
     if program.ports == "arena":
-        return f"{port.type.dtype.c} *const {_variable(port)} = {program.name}_{port.c}(arena);"
-    return f"static {port.type.dtype.c} {_variable(port)}[{_room(program, port)}];"
+        return Code(f"{port.type.dtype.c} *const {_variable(port)} = {program.name}_{port.c}(arena);")
+    return Code(f"static {port.type.dtype.c} {_variable(port)}[{_room(program, port)}];")
 
 
 def _room(program: Program, port: Port) -> str:
     return f"{program.name.upper()}_{port.c.upper()}_SIZE" if port.type.size else "1"
 
 
-def _printed(port: Port) -> str:
+def _printed(port: Port) -> Code:
     """An element, as Arduino prints it. Floats of 16 bits are bits to C."""
     element = f"{_variable(port)}[i]"
     if port.type.dtype in (DType.F32, DType.F64):
-        return f"(double){element}, 6"
-    return f"(unsigned){element}, HEX" if port.type.dtype.is_float else f"(long){element}"
+        return Code(f"(double){element}, 6")
+    return Code(f"(unsigned){element}, HEX" if port.type.dtype.is_float else f"(long){element}")

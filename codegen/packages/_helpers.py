@@ -7,6 +7,7 @@ from typing import Any
 
 from edgekit.codegen.program import Program
 from edgekit.errors import EdgeKitError
+from edgekit.escape import Code
 
 HELPER_WORDS = {
     "image": "`putImage(source, model.input)`: an image, canvas, video or ImageData as input",
@@ -33,10 +34,10 @@ def image(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "width": width,
             "height": height,
             "channels": channels,
-            "index": index,
-            "pixel": _LUMA if channels == 1 else "rgba[4 * i + c]",
+            "index": Code(index),
+            "pixel": Code(_LUMA if channels == 1 else "rgba[4 * i + c]"),
             "stored": _stored(port),
-            "std_factor": f"{port['scale']!r} * " if "scale" in port else "",
+            "std_factor": Code(f"{port['scale']!r} * " if "scale" in port else ""),
             "mean": 0,
             "std": 1 if raw else 255,
         }
@@ -55,18 +56,18 @@ def audio(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     stored = _stored(port)
     return {
         **port,
-        "stored": stored.replace("value", f"value / {port['scale']!r}") if "scale" in port else stored,
+        "stored": Code(stored.replace("value", f"value / {port['scale']!r}")) if "scale" in port else stored,
     }
 
 
-def _stored(port: dict[str, Any]) -> str:
+def _stored(port: dict[str, Any]) -> Code:
     """The JavaScript that makes an element of `value`; divided by the scale already, where there is one."""
     limits = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
     if port["type"] not in limits:
-        return "value"
+        return Code("value")
     low, high = limits[port["type"]]
     zero = f" + {port['zero']}" if port.get("zero") else ""
-    return f"Math.min({high}, Math.max({low}, Math.round(value{zero})))".replace("+ -", "- ")
+    return Code(f"Math.min({high}, Math.max({low}, Math.round(value{zero})))".replace("+ -", "- "))
 
 
 def _unfit(program: Program, helper: str, wanted: str) -> EdgeKitError:

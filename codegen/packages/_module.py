@@ -12,6 +12,8 @@ from edgekit.codegen import build, publish, runner, toolchain, verify, wasm
 from edgekit.codegen.packages._zeros import without_zeros
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize, Weights, environment
+from edgekit.codegen.selftest import SelfTest, prepare
+from edgekit.escape import Code
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 _ENTRY = "edgekit_module.c"
@@ -34,13 +36,15 @@ def link(
     weights: Weights = "auto",
     *,
     check: bool | None = None,
+    test: SelfTest | None = None,
     tell: verify.Tell = lambda step: None,
 ) -> Module:
     """Compile and link; compare with the simulator what was linked, as `build` does."""
     compiler = toolchain.find(program.target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
-        library = build.generate(program, optimize, weights)
+        test = test or prepare(program.graph)
+        library = build.generate(program, optimize, weights, test)
         publish.write(library, folder)
         tell(f"compiling for {program.target.name}")
         objects = build.compile_objects(program, library, folder, compiler, optimize)
@@ -51,8 +55,11 @@ def link(
         verified = None
         if check or (check is None and not runner.why_not_here(program.target)):
             driver = verify.drive(program, objects, folder, compiler, optimize)
+            build.with_self_test(library, program, verify.settled(program, driver, test), folder)
             samples = verify.random_samples(program)
             verified = verify.verify(program, driver, compiler, objects, samples, tell)
+            if check:
+                verify.insist(verified)
     return Module(program.target.name, data, wasm.pages(data), stack, verified)
 
 
@@ -70,7 +77,7 @@ def _entry(program: Program) -> str:
             guard=program.name.upper(),
             wants_exact=wasm.wants_exact(program),
             align=max(program.target.align, 16),
-            arguments=", ".join(arguments),
+            arguments=Code(", ".join(arguments)),
         )
     )
 

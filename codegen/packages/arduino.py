@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from edgekit.codegen.packages import Package, Wish, _board
 from edgekit.codegen.render import sources
+from edgekit.escape import Code
 from edgekit.target import Target
 
 HELPERS: tuple[str, ...] = ()
@@ -33,7 +34,7 @@ def make(wish: Wish) -> Package:
     return _board.package("arduino", wish, inside)
 
 
-def _pragma(wish: Wish) -> str:
+def _pragma(wish: Wish) -> Code:
     """The options as `#pragma GCC optimize` has them: "O3", "no-math-errno"."""
     words = (option.removeprefix("-f").removeprefix("-") for option in _board.options(wish))
-    return ", ".join(map(json.dumps, words))
+    return Code(", ".join(map(json.dumps, words)))

@@ -9,7 +9,7 @@ from typing import Any
 
 import edgekit
 from edgekit import target as targets
-from edgekit.codegen import runner, wasm
+from edgekit.codegen import runner, sbom, wasm
 from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.gpu.web import WEBGPU, Web
 from edgekit.codegen.gpu.wgsl import DOT4
@@ -21,6 +21,7 @@ from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.program import Port, Program, compile_graph
 from edgekit.codegen.render import environment, model_origin
 from edgekit.errors import EdgeKitError
+from edgekit.escape import Code
 from edgekit.target import Target
 
 HELPERS = tuple(HELPER_WORDS)
@@ -86,12 +87,15 @@ def make(wish: Wish) -> Package:
             f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
         }
     parts = ("inline", "worker", *(["gpu"] if web else []), *wish.helpers)
-    manifest = _manifest(program, files, parts)
+    listed = [*files, *[sbom.file_name(program)] * wish.sbom]
+    manifest = _manifest(program, files, listed, parts)
     files |= {
         "README.md": text("README.md.j2"),
         "demo.html": text("demo.html.j2"),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
+    if wish.sbom:
+        files |= sbom.file(program, files, wish.optimize, wish.compiler, "npm")
     return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules)))
 
 
@@ -110,7 +114,7 @@ def _modules(wish: Wish) -> Iterator[Built]:
         feature = needed(made)
         # What build compares with the simulator itself needs no second comparison.
         check = False if same else wish.check
-        module = link(made, wish.optimize, wish.weights, check=check, tell=wish.tell)
+        module = link(made, wish.optimize, wish.weights, check=check, test=wish.test, tell=wish.tell)
         yield f"{feature.file if several else ''}.wasm", feature, module
 
 
@@ -121,7 +125,7 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web:
     builds = [
         {
             "file": f"{stem}{suffix}",
-            "needs": json.dumps(list(feature.probe)),
+            "needs": Code(json.dumps(list(feature.probe))),
             "words": feature.words,
             "kilobytes": kilobytes(len(module.data)),
         }
@@ -141,7 +145,7 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web:
         "one_input": len(inputs) == 1,
         "one_output": len(outputs) == 1,
         "takes_bytes": any(port["array"] == "Uint8Array" for port in inputs),
-        "takes": inputs[0]["array"] if len(inputs) == 1 else "Partial<Inputs>",
+        "takes": inputs[0]["array"] if len(inputs) == 1 else Code("Partial<Inputs>"),
         "gives": outputs[0]["array"] if len(outputs) == 1 else "Outputs",
         "states": bool(program.states),
         "in_arena": program.ports == "arena",
@@ -183,7 +187,7 @@ def _port(port: Port) -> dict[str, Any]:
         "room": port.type.bytes + -port.type.bytes % 4,  # of whole words
         "meaning": stands_for,
         "words": words,
-        "about": "{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }",
+        "about": Code("{ " + ", ".join(f"{key}: {json.dumps(value)}" for key, value in about.items()) + " }"),
     }
 
 
@@ -192,8 +196,10 @@ def package_name(program: Program) -> str:
     return program.name.lower().lstrip("_") or "model"
 
 
-def _manifest(program: Program, files: Mapping[str, bytes], parts: Sequence[str]) -> dict[str, Any]:
-    """package.json; `parts` are the modules beside the model's."""
+def _manifest(
+    program: Program, files: Mapping[str, bytes], listed: Sequence[str], parts: Sequence[str]
+) -> dict[str, Any]:
+    """package.json; `listed` is what npm takes along, `parts` are the modules beside the model's."""
     stem = program.name
     exports: dict[str, Any] = {
         ".": {"types": f"./{stem}.d.ts", "default": f"./{stem}.js"},
@@ -211,7 +217,7 @@ def _manifest(program: Program, files: Mapping[str, bytes], parts: Sequence[str]
         "type": "module",
         "exports": exports,
         "types": f"./{stem}.d.ts",
-        "files": sorted(files),
+        "files": sorted(listed),
         "sideEffects": False,
         "engines": {"node": ">=20"},
     }

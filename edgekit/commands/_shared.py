@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
 
 import typer
 
-from edgekit import console
+from edgekit import console, settings
 from edgekit import target as targets
+from edgekit.errors import EdgeKitError
 from edgekit.target import Target
 
 
@@ -40,6 +42,12 @@ Model = Annotated[
 Shapes = Annotated[
     list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
 ]
+Dims = Annotated[
+    list[str] | None, typer.Option("--dim", metavar="SEQUENCE=64", help="Bind a dimension by its name.")
+]
+Consts = Annotated[
+    list[str] | None, typer.Option("--const", metavar="SR=16000", help="Fix an input to a number.")
+]
 Mean = Annotated[
     list[str] | None,
     typer.Option("--mean", metavar="M,M,M", help="Take raw data: the model subtracts this itself."),
@@ -54,15 +62,62 @@ Whose = Annotated[
     typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
 ]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
-TargetName = Annotated[str, typer.Option("--target", help="One of `edgekit targets`, or a .toml file.")]
+
+
+def _trusted_target(context: typer.Context, name: str) -> str:
+    """The name of a target; a file that names programs of its own needs trust."""
+    is_strange = name.endswith(".toml") and not context.obj and not _is_own(name)
+    if is_strange and (foreign := targets.foreign_programs(name)):
+        raise EdgeKitError(
+            "E0108",
+            f"target file {name} lets this machine run {', '.join(foreign)}",
+            hint="add --trust if you trust it",
+        )
+    return name
+
+
+def _is_own(name: str) -> bool:
+    return Path(name).resolve().is_relative_to(settings.user_folder().resolve())
+
+
+def target_option(help: str) -> Any:
+    return typer.Option("--target", help=help, callback=_trusted_target)
+
+
+TargetName = Annotated[str, target_option("One of `edgekit targets`, or a .toml file.")]
 RunBy = Annotated[
     str,
-    typer.Option("--runner", help="What runs its programs here: node, chromium, an emulator with options."),
+    typer.Option(
+        "--runner",
+        envvar="EDGEKIT_RUNNER",
+        show_envvar=False,
+        help="What runs its programs here: node, chromium, an emulator with options.",
+    ),
+    settings.RUNS,
 ]
 Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
 Where = Annotated[Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+
+
+class BoundInputs(TypedDict):
+    """What is bound and fixed of a model's inputs, as `edgekit.convert` takes it."""
+
+    shapes: dict[str, tuple[int, ...]]
+    dims: dict[str, int]
+    constants: dict[str, float]
+
+
+def bound_inputs(
+    shape: Sequence[str] | None, dim: Sequence[str] | None, const: Sequence[str] | None
+) -> BoundInputs:
+    """--shape, --dim and --const."""
+    return {
+        "shapes": settings.shapes(shape),
+        "dims": settings.dims(dim),
+        "constants": settings.constants(const),
+    }
 
 
 def run_by(target: str, runner: str) -> str | Target:

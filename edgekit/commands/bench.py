@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, RunBy, Shapes, TargetName, emit, run_by
+from edgekit import console
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Goal,
+    Json,
+    Model,
+    Optimize,
+    RunBy,
+    Shapes,
+    TargetName,
+    bound_inputs,
+    emit,
+    run_by,
+)
 
 
 def bench(
@@ -17,13 +30,15 @@ def bench(
     optimize: Goal = Optimize.SPEED,
     layers: Annotated[bool, typer.Option("--layers", help="Tell what each layer takes, too.")] = False,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     json: Json = False,
 ) -> None:
     """Measure a run: its time, or the instructions under an emulator."""
     from edgekit import api, report_bench
 
     with console.progress() as tell:
-        graph = api.convert(model, shapes=settings.shapes(shape))
+        graph = api.convert(model, **bound_inputs(shape, dim, const))
         wanted = run_by(target, runner)
         found = api.bench(graph, target=wanted, optimize=optimize.value, layers=layers, tell=tell)
     emit("bench", found, report_bench.bench(found), json)

@@ -9,6 +9,8 @@ import typer
 
 from edgekit import console, settings
 from edgekit.commands._shared import (
+    Consts,
+    Dims,
     Goal,
     Json,
     Model,
@@ -20,6 +22,7 @@ from edgekit.commands._shared import (
     Verbose,
     Where,
     Whose,
+    bound_inputs,
     emit,
     written,
 )
@@ -35,7 +38,7 @@ class Weights(StrEnum):
 
 def build(
     model: Model,
-    output: Annotated[str, written("FOLDER", "Default: the model's name.")] = "",
+    output: Annotated[str, written("FOLDER", "Default: the model's name."), settings.WRITES] = "",
     target: TargetName = "host",
     optimize: Goal = Optimize.SPEED,
     weights: Annotated[
@@ -56,10 +59,17 @@ def build(
     layer_hook: Annotated[
         bool, typer.Option("--layer-hook", help="Call a function of yours behind each layer, to measure it.")
     ] = False,
+    sbom: Annotated[
+        bool, typer.Option("--sbom", help="Add a software bill of materials: CycloneDX 1.6, as JSON.")
+    ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite files that edgekit did not write.")
+        bool,
+        typer.Option("--force", help="Overwrite files that edgekit did not write."),
+        settings.OVERWRITES,
     ] = False,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     profile: Whose = None,
     name: Name = "",
     verbose: Verbose = False,
@@ -70,7 +80,7 @@ def build(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, name=name)
         found = api.build(
             graph,
             output or None,
@@ -82,6 +92,7 @@ def build(
             package=settings.words(package),
             helpers=settings.words(helpers),
             layer_hook=layer_hook,
+            sbom=sbom,
             force=force,
             tell=tell,
         )

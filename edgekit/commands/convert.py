@@ -6,13 +6,29 @@ from pathlib import Path
 from typing import Annotated
 
 from edgekit import console, settings
-from edgekit.commands._shared import Json, Mean, Model, Name, Raw, Shapes, Std, Whose, emit, written
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Mean,
+    Model,
+    Name,
+    Raw,
+    Shapes,
+    Std,
+    Whose,
+    bound_inputs,
+    emit,
+    written,
+)
 
 
 def convert(
     model: Model,
-    output: Annotated[str, written("NET.EK", "Default: the model's name.")] = "",
+    output: Annotated[str, written("NET.EK", "Default: the model's name."), settings.WRITES] = "",
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     profile: Whose = None,
     mean: Mean = None,
     std: Std = None,
@@ -27,7 +43,7 @@ def convert(
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
-    graph = api.convert(model, shapes=settings.shapes(shape), profile=profile, name=name, **raw_inputs)
+    graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, name=name, **raw_inputs)
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     emit("convert", found, report.conversion(found), json)

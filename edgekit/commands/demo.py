@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from edgekit import console
+from edgekit import console, settings
 from edgekit.commands._shared import Json, emit, written
 
 
 def demo(
-    output: Annotated[str, written("FOLDER", "Keep what is made.")] = "",
+    output: Annotated[str, written("FOLDER", "Keep what is made."), settings.WRITES] = "",
     json: Json = False,
 ) -> None:
     """Take a model that comes along all the way to verified C."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Json, Model, Shapes, arrays_file, emit, page
+from edgekit.commands._shared import Consts, Dims, Json, Model, Shapes, arrays_file, bound_inputs, emit, page
 
 
 class Order(StrEnum):
@@ -26,8 +26,10 @@ def diff(
     order: Annotated[
         Order, typer.Option("--order", help="The layer that does most harm first, or as in the graph.")
     ] = Order.CULPRIT,
-    html: Annotated[str, page("--html")] = "",
+    html: Annotated[str, page("--html"), settings.WRITES] = "",
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     json: Json = False,
 ) -> None:
     """Compare two models: outputs, and layers of the same name."""
@@ -36,7 +38,7 @@ def diff(
     if html:
         html_report.check_destination(Path(html))
     with console.progress() as tell:
-        first, second = (api.convert(model, shapes=settings.shapes(shape)) for model in (a, b))
+        first, second = (api.convert(model, **bound_inputs(shape, dim, const)) for model in (a, b))
         found = api.diff(first, second, data or None, order=order.value, tell=tell)
     if html:
         html_report.save(Path(html), found, [Path(a).name, Path(b).name])

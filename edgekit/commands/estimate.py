@@ -6,8 +6,21 @@ from typing import Annotated
 
 import typer
 
-from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Optimize, Ports, Shapes, TargetName, Where, emit
+from edgekit import console
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Goal,
+    Json,
+    Model,
+    Optimize,
+    Ports,
+    Shapes,
+    TargetName,
+    Where,
+    bound_inputs,
+    emit,
+)
 
 
 def estimate(
@@ -19,6 +32,8 @@ def estimate(
         bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
     ] = False,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     json: Json = False,
 ) -> None:
     """Tell flash and memory to the byte, and how long a run takes."""
@@ -26,7 +41,7 @@ def estimate(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, shapes=settings.shapes(shape))
+        graph = api.convert(model, **bound_inputs(shape, dim, const))
         tell("compiling")
         found = api.estimate(graph, target=target, optimize=optimize.value, ports=ports.value, count=count)
     emit("estimate", found, report_smaller.estimate(found), json)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from edgekit import settings
-from edgekit.commands._shared import Json, Model, Shapes, TargetName, Verbose, emit
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Model,
+    Shapes,
+    TargetName,
+    Verbose,
+    bound_inputs,
+    emit,
+)
 
 
 def inspect(
     model: Model,
     target: TargetName = "host",
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Show inputs, outputs, layers, parameters, MACs and memory."""
     from edgekit import api, report
 
-    graph = api.convert(model, shapes=settings.shapes(shape))
+    graph = api.convert(model, **bound_inputs(shape, dim, const))
     found = api.inspect(graph, target=target)
     emit("inspect", found, report.inspection(found, verbose=verbose), json)

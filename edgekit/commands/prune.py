@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Goal, Json, Model, Name, Optimize, Shapes, TargetName, emit, written
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Goal,
+    Json,
+    Model,
+    Name,
+    Optimize,
+    Shapes,
+    TargetName,
+    bound_inputs,
+    emit,
+    written,
+)
 from edgekit.errors import EdgeKitError, Exit
 
 
@@ -33,7 +46,7 @@ class Measured(StrEnum):
 
 def prune(
     model: Model,
-    output: Annotated[str, written("NET.EK", "Default: the model's name and pruned.")] = "",
+    output: Annotated[str, written("NET.EK", "Default: the model's name and pruned."), settings.WRITES] = "",
     ratio: Annotated[str, typer.Option("--ratio", metavar="50%", help="Channels to take out.")] = "",
     macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiplications to be left.")] = "",
     weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to be left.")] = "",
@@ -71,6 +84,8 @@ def prune(
         str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
     ] = "",
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -95,7 +110,7 @@ def prune(
     )
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, shapes=settings.shapes(shape), name=name)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), name=name)
         check_graph_path(path)
         made, found = api.prune(
             graph,

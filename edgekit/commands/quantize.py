@@ -9,7 +9,21 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Json, Mean, Model, Name, Raw, Shapes, Std, emit, page, written
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Mean,
+    Model,
+    Name,
+    Raw,
+    Shapes,
+    Std,
+    bound_inputs,
+    emit,
+    page,
+    written,
+)
 from edgekit.errors import EdgeKitError, Exit
 
 _REPORTED = 16  # calibration samples that the report is made on
@@ -50,7 +64,9 @@ class Io(StrEnum):
 
 def quantize(
     model: Model,
-    output: Annotated[str, written("NET.EK", "Default: the model's name and the format.")] = "",
+    output: Annotated[
+        str, written("NET.EK", "Default: the model's name and the format."), settings.WRITES
+    ] = "",
     dtype: Annotated[
         Format, typer.Option("--dtype", help="Integers, or 16-bit floats for weights: half the flash.")
     ] = Format.INT8,
@@ -84,8 +100,10 @@ def quantize(
     formats: Annotated[
         str, typer.Option("--formats", help="What layers may become to pass a gate, in this order.")
     ] = "int8,int16,bf16,f32",
-    report: Annotated[str, page("--report")] = "",
+    report: Annotated[str, page("--report"), settings.WRITES] = "",
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
@@ -104,7 +122,7 @@ def quantize(
     with console.progress() as tell:
         tell("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
-        graph = api.convert(model, shapes=settings.shapes(shape), name=name, **raw_inputs)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), name=name, **raw_inputs)
         check_graph_path(path)
         chosen = api.Settings(
             dtype=dtype.value,

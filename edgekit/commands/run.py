@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from edgekit import console, settings
 from edgekit.commands._shared import (
+    Consts,
+    Dims,
     Goal,
     Json,
     Model,
@@ -19,8 +19,10 @@ from edgekit.commands._shared import (
     Where,
     Whose,
     arrays_file,
+    bound_inputs,
     emit,
     run_by,
+    target_option,
     written,
 )
 
@@ -28,14 +30,16 @@ from edgekit.commands._shared import (
 def run(
     model: Model,
     input: Annotated[str, arrays_file("--input", "Arrays by input name, or one as .npy.")],
-    output: Annotated[str, written("Y.NPZ", "Write the outputs instead of printing them.")] = "",
-    target: Annotated[
-        str, typer.Option("--target", help="Run the compiled code; default: the simulator.")
+    output: Annotated[
+        str, written("Y.NPZ", "Write the outputs instead of printing them."), settings.WRITES
     ] = "",
+    target: Annotated[str, target_option("Run the compiled code; default: the simulator.")] = "",
     runner: RunBy = "",
     optimize: Goal = Optimize.SPEED,
     ports: Where = Ports.CALLER,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     profile: Whose = None,
     json: Json = False,
 ) -> None:
@@ -43,7 +47,7 @@ def run(
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
-        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile)
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(

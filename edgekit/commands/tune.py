@@ -9,14 +9,27 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Json, Model, Name, Ports, Shapes, TargetName, Where, emit, written
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Model,
+    Name,
+    Ports,
+    Shapes,
+    TargetName,
+    Where,
+    bound_inputs,
+    emit,
+    written,
+)
 from edgekit.commands.quantize import Io
 from edgekit.errors import EdgeKitError, Exit
 
 
 def tune(
     model: Model,
-    output: Annotated[str, written("FOLDER", "Default: the model's name and tuned.")] = "",
+    output: Annotated[str, written("FOLDER", "Default: the model's name and tuned."), settings.WRITES] = "",
     target: TargetName = "host",
     calib: Annotated[
         str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
@@ -41,7 +54,9 @@ def tune(
         str, typer.Option("--jobs", metavar="N", help="Processes; default: one for each core.")
     ] = "",
     dask: Annotated[
-        str, typer.Option("--dask", metavar="TCP://HOST:PORT", help="Let the workers of a scheduler try.")
+        str,
+        typer.Option("--dask", metavar="TCP://HOST:PORT", help="Let the workers of a scheduler try."),
+        settings.RUNS,
     ] = "",
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
@@ -51,6 +66,8 @@ def tune(
         Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
     ] = Io.FLOAT,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -75,7 +92,7 @@ def tune(
     with console.progress() as tell:
         tell("reading the model")
         found = api.tune(
-            api.convert(model, shapes=settings.shapes(shape), name=name),
+            api.convert(model, **bound_inputs(shape, dim, const), name=name),
             calib or None,
             limits,
             target=target,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from edgekit import console, settings
+from edgekit import console
 from edgekit.commands._shared import (
+    Consts,
+    Dims,
     Goal,
     Json,
     Model,
@@ -17,6 +19,7 @@ from edgekit.commands._shared import (
     Where,
     Whose,
     arrays_file,
+    bound_inputs,
     emit,
     run_by,
 )
@@ -30,6 +33,8 @@ def verify(
     optimize: Goal = Optimize.SPEED,
     ports: Where = Ports.CALLER,
     shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
     profile: Whose = None,
     json: Json = False,
 ) -> None:
@@ -37,7 +42,7 @@ def verify(
     from edgekit import api, report
 
     with console.progress() as tell:
-        graph = api.convert(model, shapes=settings.shapes(shape), profile=profile)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile)
         found = api.verify(
             graph,
             target=run_by(target, runner),

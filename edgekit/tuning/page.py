@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import jinja2
-
+from edgekit import templating
 from edgekit.tuning.budget import costs, quality
 from edgekit.tuning.problem import Result
 from edgekit.tuning.tune import Tried, Tuned, in_words
@@ -50,17 +49,11 @@ class _Chart:
 
 
 def render(found: Tuned) -> str:
-    """The page. Whatever comes from a model or a file name is escaped by the template."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("edgekit"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-    )
+    """The page."""
     timed = all(one.result.instructions is not None for one in found.tried)
     tried = sorted(found.tried, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
-    return environment.get_template("tuned.html.j2").render(
+    page = templating.environment("edgekit").get_template("tuned.html.j2")
+    return page.render(
         title=f"{found.name} on {found.target}",
         facts=_facts(found),
         missed=found.missed,

@@ -59,7 +59,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
     known = {
         c.callback.__name__: command_line._options(c.callback) for c in command_line.app.registered_commands
     }
-    assert known["build"] == {
+    assert {name: setting.type for name, setting in known["build"].items()} == {
         "output": str,
         "target": str,
         "optimize": str,
@@ -67,10 +67,13 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "package": list,
         "helpers": list,
         "layer_hook": bool,
+        "sbom": bool,
         "ports": str,
         "verify": bool,
         "force": bool,
         "shape": list,
+        "dim": list,
+        "const": list,
         "profile": str,
         "name": str,
         "verbose": bool,
@@ -96,3 +99,33 @@ def test_shapes_are_read(text: str, shape: dict[str, tuple[int, ...]]) -> None:
 def test_other_shapes_are_refused(text: str) -> None:
     with pytest.raises(EdgeKitError, match="is no shape"):
         settings.shapes([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [("sequence=64", {"sequence": 64}), ("a=b=0", {"a=b": 0}), ("n= 3", None), ("n", None), ("=3", None)],
+)
+def test_dimensions_are_read(text: str, bound: dict[str, int] | None) -> None:
+    if bound is not None:
+        assert settings.dims([text]) == bound
+        return
+    with pytest.raises(EdgeKitError, match="--dim"):
+        settings.dims([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        ("sr=16000", {"sr": 16000.0}),
+        ("a=b=-1e3", {"a=b": -1000.0}),
+        ("on=true", {"on": 1.0}),
+        ("x=y", None),
+        ("x", None),
+    ],
+)
+def test_constants_are_read(text: str, fixed: dict[str, float] | None) -> None:
+    if fixed is not None:
+        assert settings.constants([text]) == fixed
+        return
+    with pytest.raises(EdgeKitError, match="--const"):
+        settings.constants([text])

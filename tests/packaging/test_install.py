@@ -5,19 +5,18 @@ EdgeKit itself, so that nothing is downloaded and nothing of the checkout is in 
 """
 
 import json
-import shutil
 import subprocess
-import sys
 import sysconfig
 import tomllib
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from support.packages import built, built_elsewhere, copied, python
 from support.tools import ROOT, require_module
 
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-FOLDERS = SETUPTOOLS["package-dir"].values()
 
 # Runs inside an installation: the origin of each package, and the files that importlib.resources finds there.
 LOOK = """
@@ -51,12 +50,7 @@ class Installation:
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what git would give, because building leaves files behind."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder)
-    for name in (*FOLDERS, "examples"):  # links in edgekit/ lead to both
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
-    return folder
+    return copied(folder)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +58,7 @@ def archives(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the sdist."""
     require_module("build")
     folder = tmp_path_factory.mktemp("archives")
-    python("-m", "build", "--no-isolation", "--wheel", "--sdist", "--outdir", str(folder), str(source))
+    built(source, folder)
     return folder
 
 
@@ -102,6 +96,17 @@ def installation(
     return Installation(folder / "bin", source if request.param == "editable" else site)
 
 
+def test_archives_are_reproducible(archives: Path, tmp_path: Path) -> None:
+    """The same bytes from another folder, at another time, for a user whose files others may not read."""
+    built_elsewhere(tmp_path / "elsewhere", tmp_path / "archives")
+    first, second = (
+        {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+        for folder in (archives, tmp_path / "archives")
+    )
+    assert len(first) == 2
+    assert first == second
+
+
 def test_command_answers(installation: Installation) -> None:
     assert "Usage: edgekit" in installation.run("edgekit", "--help")
 
@@ -130,8 +135,3 @@ def files_of(package: str) -> set[str]:
     folder = ROOT.joinpath("edgekit", *package.split(".")[1:]).resolve()
     below = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in {".pyc", ".md"})
     return {path.relative_to(folder).as_posix() for path in below}
-
-
-def python(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,139 @@
+"""Files that come with a model name no program to run and no place to write to, unless they are trusted."""
+
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+from support.command_line import CommandLine
+
+from edgekit import cli as command_line
+from edgekit import settings, target
+from edgekit.commands._shared import _trusted_target
+
+MARKER = Path("ran")
+
+
+@pytest.fixture
+def program(folder: Path) -> str:
+    """A program that leaves a file behind."""
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\ntouch {folder / MARKER}\nexit 1\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own settings."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    monkeypatch.setenv("APPDATA", str(folder / "config"))
+    path = settings.user_folder() / settings.FILE
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_the_folder_names_no_runner(cli: CommandLine, program: str) -> None:
+    Path(settings.FILE).write_text(f'[verify]\nrunner = "{program}"')
+    answer = cli("verify", "digits.ek")
+    assert answer.code == 2
+    assert (
+        "E0108 edgekit.toml in this folder sets runner in [verify]: it decides programs that run"
+        in answer.err
+    )
+    assert "hint: edgekit --trust verify" in answer.err
+    assert not MARKER.exists()
+
+
+@pytest.mark.parametrize("words", [("--trust", "verify", "digits.ek"), ("verify", "digits.ek", "--trust")])
+def test_trust_is_explicit(cli: CommandLine, program: str, words: tuple[str, ...]) -> None:
+    Path(settings.FILE).write_text(f'[verify]\nrunner = "{program}"')
+    cli(*words)
+    assert MARKER.exists()
+
+
+@pytest.mark.parametrize("way", ["flag", "environment", "own settings"])
+def test_users_name_runners(
+    cli: CommandLine, program: str, way: str, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if way == "environment":
+        monkeypatch.setenv("EDGEKIT_RUNNER", program)
+    if way == "own settings":
+        own.write_text(f'[verify]\nrunner = "{program}"')
+    cli("verify", "digits.ek", *(("--runner", program) if way == "flag" else ()))
+    assert MARKER.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tune]\ndask = "tcp://example.org:8786"',
+        "[build]\nforce = true",
+        '[build]\noutput = "../there"',
+        '[build]\noutput = "/there"',
+        '[build]\noutput = "link"',
+        '[quantize]\nreport = "../page.html"',
+        '[diff]\nhtml = "../page.html"',
+        '[bench]\nrunner = "x"',
+        '[run]\nrunner = "x"',
+    ],
+)
+def test_the_folder_decides_no_such_thing(cli: CommandLine, text: str) -> None:
+    Path("link").symlink_to(Path.cwd().parent)
+    Path(settings.FILE).write_text(text)
+    answer = cli("inspect", "digits.ek")
+    assert answer.code == 2
+    assert "E0108" in answer.err
+    assert cli("--trust", "inspect", "digits.ek").code == 0
+
+
+def test_the_folder_may_decide_all_else(cli: CommandLine, own: Path) -> None:
+    own.write_text('[build]\noptimize = "speed"\nverify = false')
+    Path(settings.FILE).write_text('[build]\noptimize = "size"\noutput = "there"\nforce = false')
+    found = cli.ok("build", "digits.ek", "--json").json
+    assert (found["optimize"], found["folder"], found["verification"]) == ("size", "there", None)
+
+
+@pytest.mark.parametrize(
+    "line", ['compilers = ["{}"]', 'runner = "{}"', 'emulator = "{}"', 'cflags = ["-fplugin={}.so"]']
+)
+def test_a_target_file_names_no_program(cli: CommandLine, program: str, line: str) -> None:
+    Path("mine.toml").write_text(line.format(program))
+    answer = cli("build", "digits.ek", "-o", "out", "--target", "mine.toml")
+    assert answer.code == 2
+    assert f"E0108 target file mine.toml lets this machine run {program}" in answer.err.replace(
+        "-fplugin=", ""
+    )
+    assert not MARKER.exists()
+    assert not Path("out").exists()
+    assert "E0108" not in cli("build", "digits.ek", "-o", "out", "--target", "mine.toml", "--trust").err
+
+
+def test_target_files_of_the_user_are_trusted(cli: CommandLine, program: str, own: Path) -> None:
+    path = own.parent / "mine.toml"
+    path.write_text(f'compilers = ["{program}"]')
+    cli("build", "digits.ek", "-o", "out", "--target", path)
+    assert MARKER.exists()
+
+
+def test_a_board_needs_no_trust(cli: CommandLine) -> None:
+    Path("mine.toml").write_text(
+        'base = "cortex-m4"\nmemory = { ram = "64K" }\ncflags = ["-mcpu=cortex-m4", "-DX=1"]'
+    )
+    assert target.foreign_programs("mine.toml") == []
+    assert cli("inspect", "digits.ek", "--target", "mine.toml").code == 0
+
+
+def test_each_option_that_runs_or_writes_is_marked() -> None:
+    """A new option of these names without a mark fails here."""
+    for command in command_line.app.registered_commands:
+        assert command.callback
+        for name, setting in command_line._options(command.callback).items():
+            if name == "target":
+                option = get_type_hints(command.callback, include_extras=True)[name].__metadata__[0]
+                assert option.callback is _trusted_target, command.callback.__name__
+            if name in ("runner", "dask"):
+                assert setting.mark == settings.RUNS, command.callback.__name__
+            if name in ("output", "report", "html"):
+                assert setting.mark == settings.WRITES, command.callback.__name__
+            if name == "force":
+                assert setting.mark == settings.OVERWRITES
