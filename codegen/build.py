@@ -11,16 +11,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import budget, packages, publish, runner, selftest, toolchain, wasm
+from edgekit.codegen import (
+    budget,
+    packages,
+    publish,
+    runner,
+    sbom,
+    selftest,
+    selftest_source,
+    stack,
+    toolchain,
+    wasm,
+)
 from edgekit.codegen import verify as verification
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.fit import fit
 from edgekit.codegen.memory import Peak
 from edgekit.codegen.objects import section_sizes
-from edgekit.codegen.packages import Package, Packaged
+from edgekit.codegen.packages import Packaged
 from edgekit.codegen.program import Program
 from edgekit.codegen.publish import write as write
 from edgekit.codegen.render import Optimize, Weights, render, sources
+from edgekit.codegen.selftest import SelfTest
 from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import LEVEL, Tell, Verification
 from edgekit.errors import EdgeKitError
@@ -57,9 +69,13 @@ class Report:
     macs: int
     weight_bytes: int
     arena_bytes: int
-    arena_lower_bound: int  # no plan needs less
+    arena_lower_bound: int  # no plan for this order of layers needs less
     working_bytes: int  # arena, inputs and outputs
     peak: Peak | None  # what fills the arena
+    # What searches did until their budgets ended them: pairs of buffers that were compared, and layers that
+    # were run in other orders. 0 where nothing better exists.
+    arena_compared: int = 0
+    order_runs: int = 0
     state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
@@ -86,18 +102,21 @@ def build(
     check: bool | None = None,
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
+    bill: bool = False,
     force: bool = False,
     tell: Tell = lambda step: None,
 ) -> Report:
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
     leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
-    packages to make of it, each in a folder of its own in there, and `helpers` what to add to them."""
+    packages to make of it, each in a folder of its own in there, and `helpers` what to add to them. `bill`
+    adds a software bill of materials to the library and to each package."""
     packages.check(package, helpers, target)
     tell("planning")
     program = fit(graph, target, ports, optimize=optimize)
     folder = folder or Path(program.name)
-    files = generate(program, optimize, weights)
+    test = selftest.prepare(graph)
+    files = generate(program, optimize, weights, test)
     if not force:
         publish.check(files, folder)
     compiler, reason = _compiler(target, insist=bool(check))
@@ -107,19 +126,29 @@ def build(
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
             program, files, objects, sizes = settled(
-                graph, program, work, compiler, optimize=optimize, weights=weights, tell=tell
+                graph, program, work, compiler, optimize=optimize, weights=weights, tell=tell, test=test
             )
             budget.check(program, sizes, _weights_of(program))
             if check is False:
                 reason = "verification was switched off"
             elif check or not reason:
                 driver = verification.drive(program, objects, work, compiler, optimize)
+                test = verification.settled(program, driver, test)
+                files = with_self_test(files, program, test, work)
                 samples = verification.random_samples(program)
                 verified = verification.verify(program, driver, compiler, objects, samples, tell)
+                if check:
+                    verification.insist(verified)
+                elif verified.shortfall:
+                    reason, verified = verified.shortfall, None
     name = compiler.name if compiler else ""
-    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), sizes, name, tell)
+    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), sizes, name, bill, tell, test)
     made = [packages.make(kind, wish) for kind in package]
-    files = _with_packages(files, made)
+    more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
+    if bill:
+        library = {path: data for path, data in files.items() if path != publish.MANIFEST}
+        more |= sbom.file(program, library, optimize, name)
+    files = _with_manifest(files, more)
     publish.publish(files, folder, force=force)
     return Report(
         name=program.name,
@@ -134,6 +163,8 @@ def build(
         arena_lower_bound=program.arena.lower_bound,
         working_bytes=program.working_bytes,
         peak=program.peak,
+        arena_compared=0 if program.arena.optimal else program.arena.compared,
+        order_runs=program.order_runs,
         state_bytes=program.state_bytes,
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
@@ -146,9 +177,8 @@ def build(
     )
 
 
-def _with_packages(files: Mapping[str, bytes], made: Sequence[Package]) -> dict[str, bytes]:
-    """The library and its packages, all of them in the manifest."""
-    more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
+def _with_manifest(files: Mapping[str, bytes], more: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The library and what was made of it, all in the manifest."""
     manifest = json.loads(files[publish.MANIFEST])
     manifest["sha256"] |= {path: hashlib.sha256(data).hexdigest() for path, data in sorted(more.items())}
     return {**files, **more, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
@@ -162,12 +192,14 @@ def settled(
     *,
     optimize: Optimize,
     weights: Weights = "auto",
+    test: SelfTest | None = None,
     tell: Tell = lambda step: None,
 ) -> tuple[Program, dict[str, bytes], list[str], toolchain.Sizes | None]:
     """A program that is compiled and fits, if any does: with smaller weights, once it is known what is beside
     them. Its files, the names of its objects, and its sizes."""
+    test = test or selftest.prepare(graph)
     while True:
-        files = generate(program, optimize, weights)
+        files = generate(program, optimize, weights, test)
         write(files, folder)
         tell(f"compiling with {compiler.name}")
         objects = compile_objects(program, files, folder, compiler, optimize)
@@ -211,20 +243,23 @@ class Compiled:
     driver: Driver
     compiler: toolchain.Compiler
     sources: tuple[str, ...]
+    files: Mapping[str, bytes]
+    test: SelfTest
 
 
 @contextmanager
 def compiled(program: Program, optimize: Optimize, tell: Tell = lambda step: None) -> Iterator[Compiled]:
     """The library of a program, in a folder that is gone afterwards."""
     compiler = toolchain.find(program.target)
-    files = generate(program, optimize)
+    test = selftest.prepare(program.graph)
+    files = generate(program, optimize, test=test)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(files, folder)
         tell(f"compiling with {compiler.name}")
         names = library_sources(files, optimize)
         driver = verification.drive(program, names, folder, compiler, optimize)
-        yield Compiled(driver, compiler, tuple(names))
+        yield Compiled(driver, compiler, tuple(names), files, test)
 
 
 def verify(
@@ -240,8 +275,11 @@ def verify(
     self-test that comes with it."""
     program = fit(graph, target, ports, optimize=optimize)
     with compiled(program, optimize, tell) as made:
-        samples = verification.random_samples(program) if samples is None else samples
-        return verification.verify(program, made.driver, made.compiler, made.sources, samples, tell)
+        test = verification.settled(program, made.driver, made.test)
+        with_self_test(made.files, program, test, made.driver.executable.parent)
+        given = verification.random_samples(program) if samples is None else samples
+        found = verification.verify(program, made.driver, made.compiler, made.sources, given, tell)
+        return verification.insist(found)
 
 
 def run(
@@ -264,10 +302,26 @@ def run(
         return results
 
 
-def generate(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
+def with_self_test(
+    files: Mapping[str, bytes], program: Program, test: SelfTest, folder: Path
+) -> dict[str, bytes]:
+    """The files with this self-test, which is written into the folder where it is another."""
+    name, text = f"{program.name}_selftest.c", selftest_source.render(program, test)
+    if files[name] == text:
+        return dict(files)
+    (folder / name).write_bytes(text)
+    manifest = json.loads(files[publish.MANIFEST])
+    manifest["sha256"][name] = hashlib.sha256(text).hexdigest()
+    return {**files, name: text, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def generate(
+    program: Program, optimize: Optimize, weights: Weights = "auto", test: SelfTest | None = None
+) -> dict[str, bytes]:
     """Every file of the library, manifest included."""
     files = render(program, optimize, weights)
-    files[f"{program.name}_selftest.c"] = selftest.render(program)
+    test = test or selftest.prepare(program.graph)
+    files[f"{program.name}_selftest.c"] = selftest_source.render(program, test)
     manifest = {
         "edgekit": edgekit.__version__,
         "name": program.name,
@@ -332,14 +386,21 @@ def measure(
 
 
 def stack_bound(program: Program, folder: Path) -> int | None:
-    """Bytes of stack that a run takes, from what the compiler told in this folder."""
+    """Bytes of stack that a run takes, from what the compiler left in this folder."""
     entry = f"{program.name}_run"
+    # The function of a layer in code for speed, and that of its kernel in code for size.
+    layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]
+    pushed = [
+        (kernel.assembly, kernel.stack, (name, kernel.function)) for name, kernel in layers if kernel.stack
+    ]
     if graphs := sorted(folder.glob("*.ci")):
-        stack = toolchain.stack_bound(graphs, entry)
-    else:
-        layers = {f"{program.name}_{line.c}" for line in program.lines}
-        layers |= {kernel.function for kernel in program.kernels}
-        warnings = (folder / _WARNINGS).read_text()
-        stack = toolchain.stack_bound_of_frames(warnings, entry, layers)
-    unseen = max((kernel.stack for kernel in program.kernels), default=0)
-    return None if stack is None else stack + unseen
+        return stack.bound_of_call_graphs(graphs, entry, pushed)
+    warnings = (folder / _WARNINGS).read_text()
+    objects = [path.read_bytes() for path in sorted(folder.glob("*.o"))]
+    known = stack.own_functions(program.target.isa)
+    found = stack.bound_of_objects(objects, warnings, entry, known, pushed)
+    if found is None:
+        names = {name for own, kernel in layers for name in (own, kernel.function)}
+        unseen = max((size for _, size, _ in pushed), default=0)
+        found = stack.bound_of_frames(warnings, entry, names) + unseen
+    return found

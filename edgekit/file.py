@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import atomic, attributes, flat
+from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError
 from edgekit.flat import Record
 from edgekit.ir import Array, DType, Graph, Node, Quant, Source, State, Type, Value
+from edgekit.reasons import DamageError, reason_of
 from edgekit.wellformed import faults
 
 # Raised by every change that an older reader would misunderstand, the meaning of an operator included. Files
@@ -27,6 +29,7 @@ _SIGNATURE = b"\x89EDGE\r\n\x1a"  # as PNG's: a transfer that changes line ends 
 # Signature, version, 0, sizes of structure and data, and the sha256 of everything else.
 _HEADER = struct.Struct("<8sIIQQ32s")
 _DIGEST = 32  # where the sha256 starts
+_DTYPES = {dtype.value for dtype in DType}
 
 
 def save(graph: Graph, path: Path) -> None:
@@ -57,10 +60,10 @@ def load(path: Path) -> Graph:
         fault = next(faults(graph), None)
     except attributes.UnknownOperatorError as error:
         raise EdgeKitError(
-            "E0406", f"{path.name}: {error}", hint="update edgekit, or convert the model again"
+            "E0406", f"{path.name}: {reason_of(error)}", hint="update edgekit, or convert the model again"
         ) from None
     except ValueError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, reason_of(error)) from error
     if fault is not None:
         raise EdgeKitError(
             "E0401", f"{path.name} holds no valid graph: {fault:.300}", hint="convert the model again"
@@ -113,7 +116,7 @@ def _map(path: Path) -> memoryview:
                 raise _damaged(path, "it is too short")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:
-        raise EdgeKitError("E0104", f"cannot read {path}: {error}") from None
+        raise EdgeKitError("E0104", f"cannot read {path}: {reason_of(error)}") from None
 
 
 def _sections(content: memoryview, path: Path) -> memoryview:
@@ -194,7 +197,7 @@ def _graph(record: Record, data: memoryview) -> Graph:
     """The graph that a record describes; ValueError where it contradicts itself."""
     names = [value["name"] for value in record["values"]]
     if len(set(names)) != len(names):
-        raise ValueError("two values have the same name")
+        raise DamageError("two values have the same name")
     end = 0
     values = {}
     for name, value in zip(names, record["values"], strict=True):
@@ -202,7 +205,7 @@ def _graph(record: Record, data: memoryview) -> Graph:
 
     def pick(indices: Sequence[int]) -> tuple[str, ...]:
         if any(i >= len(names) for i in indices):
-            raise ValueError("a node refers to a value that is not there")
+            raise DamageError("a node refers to a value that is not there")
         return tuple(names[i] for i in indices)
 
     states = []
@@ -211,7 +214,7 @@ def _graph(record: Record, data: memoryview) -> Graph:
         initial, end = _constant(read, values[read].type, state["data"], data, end)
         states.append(State(read, written, initial))
     if end != len(data):
-        raise ValueError("it has more data than constants and states")
+        raise DamageError("it has more data than constants and states")
     nodes = tuple(
         Node(
             attributes.decode_op(node["op"], node["attributes"]),
@@ -231,6 +234,10 @@ def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
     quant = record["quant"]
     if quant is not None:
         quant = Quant(**{**quant, "axis": None if quant["axis"] == -1 else quant["axis"]})
+    if record["dtype"] not in _DTYPES:
+        raise DamageError(f"{record['name']} is of the unknown type {record['dtype']!r:.40}")
+    if absurd(record["shape"]):
+        raise DamageError(f"{record['name']} has the absurd shape {list(record['shape'][:8])}")
     type = Type(DType(record["dtype"]), record["shape"], quant)
     start = record["data"]
     if start == -1:
@@ -241,12 +248,12 @@ def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:
 def _constant(name: str, type: Type, start: int, data: memoryview, end: int) -> tuple[Value, int]:
     """What is stored at `start`, which must be `end`, and where it ends."""
     if start != end or min(type.shape, default=0) < 0 or start + type.bytes > len(data):
-        raise ValueError(f"the data of {name} are not where they should be")
+        raise DamageError(f"the data of {name} are not where they should be")
     return Value(type, _array(type, data[start : start + type.bytes])), start + _aligned(type.bytes)
 
 
 def _array(type: Type, data: memoryview) -> Array:
     raw = np.frombuffer(data, np.uint8)
     if type.dtype is DType.BOOL and raw.max(initial=0) > 1:
-        raise ValueError(f"{raw.max()} is no bool")
+        raise DamageError(f"{raw.max()} is no bool")
     return raw.view(type.dtype.numpy).reshape(type.shape)

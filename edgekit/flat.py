@@ -17,6 +17,8 @@ import flatbuffers
 import numpy as np
 from flatbuffers import number_types
 
+from edgekit.reasons import DamageError
+
 # A table: its fields by name. Of those that are absent in a file, scalars are their default, texts "",
 # vectors (), and tables None.
 Record = dict[str, Any]
@@ -122,7 +124,7 @@ def _write_value(builder: flatbuffers.Builder, schema: Schema, field: Field, val
 def read(schema: Schema, buffer: bytes) -> Record:
     """The record that a flatbuffer holds; ValueError where it is damaged."""
     if buffer[4:8] != schema.identifier:
-        raise ValueError(f"the identifier is {buffer[4:8]!r}, not {schema.identifier!r}")
+        raise DamageError(f"the identifier is {buffer[4:8]!r}, not {schema.identifier!r}")
     reader = _Reader(schema, buffer)
     return reader.table(schema.root, reader.target(0), 0)
 
@@ -137,7 +139,7 @@ class _Reader:
 
     def unpack(self, format: str, at: int) -> Any:
         if not 0 <= at <= len(self.buffer) - struct.calcsize("<" + format):
-            raise ValueError("an offset leads out of the file")
+            raise DamageError("an offset leads out of the file")
         return struct.unpack_from("<" + format, self.buffer, at)[0]
 
     def target(self, at: int) -> int:
@@ -147,11 +149,11 @@ class _Reader:
     def charge(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
-            raise ValueError("its parts overlap")
+            raise DamageError("its parts overlap")
 
     def table(self, name: str, at: int, depth: int) -> Record:
         if depth > _MAX_DEPTH:
-            raise ValueError("its parts are nested too deep")
+            raise DamageError("its parts are nested too deep")
         vtable = at - self.unpack("i", at)
         slots = (self.unpack("H", vtable) - 4) // 2
         self.charge(max(4, self.unpack("H", vtable + 2)))
@@ -174,7 +176,7 @@ class _Reader:
             number = self.unpack("B", at) if at is not None else field.default
             names = schema.enums[field.type]
             if number >= len(names):
-                raise ValueError(f"{field.name} {number} is unknown")
+                raise DamageError(f"{field.name} {number} is unknown")
             return names[number]
         return self.unpack(_FORMATS[field.type], at) if at is not None else field.default
 
@@ -182,7 +184,7 @@ class _Reader:
         size = self.unpack("I", at)
         self.charge(4 + size)
         if size > len(self.buffer) - at - 4:
-            raise ValueError("a text leads out of the file")
+            raise DamageError("a text leads out of the file")
         return self.buffer[at + 4 : at + 4 + size].decode(errors="surrogatepass")
 
     def vector(self, type: str, at: int, depth: int) -> tuple[Any, ...]:
@@ -190,7 +192,7 @@ class _Reader:
         size = struct.calcsize(_FORMATS[type]) if type in _FORMATS else 4
         self.charge(4 + count * size)
         if count * size > len(self.buffer) - at - 4:
-            raise ValueError("a list leads out of the file")
+            raise DamageError("a list leads out of the file")
         if type in _FORMATS:
             return tuple(np.frombuffer(self.buffer, _numpy(type), count, at + 4).tolist())
         return tuple(self.table(type, self.target(at + 4 + 4 * i), depth + 1) for i in range(count))

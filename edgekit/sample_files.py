@@ -8,20 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
-from edgekit import arrays
+from edgekit import array_heads, arrays
+from edgekit.array_heads import Head
 from edgekit.arrays import Arrays
-from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 
 _SUFFIXES = (".npz", ".npy")
 _IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm")
-_ALONE = ""  # the name of an array in a file of its own
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 class Samples:
@@ -53,34 +50,23 @@ def _files(folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class _Head:
-    """What the head of an array says of it, and where it lies: in a file of its own, or in an archive."""
-
-    member: str  # of an archive
-    shape: tuple[int, ...]
-    by_columns: bool  # in Fortran's order, so that samples are scattered
-    dtype: np.dtype[Any]
-
-    @property
-    def outline(self) -> Array:
-        """An array of this type and shape, without contents."""
-        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
-
-
-@dataclass(frozen=True)
 class _File:
     """A file whose heads are read and fit the graph."""
 
     path: Path
-    heads: Mapping[str, _Head]  # by input
+    heads: Mapping[str, Head]  # by input
     counts: Mapping[str, int | None]  # of samples in each array; None where the array is one for all
 
     @staticmethod
     def of(path: Path, graph: Graph) -> _File:
-        heads = arrays.guarded(path, partial(_heads, path))
+        heads = arrays.guarded(path, partial(array_heads.of_file, path))
         outlines = {name: head.outline for name, head in heads.items()}
-        named = arrays.by_input(outlines.get(_ALONE, outlines), path, graph)
-        heads = {graph.inputs[0]: heads[_ALONE]} if _ALONE in heads else {name: heads[name] for name in named}
+        named = arrays.by_input(outlines.get(array_heads.ALONE, outlines), path, graph)
+        heads = (
+            {graph.inputs[0]: heads[array_heads.ALONE]}
+            if array_heads.ALONE in heads
+            else {name: heads[name] for name in named}
+        )
         return _File(path, heads, arrays.sample_counts(graph, named))
 
     @property
@@ -111,7 +97,7 @@ class _File:
             stream = stack.enter_context(archive.open(head.member))
         else:
             stream = stack.enter_context(self.path.open("rb"))
-        _head(stream, head.member)
+        array_heads.read(stream, head.member)
         shape = head.shape[1:]
         size = int(np.prod(shape, dtype=np.int64)) * head.dtype.itemsize
 
@@ -122,36 +108,3 @@ class _File:
             return np.frombuffer(data, head.dtype).reshape(shape)
 
         return read
-
-
-def _heads(path: Path) -> dict[str, _Head]:
-    """Of all arrays in a file, by name; a single one has none."""
-    if not arrays.is_archive(path):
-        with path.open("rb") as stream:
-            head = _head(stream, "")
-            return {_ALONE: _complete(head, path.stat().st_size - stream.tell())}
-    found = {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            with archive.open(info) as stream:
-                head = _head(stream, info.filename)
-                found[info.filename.removesuffix(".npy")] = _complete(head, info.file_size - stream.tell())
-    return found
-
-
-def _head(stream: IO[bytes], member: str) -> _Head:
-    read = _HEADERS[np.lib.format.read_magic(stream)]
-    shape, by_columns, dtype = read(stream)
-    return _Head(member, shape, by_columns, dtype)
-
-
-def _complete(head: _Head, size: int) -> _Head:
-    """The head, if so many bytes hold what it promises."""
-    if head.dtype.hasobject:
-        raise ValueError("allow_pickle")  # numpy's word for it
-    count = 1
-    for n in head.shape:
-        count *= n
-    if min(head.shape, default=0) < 0 or count * head.dtype.itemsize > size or absurd(head.shape[1:]):
-        raise EOFError
-    return head
