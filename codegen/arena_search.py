@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import gcd
+from operator import add
 from random import Random
 
 # Branch and bound ends in good time up to about a dozen buffers, or where the bound is tight.
@@ -66,7 +67,15 @@ def solve(problem: Problem, enough: int, budget: float) -> Layout:
 
 
 def _size(problem: Problem, offsets: Sequence[int]) -> int:
-    return max(offset + size for offset, size in zip(offsets, problem.sizes, strict=True))
+    size: int = max(map(add, offsets, problem.sizes))
+    return size
+
+
+def _positions(numbers: list[int], number: int) -> list[int]:
+    found: list[int] = []
+    for _ in range(numbers.count(number)):
+        found.append(numbers.index(number, found[-1] + 1 if found else 0))
+    return found
 
 
 def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]:
@@ -140,11 +149,12 @@ class _Swaps:
         for rank, i in enumerate(order):
             self.rank[i] = rank
         self.offsets = _place(problem, order, meter)
+        self.ends = list(map(add, self.offsets, problem.sizes))
 
     def climb(self, enough: int, spare: float) -> list[int]:
         """Swap buffers around the topmost one, again and again, and go on from every layout that is not
         larger than the one before."""
-        near, sizes = self.problem.near, self.problem.sizes
+        near = self.problem.near
         random = Random(0)
 
         def pick(choices: Sequence[int]) -> int:
@@ -154,7 +164,7 @@ class _Swaps:
         size = best_size = _size(self.problem, best)
         while self.meter.left > spare and best_size > enough:
             self.meter.left -= len(best) / 16 + 5
-            top = pick([i for i, offset in enumerate(self.offsets) if offset + sizes[i] == size])
+            top = pick(_positions(self.ends, size))
             if random.random() < 0.5:
                 one = pick(near[top])
                 other = pick(near[one])
@@ -162,7 +172,7 @@ class _Swaps:
                 column = [top, *near[top]]
                 one, other = pick(column), pick(column)
             if one != other and self.swap(one, other, limit=size):
-                size = _size(self.problem, self.offsets)
+                size = max(self.ends)
                 if size < best_size:
                     best, best_size = list(self.offsets), size
         return best
@@ -170,7 +180,8 @@ class _Swaps:
     def swap(self, one: int, other: int, limit: int) -> bool:
         """Exchange two buffers in the order, unless that would take more than `limit` bytes. Only buffers
         that come later and touch a change are placed anew."""
-        near, sizes, rank, offsets = self.problem.near, self.problem.sizes, self.rank, self.offsets
+        near, sizes, rank = self.problem.near, self.problem.sizes, self.rank
+        offsets, ends = self.offsets, self.ends
         start, end = sorted((rank[one], rank[other]))
         self.exchange(one, other)
         queued = {start, end}
@@ -184,12 +195,12 @@ class _Swaps:
             offset = _fit(self.problem, i, [j for j in near[i] if rank[j] < turn], offsets)
             if offset + sizes[i] > limit:
                 for j, old in before:
-                    offsets[j] = old
+                    offsets[j], ends[j] = old, old + sizes[j]
                 self.exchange(one, other)
                 return False
             if offset != offsets[i]:
                 before.append((i, offsets[i]))
-                offsets[i] = offset
+                offsets[i], ends[i] = offset, offset + sizes[i]
                 for j in near[i]:
                     if rank[j] > turn and rank[j] not in queued:
                         queued.add(rank[j])

@@ -23,19 +23,21 @@ def fuse_sums(graph: Graph, layers: Sequence[Layer], target: Target) -> list[Lay
     convolutions alone."""
     users = Counter([*(name for node in graph.nodes for name in node.inputs), *graph.exits])
     fused: dict[str, Layer] = {}  # by the first result
-    for layer in layers:
+    turn: dict[str, int] = {}
+    for i, layer in enumerate(layers):
         match layer.steps:
             case [Call() as call]:
                 operands = [arg.name for arg in call.args[:2] if users[arg.name] == 1]
             case _:
                 operands = []
         # The later one: what the earlier one computes is there already.
-        for name in [name for name in reversed(fused) if name in operands]:
+        for name in sorted({*operands} & fused.keys(), key=turn.__getitem__, reverse=True):
             made = _together(fused[name], layer, target)
             if made:
                 layer = Layer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
                 break
         fused[layer.node.outputs[0]] = layer
+        turn[layer.node.outputs[0]] = i
     return [*fused.values()]
 
 

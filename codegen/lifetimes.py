@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 
 from edgekit.codegen.arena import Buffer, Shift
@@ -75,18 +76,48 @@ def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list
 
 def _buffer(name: str, tensors: Sequence[_Part], align: int) -> Buffer:
     first, last = min(part.first for part in tensors), max(part.last for part in tensors)
-    bounds = sorted({bound for part in tensors for bound in (part.start, part.end)})
-    parts = []
-    for start, end in pairwise(bounds):
-        if whole := [part for part in tensors if part.start <= start and end <= part.end]:
-            spans = [(part.first, part.last) for part in whole]
-            parts.append(_Part(start, end, min(spans)[0], max(end for _, end in spans)))
+    parts = list(_pieces(tensors))
     steps = sorted({first, *(part.first for part in parts), *(part.last + 1 for part in parts)} - {last + 1})
-    used = [max((p.end for p in parts if p.first <= step <= p.last), default=1) for step in steps]
+    used = _used(parts, steps)
     changes = [i for i, size in enumerate(used) if size != (used[i - 1] if i else max(used))]
     return Buffer(
         name, max(used), first + 1, last + 1, align, tuple((steps[i] + 1, used[i]) for i in changes)
     )
+
+
+def _pieces(tensors: Sequence[_Part]) -> Iterator[_Part]:
+    """Ranges of bytes that are parts of the same tensors, and when any of these is in use."""
+    order = sorted(range(len(tensors)), key=lambda i: tensors[i].start)
+    firsts: list[tuple[int, int]] = []  # of the tensors that the range is part of, and where they end
+    lasts: list[tuple[int, int]] = []
+    coming = 0
+    for start, end in pairwise(sorted({bound for part in tensors for bound in (part.start, part.end)})):
+        while coming < len(order) and tensors[order[coming]].start <= start:
+            part = tensors[order[coming]]
+            heappush(firsts, (part.first, part.end))
+            heappush(lasts, (-part.last, part.end))
+            coming += 1
+        for heap in (firsts, lasts):
+            while heap and heap[0][1] <= start:
+                heappop(heap)
+        if firsts:
+            yield _Part(start, end, firsts[0][0], -lasts[0][0])
+
+
+def _used(parts: Sequence[_Part], steps: Sequence[int]) -> list[int]:
+    """The end of what is in use at each step; 1 where nothing is."""
+    order = sorted(parts, key=lambda part: part.first)
+    live: list[tuple[int, int]] = []  # ends, the last one first, and last steps
+    coming = 0
+    used = []
+    for step in steps:
+        while coming < len(order) and order[coming].first <= step:
+            heappush(live, (-order[coming].end, order[coming].last))
+            coming += 1
+        while live and live[0][1] < step:
+            heappop(live)
+        used.append(-live[0][0] if live else 1)
+    return used
 
 
 def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[Shift]:

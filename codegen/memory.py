@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
 
 from edgekit.codegen.arena import Buffer, Plan, plan
 from edgekit.codegen.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of
@@ -100,10 +102,13 @@ def _update_states(graph: Graph, calls: list[Scheduled], sharing: Sharing) -> No
             following[state] = Arg(f"{state}#aside", Value(source.type))
             calls += _copied(graph, source, following[state], sharing)
     first, last = lifetimes(calls, sharing)
+    lasting = sharing.lasting()
+    writes = Counter(sharing.root(r.name)[0] for s in calls for r in operands(s.call)[1])
     for state, source in following.items():
         root, offset = sharing.root(source.name)
-        whole = offset == 0 and sharing.size.get(root) == source.type.bytes and root not in sharing.lasting()
-        if whole and sharing.is_free(root) and _dies(state, root, first, last, calls, sharing):
+        whole = offset == 0 and sharing.size.get(root) == source.type.bytes and root not in lasting
+        once = writes[root] == 1
+        if whole and sharing.is_free(root) and _dies(state, root, first, last, calls, sharing, once):
             sharing.parent[root] = (state, 0)
     for state, source in following.items():
         if sharing.root(source.name) != (state, 0):
@@ -119,13 +124,13 @@ def _dies(
     last: Mapping[str, int],
     calls: Sequence[Scheduled],
     sharing: Sharing,
+    once: bool,
 ) -> bool:
-    """Has everybody read a state when the memory of its successor is first written?"""
+    """Has everybody read a state when its successor is first written, which is done `once`?"""
     end, start = last.get(state, -1), first.get(successor, len(calls))
     if end != start:
         return end < start
     call = calls[start].call
-    once = sum(sharing.root(r.name)[0] == successor for s in calls for r in operands(s.call)[1]) == 1
     taken = sharing.could_take_over(call, state) if call.args[-call.results].name == successor else ()
     return once and any(sharing.root(call.args[i].name) == (state, 0) for i in taken)
 
@@ -163,9 +168,9 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
     for s in calls:
         if s.scratch:
             sharing.size[s.scratch] = s.call.scratch
-    calls = with_moves(calls, sharing, align)
+    calls, planned = with_moves(calls, sharing, align)
     buffers = buffers_of(calls, sharing, align)
-    arena = plan(buffers, shifts=shifts_of(calls, sharing))
+    arena = planned or plan(buffers, shifts=shifts_of(calls, sharing))
     places: dict[str, Place] = {}
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
     held = [*graph.inputs, *map(sharing.holder, graph.outputs)] if sharing.ports == "arena" else []
@@ -184,16 +189,37 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
 
 def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:
     """The first call with the widest range of the arena in use; of several that with most in it."""
-    widest, at = (0, 0), 0
-    filling: dict[str, int] = {}
-    steps = {step for b in buffers for step in (b.first, *(step for step, _ in b.uses))}
-    for step in sorted(steps):
-        live = {b.name: b.used(step, step) for b in buffers if b.first <= step <= b.last}
-        start = min(arena.offsets[name] for name in live)
-        extent = max(arena.offsets[name] + size for name, size in live.items()) - start
-        if (extent, sum(live.values())) > widest:
-            widest, filling, at = (extent, sum(live.values())), live, step
-    if not filling:
+    # Each of the sizes that a buffer has, and the steps from which to which.
+    spans: list[tuple[int, int, int, int]] = []
+    for b in buffers:
+        starts = [(b.first, b.size), *b.uses, (b.last + 1, 0)]
+        spans += [
+            (start, end - 1, arena.offsets[b.name], used)
+            for (start, used), (end, _) in pairwise(starts)
+            if start < end
+        ]
+    spans.sort()
+    lows: list[tuple[int, int]] = []  # with the steps until which they count
+    highs: list[tuple[int, int]] = []
+    ending: list[tuple[int, int]] = []
+    widest, at, total = (0, 0), 0, 0
+    for k, (step, last, offset, used) in enumerate(spans):
+        heappush(lows, (offset, last))
+        heappush(highs, (-offset - used, last))
+        heappush(ending, (last, used))
+        total += used
+        if k + 1 < len(spans) and spans[k + 1][0] == step:
+            continue
+        while ending[0][0] < step:
+            total -= heappop(ending)[1]
+        for heap in (lows, highs):
+            while heap[0][1] < step:
+                heappop(heap)
+        extent = -highs[0][0] - lows[0][0]
+        if (extent, total) > widest:
+            widest, at = (extent, total), step
+    if not spans:
         return None
+    filling = {b.name: b.used(at, at) for b in buffers if b.first <= at <= b.last}
     layer = calls[at - 1].node.origin if 0 < at <= len(calls) else "before the first layer"
     return Peak(layer, tuple(sorted(filling.items(), key=lambda each: -each[1])))

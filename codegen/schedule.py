@@ -4,37 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
-from edgekit.codegen.schedule_search import (
-    Graph,
-    Meter,
-    Name,
-    Reuse,
-    State,
-    improve,
-    most_saved,
-    set_bits,
-    walk,
-)
+from edgekit.codegen.schedule_problem import Problem, problem
+from edgekit.codegen.schedule_problem import Task as Task
+from edgekit.codegen.schedule_search import Graph, Meter, Name, improve, most_saved, set_bits
+from edgekit.codegen.schedule_windows import improve_windows
 
 # Task runs that one call of `order` may try: about a second of Python, and the same on every machine.
 _BUDGET = 400_000
 # With more tasks than this between two cuts, the quadratic bound costs more than the search can gain by it.
 _FLOOR_TASKS = 800
+# With more tasks than this between two cuts, only windows of them are searched: sets of tasks are the bits of
+# an int, which each task run of a search copies.
+_SEARCH_TASKS = 4096
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Task:
-    """One step of the program. `over` holds positions and bytes (output, input, distance): where this is the
-    last use of the input, the output may lie over it if it starts so far before it; in place, that is 0."""
+class Found:
+    """An order of tasks."""
 
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    scratch: int = 0
-    over: tuple[tuple[int, int, int], ...] = ()
+    sequence: list[int]
+    runs: int  # of tasks that the search tried
+    stopped: bool  # by its budget: another order may have a lower peak
 
 
 def order(
@@ -43,7 +36,7 @@ def order(
     keep: Collection[str] = frozenset(),
     *,
     within: Mapping[str, str] = _NOTHING,
-    budget: int = _BUDGET,
+    budget: int | None = None,
 ) -> list[int]:
     """Indices of `tasks`, which are in topological order, in the order with the lowest peak that was found.
 
@@ -53,30 +46,51 @@ def order(
     Small and narrow graphs get an optimal order, and no graph a worse one than it had. Parts of the given
     order that do not decide the peak stay as they are.
     """
-    graph = _graph(tasks, sizes, keep, within)
-    parts = [range(begin, end) for begin, end in pairwise([*_cuts(graph), len(tasks)])]
-    starts = []
-    given = []
-    state = graph.start()
-    for part in parts:
-        starts.append(state)
-        state = walk(graph, state._replace(peak=state.live, path=None), part)[-1]
-        given.append(state.peak)
+    return search(tasks, sizes, keep, within=within, budget=budget).sequence
+
+
+def search(
+    tasks: Sequence[Task],
+    sizes: Mapping[str, int],
+    keep: Collection[str] = frozenset(),
+    *,
+    within: Mapping[str, str] = _NOTHING,
+    budget: int | None = None,
+) -> Found:
+    """What `order` returns, and how it was found."""
+    budget = _BUDGET if budget is None else budget
+    given = problem(tasks, sizes, keep, within)
+    sequence = list(range(len(tasks)))
+    lives, peaks = given.simulate(sequence)
+    parts = given.cut()
+    peak_of = [max(lives[part.start], *peaks[part.start : part.stop]) for part in parts]
     # No part needs a lower peak than another part has in any case.
-    target = max((_floor(graph, part) for part in parts), default=0)
+    floors = (_floor(given, part, bytes) for part, bytes in zip(parts, given.passing(parts), strict=True))
+    target = max(floors, default=0)
     meter = Meter(budget)
-    better: dict[int, State] = {}
-    hard = [i for i, peak in enumerate(given) if peak > target]
+    better: dict[int, tuple[int, list[int], bool]] = {}
+    hard = [i for i, peak in enumerate(peak_of) if peak > target]
     for past, i in enumerate(hard):
-        if given[i] > target:
+        if peak_of[i] > target:
             with meter.share(meter.left // (len(hard) - past)) as share:
-                start = starts[i]._replace(peak=target, path=None)
-                better[i] = improve(graph, start, parts[i], share)
-            target = max(target, better[i].peak)
-    result: list[int] = []
-    for i, part in enumerate(parts):
-        result += better[i].sequence() if i in better and given[i] > target else part
-    return result
+                best = _improved(given, parts[i], lives[parts[i].start], target, share)
+                better[i] = (*best, share.stopped)
+            target = max(target, better[i][0])
+    stopped = False
+    for i, (reached, found, ended) in better.items():
+        stopped |= ended and reached >= target
+        if peak_of[i] > target:
+            sequence[parts[i].start : parts[i].stop] = found
+    return Found(sequence, budget - meter.left, stopped)
+
+
+def _improved(given: Problem, part: range, live: int, target: int, meter: Meter) -> tuple[int, list[int]]:
+    """The best peak and order found for a part. Peaks up to `target` are equally good."""
+    if len(part) > _SEARCH_TASKS:
+        return improve_windows(given, part, target, meter)
+    graph = given.graph(range(part.stop), part.start, part.stop)
+    end = improve(graph, graph.start(live, target), range(len(part)), meter)
+    return end.peak, [part.start + task for task in end.sequence()]
 
 
 def peak(
@@ -88,120 +102,38 @@ def peak(
     within: Mapping[str, str] = _NOTHING,
 ) -> int:
     """The most bytes that are live at once when the tasks run in this sequence, else in the given one."""
-    graph = _graph(tasks, sizes, keep, within)
-    state = graph.start()
-    for task in range(len(tasks)) if sequence is None else sequence:
-        assert state.ready >> task & 1, f"task {task} runs twice, or before its inputs are there"
-        state = graph.run(state, task)
-    return state.peak
+    given = problem(tasks, sizes, keep, within)
+    sequence = range(len(tasks)) if sequence is None else sequence
+    ran: set[int] = set()
+    for task in sequence:
+        ready = task not in ran and ran.issuperset(given.needs[task])
+        assert ready, f"task {task} runs twice, or before its inputs are there"
+        ran.add(task)
+    lives, peaks = given.simulate(sequence)
+    return max(lives[0], *peaks) if peaks else lives[0]
 
 
-def _graph(
-    tasks: Sequence[Task], sizes: Mapping[str, int], keep: Collection[str], within: Mapping[str, str]
-) -> Graph:
-    def root_of(name: str) -> str:
-        return within.get(name, name)
-
-    maker: dict[str, int] = {}
-    read: set[str] = set()
-    for i, task in enumerate(tasks):
-        read.update(task.inputs)
-        for name in task.outputs:
-            assert name not in maker, f"{name} is made twice"
-            assert name not in read, f"{name} is read before it is made"
-            maker[name] = i
-    needs = [{maker[name] for name in task.inputs if name in maker} for task in tasks]
-    names = _memory(tasks, sizes, {root_of(name) for name in keep}, within, maker, _ancestors(needs))
-    graph = Graph(list(names.values()))
-    for i, task in enumerate(tasks):
-        inputs = {root: names[root] for root in map(root_of, task.inputs) if root in names}
-        outputs = {root: names[root] for root in map(root_of, task.outputs) if root in names}
-        own = {root: name for root, name in outputs.items() if name.maker == 1 << i}
-        shared = {root: name for root, name in outputs.items() if name.shared and name.maker >> i & 1}
-        reuses = []
-        for output, position, distance in task.over:
-            out, source = own.get(task.outputs[output]), inputs.get(root_of(task.inputs[position]))
-            if out and source and not source.kept and distance < out.size:
-                reuses.append(Reuse(out, source, min(out.size - distance, source.size)))
-        used = (inputs | shared).values()
-        graph.add(needs[i], used, own.values(), shared.values(), task.scratch, reuses)
-    return graph
-
-
-def _memory(
-    tasks: Sequence[Task],
-    sizes: Mapping[str, int],
-    keep: Collection[str],
-    within: Mapping[str, str],
-    maker: Mapping[str, int],
-    before: Sequence[int],
-) -> dict[str, Name]:
-    """Everything that takes memory: who makes it or something inside it, and who uses it."""
-    makers: dict[str, int] = {}
-    users: dict[str, int] = {}
-    for i, task in enumerate(tasks):
-        for names, sets in ((task.inputs, users), (task.outputs, makers)):
-            for root in (within.get(name, name) for name in names):
-                sets[root] = sets.get(root, 0) | 1 << i
-    found: dict[str, Name] = {}
-    for root in dict.fromkeys([*makers, *users]):
-        if sizes.get(root, 0) <= 0:
-            continue
-        made = 0
-        if root in maker:
-            # Who makes a view, or joins what is there, comes after somebody who made the memory.
-            made = sum(1 << i for i in set_bits(makers[root]) if not before[i] & makers[root])
-        used = users.get(root, 0)
-        name = Name(sizes[root], made, used, root in keep)
-        found[root] = name._replace(users=used | made) if name.shared else name
-    return found
-
-
-def _ancestors(needs: Sequence[Collection[int]]) -> list[int]:
-    """The tasks that come before each task in every order."""
-    before: list[int] = []
-    for direct in needs:
-        before.append(0)
-        for i in direct:
-            before[-1] |= before[i] | 1 << i
-    return before
-
-
-def _cuts(graph: Graph) -> list[int]:
-    """Indices k such that tasks 0..k-1 come first in every order: between them lie separate problems."""
-    before = _ancestors([[*set_bits(needs)] for needs in graph.needs])
-    cuts = []
-    common = -1  # tasks that everything from k on needs
-    for k in reversed(range(len(before))):
-        common &= before[k]
-        if not ((1 << k) - 1) & ~common:
-            cuts.append(k)
-    return cuts[::-1]
-
-
-def _floor(graph: Graph, part: range) -> int:
+def _floor(given: Problem, part: range, passing: int) -> int:
     """Bytes that no order of this part can avoid. Each task needs room for what it makes, and for all that is
     made before it in every order and wanted by itself or by a task that is after it in every order."""
     if len(part) > _FLOOR_TASKS:
         return 0
-    begin, end = part.start, part.stop
-    before: dict[int, int] = {}
-    after: dict[int, int] = {}
-    for i in part:
-        before[i] = graph.needs[i] | (1 << begin) - 1
-        for j in set_bits(graph.needs[i] >> begin):
-            before[i] |= before[begin + j]
-    for i in reversed(part):
-        after[i] = -1 << end | 1 << i
+    graph = given.graph(range(part.stop), part.start, part.stop)
+    return passing + _bound(graph)
+
+
+def _bound(graph: Graph) -> int:
+    """The same of a graph of its own."""
+    count = len(graph.needs)
+    before: list[int] = []
+    for needs in graph.needs:
+        before.append(needs)
+        for j in set_bits(needs):
+            before[-1] |= before[j]
+    after = [-1 << count | 1 << i for i in range(count)]
+    for i in reversed(range(count)):
         for j in graph.followers[i]:
-            if j < end:
-                after[i] |= after[j]
-    earlier = (1 << end) - 1
-    names = [
-        name
-        for name in graph.names
-        if (not name.maker or name.maker & earlier) and (name.kept or name.users >> begin)
-    ]
+            after[i] |= after[j]
 
     def there(name: Name, i: int) -> bool:
         """Is it there when task i runs, whatever the order? What is made by task i alone is not counted."""
@@ -209,6 +141,6 @@ def _floor(graph: Graph, part: range) -> int:
         return sure and (name.kept or name.users & after[i] != 0)
 
     return max(
-        sum(name.size for name in names if there(name, i)) + graph.new[i] - most_saved(graph.reuses[i])
-        for i in part
+        sum(name.size for name in graph.names if there(name, i)) + graph.new[i] - most_saved(graph.reuses[i])
+        for i in range(count)
     )

@@ -20,11 +20,7 @@ class Name(NamedTuple):
     maker: int  # who makes it: empty where it is there from the start, several where each makes a part
     users: int
     kept: bool
-
-    @property
-    def shared(self) -> bool:
-        """Do several tasks make parts of it? It is there from the first of them on."""
-        return self.maker & self.maker - 1 != 0
+    shared: bool  # do several tasks make parts of it? It is there from the first of them on
 
 
 class Reuse(NamedTuple):
@@ -89,10 +85,10 @@ class Graph:
         self.inputs.append([name for name in inputs if not name.kept])
         self.reuses.append(reuses)
 
-    def start(self) -> State:
+    def start(self, live: int, peak: int) -> State:
+        """Before any task has run, with so many bytes live."""
         ready = sum(1 << i for i, needs in enumerate(self.needs) if not needs)
-        live = sum(name.size for name in self.names if not name.maker)
-        return State(0, ready, live, live, None)
+        return State(0, ready, live, peak, None)
 
     def run(self, state: State, task: int) -> State:
         before, ready, live, highest, path = state
@@ -106,11 +102,11 @@ class Graph:
         if self.reuses[task]:
             peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & missing])
         live += self.stays[task]
-        for size, maker, _, _ in self.shared[task]:
+        for size, maker, _, _, _ in self.shared[task]:
             if not maker & before:
                 peak += size
                 live += size
-        for size, _, users, _ in self.inputs[task]:
+        for size, _, users, _, _ in self.inputs[task]:
             if not users & missing:
                 live -= size
         return State(done, ready, live, peak if peak > highest else highest, (path, task))
@@ -121,6 +117,7 @@ class Meter:
     """Task runs that a search may still try."""
 
     left: int
+    stopped: bool = False  # before everything was seen that could be better
 
     @contextmanager
     def share(self, runs: int) -> Iterator[Meter]:
@@ -129,6 +126,7 @@ class Meter:
         self.left -= runs
         yield share
         self.left += share.left
+        self.stopped |= share.stopped
 
 
 def set_bits(tasks: int) -> Iterator[int]:
@@ -170,7 +168,14 @@ def improve(graph: Graph, start: State, given: Sequence[int], meter: Meter) -> S
             with meter.share(meter.left // (len(ways) - past)) as share:
                 end = _polish(graph, start, end.sequence(), share)
             best = min(best, end, key=_by_peak)
+    meter.stopped |= best.peak > start.peak
     return best
+
+
+def best_order(graph: Graph, start: State, limit: int, meter: Meter) -> list[int] | None:
+    """An order of all tasks with a peak below `limit`, as low as can be found."""
+    found = _Search(graph, start, (1 << len(graph.needs)) - 1, meter).best(limit)
+    return found.sequence() if found else None
 
 
 def _polish(graph: Graph, start: State, sequence: list[int], meter: Meter) -> State:

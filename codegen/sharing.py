@@ -61,10 +61,14 @@ class Sharing:
                 self._join(step)
 
     def root(self, name: str) -> tuple[str, int]:
+        path: list[tuple[str, int]] = []
         offset = 0
         while name in self.parent:
+            path.append((name, offset))
             name, more = self.parent[name]
             offset += more
+        for below, before in path[:-1]:  # the next search goes there at once
+            self.parent[below] = (name, offset - before)
         return name, offset
 
     def is_free(self, root: str) -> bool:

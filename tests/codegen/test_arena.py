@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen import arena_search
-from edgekit.codegen.arena import BUDGET, Buffer, Plan, Shift, plan
+from edgekit.codegen import arena, arena_search
+from edgekit.codegen.arena import BUDGET, Buffer, Plan, Shift, crowded, plan
 from edgekit.codegen.arena_search import Problem
 
 
@@ -131,14 +131,14 @@ def smallest_of_all(buffers: list[Buffer], shifts: list[Shift], below: int) -> i
 @settings(deadline=None)
 @given(buffers_of(12, largest=5000))
 def test_live_buffers_lie_apart_and_aligned(buffers: list[Buffer]) -> None:
-    check(plan(buffers, budget=20_000), buffers, [])
+    check(plan(buffers, budget=2000), buffers, [])
 
 
 @settings(deadline=None)
 @given(shifted(10))
 def test_shifted_outputs_keep_their_distance(case: tuple[list[Buffer], list[Shift]]) -> None:
     buffers, shifts = case
-    check(plan(buffers, shifts=shifts, budget=20_000), buffers, shifts)
+    check(plan(buffers, shifts=shifts, budget=2000), buffers, shifts)
 
 
 @settings(deadline=None)
@@ -298,3 +298,40 @@ def test_a_thousand_buffers_take_what_the_budget_says(
 def test_contradictions_are_found(buffers: list[Buffer], shifts: list[Shift], complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         plan(buffers, shifts=shifts)
+
+
+@settings(deadline=None, max_examples=50)
+@given(buffers_of(14))
+def test_a_sweep_keeps_buffers_apart(buffers: list[Buffer]) -> None:
+    best = plan(buffers, budget=2000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arena, "MAX_PAIRS", 0)
+        result = plan(buffers)
+    check(result, buffers, [])
+    assert result.lower_bound <= best.size
+    assert result.size >= best.lower_bound
+
+
+@settings(deadline=None, max_examples=50)
+@given(buffers_of(10), st.randoms(use_true_random=False))
+def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[Buffer], random: Random) -> None:
+    pairs = [
+        (o, i) for o in buffers for i in buffers if o is not i and o.first == i.last and i.first < i.last
+    ]
+    shifts = [
+        Shift(o.name, i.name, random.choice([0, 5, 40])) for o, i in random.sample(pairs, len(pairs) // 2)
+    ]
+    size = plan(buffers, shifts=shifts, budget=2000).size
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arena, "MAX_PAIRS", 0)
+        assert crowded(buffers, shifts) <= size
+
+
+def test_a_sweep_fills_gaps() -> None:
+    nested = [Buffer(f"b{i}", 100, i, 2000 - i) for i in range(1000)]
+    result = plan(nested)
+    assert result.size == 999 * 112 + 100
+    assert result.lower_bound == 1000 * 112 - 12
+    chain = [Buffer(f"c{i}", 16 * (1 + i % 3), i, i + 1) for i in range(3000)]
+    beside = [Buffer(f"d{i}", 16, 0, 3000) for i in range(700)]
+    assert plan([*chain, *beside]).size <= 16 * (700 + 7)

@@ -23,7 +23,7 @@ M4 = targets.load("cortex-m4")
 
 def network() -> Graph:
     """Weights that are used 36 times, then ones that are used four times, then ones that are used once."""
-    bench = Bench(Seeded(3))
+    bench = Bench(Seeded(7))  # whose results vary
     bench.rounding = "E"
     x = bench.input(1, 6, 6, 16)
     for stride in (1, 3):

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen import schedule_search
-from edgekit.codegen.schedule import _BUDGET, Task, order, peak
+from edgekit.codegen import schedule, schedule_search
+from edgekit.codegen.schedule import _BUDGET, Task, order, peak, search
+from edgekit.codegen.schedule_problem import problem
+from edgekit.codegen.schedule_search import Meter
+from edgekit.codegen.schedule_windows import improve_windows
 
 Case = tuple[list[Task], dict[str, int], frozenset[str]]
 Within = Mapping[str, str]
@@ -268,3 +271,53 @@ def test_a_name_is_made_once_and_before_it_is_read() -> None:
         order([Task(("a",), ("b",)), Task((), ("a",))], {})
     with pytest.raises(AssertionError, match="before its inputs"):
         peak([Task((), ("a",)), Task(("a",), ("b",))], {}, sequence=[1, 0])
+
+
+@settings(deadline=None)
+@given(sharing(14))
+def test_windows_are_topological_and_not_worse(given: tuple[Case, Within]) -> None:
+    case, within = given
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedule, "_SEARCH_TASKS", 3)
+        patch.setattr(schedule, "_FLOOR_TASKS", 3)
+        sequence = order(*case, within=within, budget=3000)
+    assert is_topological(case[0], sequence)
+    assert peak(*case, sequence, within=within) <= peak(*case, within=within)
+
+
+@settings(deadline=None)
+@given(sharing(14))
+def test_windows_keep_count_of_what_is_live(given: tuple[Case, Within]) -> None:
+    (tasks, sizes, keep), within = given
+    whole = problem(tasks, sizes, keep, within)
+    part = range(len(tasks))
+    found, sequence = improve_windows(whole, part, 0, Meter(2000))
+    assert found == peak(tasks, sizes, keep, sequence, within=within)
+
+
+@pytest.mark.parametrize(
+    ("case", "enough"),
+    [(branches(40, 3, seed=0), 0.5), (branches(12, 5, seed=0), 0.75), (random_graph(200, 12, seed=0), 0.95)],
+    ids=["forty branches", "long branches", "narrow"],
+)
+def test_windows_get_a_lower_peak(case: Case, enough: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "_SEARCH_TASKS", 8)
+    tasks, sizes, keep = case
+    found = search(tasks, sizes, keep)
+    assert found.runs <= _BUDGET
+    assert peak(tasks, sizes, keep, found.sequence) <= enough * peak(tasks, sizes, keep)
+
+
+@settings(deadline=None)
+@given(graphs(9))
+def test_parts_come_one_after_the_other_in_every_order(case: Case) -> None:
+    tasks = case[0]
+    parts = problem(*case, NOTHING).cut()
+    assert [i for part in parts for i in part] == list(range(len(tasks)))
+    before = [{*()} for _ in tasks]
+    maker = {name: i for i, task in enumerate(tasks) for name in task.outputs}
+    for i, task in enumerate(tasks):
+        for j in {maker[name] for name in task.inputs if name in maker}:
+            before[i] |= {j} | before[j]
+    cuts = [k for k in range(len(tasks)) if all(before[i] >= {*range(k)} for i in range(k, len(tasks)))]
+    assert [part.start for part in parts] == cuts
