@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -49,12 +50,16 @@ PLANS: Sequence[tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]
     ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
     ((_S8, _S4, _S8), "E", layers.LAYERS),
-    ((_S16, _S8, _S16), "E", layers.LAYERS + layers.INTEGERS + (layers.joined, layers.moved)),
+    (
+        (_S16, _S8, _S16),
+        "E",
+        layers.LAYERS + layers.INTEGERS + (layers.joined, layers.moved, layers.pool, layers.pair),
+    ),
     ((_S16, _S8, _S8), "E", layers.LAYERS),
     ((_S8, _S8, _S16), "E", layers.LAYERS),
-    ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS),
-    ((_F32, DType.BF16, _F32), "E", layers.LAYERS),
-    ((_F32, DType.F16, _F32), "E", layers.LAYERS),
+    ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS + layers.FLOATS),
+    ((_F32, DType.BF16, _F32), "E", (*layers.LAYERS, layers.residual)),
+    ((_F32, DType.F16, _F32), "E", (*layers.LAYERS, layers.residual)),
     # What networks have most of.
     ((_S8, _S8, _S8), "E", layers.COMMON),
     ((_S8, _S8, _S8), "tfl", layers.COMMON),
@@ -79,6 +84,7 @@ class Fit:
     terms: Mapping[str, float]
     error: float
     samples: int
+    shares: Mapping[str, tuple[float, float]]  # of an estimate that each term had, at least and at most
 
 
 def samples(target: Target, optimize: Optimize, only: Sequence[str], job: tuple[int, int]) -> list[Sample]:
@@ -122,8 +128,15 @@ def fitted(found: Sequence[Sample]) -> Fit:
             break
         chosen, error = [k for k in chosen if k != i], best
     factors, _ = nnls(x[:, chosen], np.ones(len(y)))
-    terms = {names[i]: float(f"{f:.4g}") for i, f in zip(chosen, factors, strict=True) if f}
-    return Fit(terms, float(f"{error:.2g}"), len(found))
+    parts = x[:, chosen] * factors
+    parts = parts[parts.sum(axis=1) > 0]
+    parts /= parts.sum(axis=1, keepdims=True)
+    terms, shares = {}, {}
+    for i, factor, part in zip(chosen, factors, parts.T, strict=True):
+        if factor:
+            terms[names[i]] = float(f"{factor:.4g}")
+            shares[names[i]] = (float(f"{part.min():.2g}"), float(f"{part.max():.2g}"))
+    return Fit(terms, float(f"{error:.2g}"), len(found), shares)
 
 
 def _error(x: Array) -> float:
@@ -182,6 +195,18 @@ def check() -> None:
     print(text)
 
 
+def write_calibration(path: Path, content: Mapping[str, Any]) -> None:
+    """A line for each kernel: what changes can be read."""
+    parts = []
+    for name, value in content.items():
+        if isinstance(value, dict):
+            rows = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in value.items())
+            parts.append(f" {json.dumps(name)}: {{\n{rows}\n }}")
+        else:
+            parts.append(f" {json.dumps(name)}: {json.dumps(value)}")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
 def main() -> None:
     """Count, fit, write."""
     parser = argparse.ArgumentParser(
@@ -216,11 +241,16 @@ def main() -> None:
             fits = calibrated(target, optimize, *chosen, arguments.rounds, arguments.jobs)
             before = {} if chosen == ((), every) else content.get(optimize, {})
             found = {
-                kernel: {"error": fit.error, "samples": fit.samples, "terms": fit.terms}
+                kernel: {
+                    "error": fit.error,
+                    "samples": fit.samples,
+                    "terms": fit.terms,
+                    "shares": fit.shares,
+                }
                 for kernel, fit in fits.items()
             }
             content[optimize] = dict(sorted({**before, **found}.items()))
-            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            write_calibration(path, content)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.calibration_graph import MOST_PRODUCTS, Layers
 from edgekit.ir import DType, Quant, Type
 from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Mul, Sub
+from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
@@ -170,7 +170,7 @@ def mean_of_image(net: Layers) -> None:
 
 
 def mean(net: Layers) -> None:
-    channels = net.channels()
+    channels = net.pick(1, net.channels(), net.channels())
     net.add(Reduce("mean", (1, 2), keepdims=False), net.x(1, *net.image(channels, 1), channels))
 
 
@@ -193,6 +193,13 @@ def pair(net: Layers) -> None:
     net.add(net.pick(Add(), Add(), Mul(), Sub()), net.x(*sizes), net.x(*sizes, scale=other), quant=quant)
 
 
+def weighed(net: Layers) -> None:
+    """Each channel by a number of its own, as squeeze and excitation have it."""
+    sizes = shape(net)
+    quant = net.quant(net.kinds[2], float(net.rng.uniform(0.05, 0.1)))
+    net.add(net.pick(Add(), Mul(), Mul()), net.x(*sizes), net.x(1, 1, 1, sizes[3]), quant=quant)
+
+
 def rows_by_one_number(net: Layers) -> None:
     rows = net.count(1, 8)
     net.add(net.pick(Add(), Mul()), net.x(rows, net.count(4, 500)), net.x(rows, 1))
@@ -210,7 +217,19 @@ def moved(net: Layers) -> None:
 
 
 def activation(net: Layers) -> None:
-    net.add(net.pick(Sigmoid(), Tanh(), HardSwish(), Gelu()), net.x(*shape(net)))
+    for op in (Sigmoid(), Tanh(), HardSwish(), Gelu()):
+        net.add(op, net.x(*shape(net)))
+
+
+def few_activations(net: Layers) -> None:
+    """At the end of a network, or of a row of numbers."""
+    for op in (Sigmoid(), Tanh()):
+        net.add(op, net.x(1, net.count(1, 60)))
+
+
+def clamp(net: Layers) -> None:
+    limits = [net.builder.const(np.float32(limit)) for limit in (0.0, net.pick(6.0, np.inf))]
+    net.add(Clip(), net.x(*shape(net)), *limits)
 
 
 def softmax(net: Layers) -> None:
@@ -270,7 +289,11 @@ def between_scales(net: Layers) -> None:
 
 
 def recurrent(net: Layers) -> None:
-    op = net.pick(Lstm(), Lstm(), Gru(), Gru(), Gru(reset_after=False), Rnn())
+    for op in (Lstm(), Gru(), Gru(reset_after=False), Rnn()):
+        _recurrent(net, op)
+
+
+def _recurrent(net: Layers, op: Lstm | Gru | Rnn) -> None:
     gates, size, steps = {Lstm: 4, Gru: 3, Rnn: 1}[type(op)], net.channels(64), net.count(1, 16)
     narrow, wide = net.quant(net.kinds[0], 1 / 128), Quant((2.0**-13,), (0,)) if net.is_integer else None
     states = {Lstm: (narrow, wide), Gru: (wide,), Rnn: (narrow,)}[type(op)]
@@ -286,7 +309,9 @@ def recurrent(net: Layers) -> None:
 LAYERS: tuple[Family, ...] = (convolution, pixels, in_groups, depthwise, depthwise_of_any_size)
 LAYERS += (filters_of_one_channel, dense, dense_of_rows, dense_of_many, transposed, image_in_planes, patches)
 OTHERS: tuple[Family, ...] = (pool, mean_of_image, mean, pair, joined, moved, activation, softmax, slopes)
-OTHERS += (norm, product, residual, total, rows_by_one_number, larger)
+OTHERS += (norm, product, residual, total, rows_by_one_number, larger, weighed, few_activations)
+FLOATS: tuple[Family, ...] = (clamp,)
 INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scales)
+INT16: tuple[Family, ...] = (joined, moved, pool, pair)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+RELIABILITY = PAGE.with_name("reliability.md")
 _HEAD = """# Performance
 
 Every table here is written by the script that its heading names; none is edited by hand. Machines are shared

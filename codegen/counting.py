@@ -43,8 +43,15 @@ def layer_functions(program: Program, optimize: Optimize) -> Sequence[str]:
     return [f"{program.name}_{line.c}" for line in program.lines]
 
 
-def count(target: Target, executable: Path, marked: Sequence[str] = ()) -> Counts:
-    """What a program for an emulator executes between the markers, and in each of the marked functions."""
+def count(
+    target: Target,
+    executable: Path,
+    marked: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    seconds: float = 300,
+) -> Counts:
+    """What a program for an emulator executes between the markers, and in each of the marked functions, as
+    often as it reaches them."""
     at = symbols(executable.read_bytes())
     start, stop = (at[name] for name in MARKERS)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -56,7 +63,9 @@ def count(target: Target, executable: Path, marked: Sequence[str] = ()) -> Count
         if marked:
             words += [f"to={parts}", *(f"mark={at[name]:#x}" for name in dict.fromkeys(marked))]
         emulator = [*shlex.split(target.runner), "-plugin", ",".join(words)]
-        done = runner.run(targets.with_runner(target, shlex.join(emulator)), executable, [])
+        done = runner.run(
+            targets.with_runner(target, shlex.join(emulator)), executable, arguments, seconds=seconds
+        )
         found = re.search(r"instructions (\d+)", done.words)
         if done.code or not found:
             raise EdgeKitError("E0602", f"the emulator did not count ({done.code})\n{done.words}")

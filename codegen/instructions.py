@@ -1,25 +1,31 @@
 """How many instructions a run takes: estimated from calibrated kernels, or counted in an emulator.
 
 A calibration (benchmarks/calibrate.py) says what a unit of work takes in a kernel, and how far that was off
-on layers that had no part in it. Kernels without one are named, and count nothing.
+on layers that had no part in it. Held-out networks (benchmarks/reliability/estimates.py) say how far the
+sum is off, and what a layer takes whose kernel was not calibrated, roughly. See docs/adr/0051.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from edgekit.codegen import counting, toolchain
 from edgekit.codegen.bench import compiled
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize
-from edgekit.codegen.work import work
+from edgekit.codegen.work import Work, work
 from edgekit.errors import EdgeKitError
+
+_BESIDE = 0.02  # of an estimate: so much more or less of a kind of work is no other mix
+_LEAST_REASON = 0.001  # of a run: what adds less to the error is not worth a word
+_LEAST_ERROR = 0.01  # of a kernel, however well its calibration fits
 
 FOLDER = Path(str(files("edgekit.targets"))) / "instructions"
 
@@ -30,15 +36,20 @@ class LayerInstructions:
 
     origin: str  # the layer of the source model
     kernel: str
-    instructions: int | None  # None: its kernel is not calibrated
+    instructions: int | None  # None: its kernel is not calibrated, and not even a rough guess is known
+    is_calibrated: bool = True
+    is_extrapolated: bool = False  # work of a kind that calibration hardly saw
 
 
 @dataclass(frozen=True)
 class Instructions:
-    """Of one run. `error` is that of the estimate, as a share; 0 where they were counted."""
+    """Of one run. `error` is that of the estimate, as a share; 0 where they were counted. `from_unknown` and
+    `from_extrapolated` are the parts of it that layers add which are not calibrated, or not in such a mix."""
 
     layers: tuple[LayerInstructions, ...]
     error: float
+    from_unknown: float = 0.0
+    from_extrapolated: float = 0.0
 
     @property
     def total(self) -> int:
@@ -47,7 +58,22 @@ class Instructions:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Kernels that nothing is known of."""
-        return tuple(dict.fromkeys(x.kernel for x in self.layers if x.instructions is None))
+        return tuple(dict.fromkeys(x.kernel for x in self.layers if not x.is_calibrated))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the error is larger than that of the calibrated layers, in words."""
+        unknown = sum(not x.is_calibrated for x in self.layers)
+        extrapolated = sum(x.is_extrapolated for x in self.layers)
+        parts = (
+            (unknown, "not calibrated", self.from_unknown),
+            (extrapolated, "outside of the calibrated range", self.from_extrapolated),
+        )
+        return tuple(
+            f"{count} {'layer is' if count == 1 else 'layers are'} {what}: ±{share:.1%}"
+            for count, what, share in parts
+            if count and share >= _LEAST_REASON
+        )
 
 
 @dataclass(frozen=True)
@@ -56,39 +82,127 @@ class Calibration:
 
     terms: Mapping[str, float]
     error: float  # the root of the mean square of relative errors
+    # Of an estimate, how much each term made up in calibration, at least and at most.
+    shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def count(self, done: Work) -> float:
+        return sum(factor * done.get(name, 0) for name, factor in self.terms.items())
+
+    def is_extrapolated(self, done: Work) -> bool:
+        """Is the mix of work one that calibration did not see?"""
+        count = self.count(done)
+        for name, (least, most) in self.shares.items():
+            share = self.terms[name] * done.get(name, 0) / count if count else least
+            if not least - _BESIDE <= share <= most + _BESIDE:
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What networks say that had no part in the calibration of a target: by which factor the errors of layers
+    are too small for all of these networks, and what a layer takes of which nothing else is known."""
+
+    networks: int
+    factor: float
+    terms: Mapping[str, float]
+    error: float  # of such a layer, as a share
+    kernels: Mapping[str, float] = field(
+        default_factory=dict
+    )  # errors, where they are above those of the fit
+
+
+@cache
+def held_out(core: str, optimize: Optimize) -> HeldOut | None:
+    """None where no networks were counted. What they say of code for speed goes for code for size, too, where
+    nothing else is known: most of it is that no kernel is calibrated, and guesses are rough."""
+    known = _content(core).get("held out", {})
+    content = known.get(optimize) or known.get("speed")
+    return HeldOut(**content) if content else None
+
+
+def _content(core: str) -> dict[str, Any]:
+    """The file of a processor, or of the one that takes as many; empty without."""
+    path = FOLDER / f"{core}.json"
+    if not path.is_file():
+        return {}
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return _content(content["like"]) if "like" in content else content
 
 
 @cache
 def calibrations(core: str, optimize: Optimize) -> Mapping[str, Calibration]:
     """By kernel function; none for a processor that was not calibrated. The file of one that takes as many as
     another one names that."""
-    path = FOLDER / f"{core}.json"
-    if not path.is_file():
-        return {}
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if "like" in content:
-        return calibrations(content["like"], optimize)
-    known = content.get(optimize, {})
-    return {name: Calibration(found["terms"], found["error"]) for name, found in known.items()}
+    return {
+        name: Calibration(found["terms"], found["error"], found.get("shares", {}))
+        for name, found in _content(core).get(optimize, {}).items()
+    }
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Of some kernel calls: what each takes, None where nothing is known, and how far off the sum may be."""
+
+    counts: tuple[float | None, ...]
+    is_extrapolated: tuple[bool, ...]
+    total: float
+    from_kernels: float  # shares of the total
+    from_unknown: float
+    from_extrapolated: float
+
+    @property
+    def error(self) -> float:
+        return self.from_kernels + self.from_unknown + self.from_extrapolated
+
+
+def summed(calls: Sequence[tuple[str, Work]], known: Mapping[str, Calibration], whole: HeldOut | None) -> Sum:
+    """Kernels with their work. Errors of layers with the same kernel have the same sign as often as not: they
+    add up. An extrapolated layer counts its error twice, one that is not calibrated that of guesses."""
+    rough = Calibration(whole.terms, whole.error) if whole else None
+    seen = whole.kernels if whole else {}
+    counts: list[float | None] = []
+    extrapolated: list[bool] = []
+    sure = doubt = beyond = guessed = 0.0
+    for kernel, done in calls:
+        source = known.get(kernel, rough)
+        count = source.count(done) if source else None
+        counts.append(count)
+        extrapolated.append(kernel in known and known[kernel].is_extrapolated(done))
+        if count is not None and kernel in known:
+            error = max(known[kernel].error, seen.get(kernel, 0.0))
+            sure, doubt = sure + count, doubt + count * error
+            beyond += count * max(error, _LEAST_ERROR) * extrapolated[-1]
+        elif count is not None and rough:
+            guessed += count * rough.error
+    total = sum(count or 0.0 for count in counts)
+    if whole:
+        doubt, beyond = whole.factor * max(doubt, _LEAST_ERROR * sure), whole.factor * beyond
+    parts = [part / total if total else 0.0 for part in (doubt, guessed, beyond)]
+    return Sum(tuple(counts), tuple(extrapolated), total, *parts)
 
 
 def estimated(program: Program, optimize: Optimize) -> Instructions | None:
     """From what is known of the kernels; None where that is nothing at all."""
-    known = calibrations(program.target.core, optimize)
-    layers: list[LayerInstructions] = []
-    doubt = total = 0.0
-    for line, done in work(program):
-        found = known.get(line.kernel.function)
-        count = sum(factor * done.get(name, 0) for name, factor in found.terms.items()) if found else None
-        if found and count is not None:
-            # Errors of layers with the same kernel have the same sign as often as not: they add up.
-            doubt, total = doubt + count * found.error, total + count
-        layers.append(
-            LayerInstructions(line.origin, line.kernel.function, None if count is None else round(count))
+    core = program.target.core
+    known = calibrations(core, optimize)
+    if not known:
+        return None
+    calls = [(line, done) for line, done in work(program)]
+    found = summed([(line.kernel.function, done) for line, done in calls], known, held_out(core, optimize))
+    if calls and not any(line.kernel.function in known for line, _ in calls):
+        return None
+    layers = tuple(
+        LayerInstructions(
+            line.origin,
+            line.kernel.function,
+            None if count is None else round(count),
+            line.kernel.function in known,
+            is_extrapolated,
         )
-    if known and (total or not layers):
-        return Instructions(tuple(layers), doubt / total if total else 0.0)
-    return None
+        for (line, _), count, is_extrapolated in zip(calls, found.counts, found.is_extrapolated, strict=True)
+    )
+    return Instructions(layers, found.error, found.from_unknown, found.from_extrapolated)
 
 
 def counted(program: Program, optimize: Optimize) -> Instructions:

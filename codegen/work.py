@@ -59,6 +59,8 @@ def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float
         yield from _matrices(given, prod(n) if isinstance(n, tuple) else 1)
     if "taps" in given and "out_n" in given:
         yield from _filters(given)
+    if "steps" in given and "size" in given:
+        yield from _recurrent(given)
     if "k_h" in given and "out_h" in given:
         yield from _windows(given, outputs)
 
@@ -104,6 +106,18 @@ def _filters(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     yield "filter tap words of the rest", results * given["taps"] * -(-(inner % 16) // 4)
 
 
+def _recurrent(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of gates, step by step; the state goes through weights whose rows advance in blocks of 16 or of 4."""
+    steps, size = given["steps"] * given["batch"], given["size"]
+    gates = steps * given["groups"] * size
+    yield "steps", steps
+    yield "units of steps", steps * size
+    yield "gates of steps", gates
+    yield "gate blocks", gates * -(-size // 16)
+    yield "gate words", gates * -(-size // 4)
+    yield "gate cells of the rest", gates * (size % 16)
+
+
 def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, float]]:
     """Of a window that slides over an image."""
     batch, channels = given.get("batch", 1), given.get("in_c", given.get("channels", 1))
@@ -124,6 +138,18 @@ def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, floa
     yield "cells", taps * channels
     yield "tap words", taps * -(-channels // 4)
     yield "tap blocks", taps * -(-channels // 8)
+    # Where compilers find the vectors, whole ones, and a rest cell by cell.
+    places = lines * given["out_w"]
+    yield "tap vectors of 4", taps * (channels // 4)
+    yield "tap vectors of 16", taps * (channels // 16)
+    yield "tap cells beside vectors of 4", taps * (channels % 4)
+    yield "tap cells beside vectors of 16", taps * (channels % 16)
+    yield "window vectors of 16", places * (out_channels // 16)
+    yield "window cells beside vectors of 4", places * (out_channels % 4)
+    yield "products by vectors of 4", taps * depth // 4 * out_channels
+    yield "products by vectors of 16", taps * depth // 16 * out_channels
+    yield "products beside vectors of 4", taps * (depth % 4) * out_channels
+    yield "products beside vectors of 16", taps * (depth % 16) * out_channels
     inner = lines * given["out_w"] - outside
     yield "inner lines", inner * given["k_h"]
     yield "inner cells", inner * given["k_h"] * given["k_w"] * channels

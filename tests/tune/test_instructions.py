@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +56,8 @@ def test_an_estimate_is_as_good_as_it_says(small: Graph, core: str) -> None:
     found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
     assert found is not None
     assert not found.unknown
-    assert 0 < found.error < 0.2
-    # The error is that of a typical layer; a network of few may be off by twice as much.
-    assert abs(found.total / truth.total - 1) < 2 * found.error
+    assert 0 < found.error < 0.35
+    assert abs(truth.total / found.total - 1) <= found.error
 
 
 @pytest.mark.parametrize("name", ["small_unet", "small_vit"])
@@ -74,11 +74,10 @@ def test_layers_of_networks_of_16_bits_are_known(name: str, exports: Path) -> No
     found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
     assert found is not None
     assert not found.unknown
-    assert found.error < 0.15
+    assert found.error < 0.35
     each = zip(found.layers, truth.layers, strict=True)
     assert (
-        sum(abs((a.instructions or 0) - (b.instructions or 0)) for a, b in each)
-        < 2 * found.error * truth.total
+        sum(abs((a.instructions or 0) - (b.instructions or 0)) for a, b in each) < found.error * truth.total
     )
 
 
@@ -91,6 +90,7 @@ def test_calibrations_are_of_work_that_is_known(core: str) -> None:
         assert found.terms, name
         assert found.terms.keys() <= done, name
         assert min(found.terms.values()) > 0, name
+        assert not found.shares or found.shares.keys() == found.terms.keys(), name
 
 
 def test_time_says_where_it_comes_from() -> None:
@@ -109,20 +109,66 @@ def test_boards_know_what_their_processor_knows(small: Graph) -> None:
     assert found == instructions.estimated(compile_graph(small, targets.load("cortex-m4")), "speed")
 
 
-def test_what_is_not_calibrated_is_named_and_not_guessed(
+@pytest.mark.parametrize(("core", "name"), [("cortex-m4", "voice int8"), ("cortex-m0plus", "random 2 f32")])
+def test_counts_of_networks_without_a_part_in_the_calibration_are_inside_the_error(
+    core: str, name: str
+) -> None:
+    require("qemu-system-arm")
+    require_module("ziglang")
+    from benchmarks.reliability.networks import networks
+
+    (network,) = [network for network in networks() if network.name == name]
+    program = compile_graph(network.graph(), targets.load(core))
+    found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
+    assert found is not None
+    assert abs(truth.total / found.total - 1) <= found.error < 0.5
+
+
+@pytest.mark.parametrize("core", CALIBRATED)
+def test_errors_come_from_twenty_networks_at_least(core: str) -> None:
+    found = instructions.held_out(core, "speed")
+    assert found is not None
+    assert found.networks >= 20
+    assert found.factor >= 1
+    assert found.terms.keys() <= {"calls", "inputs", "outputs", "products"}
+
+
+def test_what_is_not_calibrated_is_named_and_widens_the_error(
     small: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = compile_graph(small, targets.load("cortex-m4"))
-    whole = instructions.estimated(program, "speed")
+    whole, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
     assert whole is not None
+    assert not whole.reasons
     dear = max(whole.layers, key=lambda layer: layer.instructions or 0)
     fewer = {name: one for name, one in calibrations("cortex-m4", "speed").items() if name != dear.kernel}
     monkeypatch.setattr(instructions, "calibrations", lambda core, optimize: fewer)
     found = instructions.estimated(program, "speed")
     assert found is not None
     assert found.unknown == (dear.kernel,)
-    lost = sum(layer.instructions or 0 for layer in whole.layers if layer.kernel == dear.kernel)
-    assert found.total == whole.total - lost
+    assert found.error > 2 * whole.error
+    assert abs(truth.total / found.total - 1) <= found.error
+    lost = sum(layer.kernel == dear.kernel for layer in whole.layers)
+    are = "layer is" if lost == 1 else "layers are"
+    assert found.reasons == (f"{lost} {are} not calibrated: ±{found.from_unknown:.1%}",)
+
+
+def test_work_that_calibration_did_not_see_widens_the_error(
+    small: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compile_graph(small, targets.load("cortex-m4"))
+    whole = instructions.estimated(program, "speed")
+    assert whole is not None
+    known = dict(calibrations("cortex-m4", "speed"))
+    dear = max(whole.layers, key=lambda layer: layer.instructions or 0).kernel
+    known[dear] = replace(known[dear], shares=dict.fromkeys(known[dear].terms, (1.5, 2.0)))
+    monkeypatch.setattr(instructions, "calibrations", lambda core, optimize: known)
+    found = instructions.estimated(program, "speed")
+    assert found is not None
+    assert found.total == whole.total
+    assert found.error == pytest.approx(whole.error - whole.from_extrapolated + found.from_extrapolated)
+    assert found.from_extrapolated > 0
+    assert found.reasons[0].endswith(f"outside of the calibrated range: ±{found.from_extrapolated:.1%}")
 
 
 def test_without_calibration_and_emulator_nothing_is_known(small: Graph) -> None:
@@ -142,4 +188,4 @@ def test_networks_of_others_are_estimated_within_their_error(name: str) -> None:
     found, truth = instructions.estimated(program, "speed"), instructions.counted(program, "speed")
     assert found is not None
     assert not found.unknown
-    assert abs(found.total / truth.total - 1) < 2 * found.error
+    assert abs(truth.total / found.total - 1) <= found.error

@@ -1,0 +1,58 @@
+"""Targets that each have another instruction set first, with compilers that link quickly."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from support import x86
+from support.generated import units
+from support.tools import require, require_module
+
+from edgekit import target as targets
+from edgekit.codegen import toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
+from edgekit.codegen.render import Optimize, render, sources
+from edgekit.target import Target
+
+TARGETS = {
+    "host": "gcc",
+    "cortex-m0plus": "arm-none-eabi-gcc",
+    "cortex-m3": "arm-none-eabi-gcc",
+    "cortex-m4": "arm-none-eabi-gcc",
+    "cortex-m55": "ziglang",  # the other one ends with an internal error
+    "aarch64": "aarch64-linux-gnu-gcc",
+    "aarch64-dotprod": "aarch64-linux-gnu-gcc",
+    "aarch64-i8mm": "aarch64-linux-gnu-gcc",
+    "armv7-neon": "arm-linux-gnueabihf-gcc",
+    "x86-64-avx2": "gcc",
+    "x86-64-avxvnni": "gcc",
+    "x86-64-avx512": "gcc",
+    "wasm32-simd": "ziglang",
+    "wasm32-relaxed": "ziglang",
+}
+EMULATORS = {"cortex": "qemu-system-arm", "aarch64": "qemu-aarch64", "armv7": "qemu-arm"}
+
+
+def load(name: str) -> Target:
+    if name.startswith("x86"):
+        return x86.load(name)
+    target, compiler = targets.load(name), TARGETS[name]
+    require_module(compiler) if compiler == "ziglang" else require(compiler)
+    for family, emulator in EMULATORS.items():
+        if name.startswith(family):
+            require(emulator)
+    if target.runner == "wasmtime":
+        require_module("wasmtime")
+    chosen = tuple(c for c in target.compilers if c.startswith("zig" if compiler == "ziglang" else compiler))
+    return replace(target, compilers=chosen or target.compilers)
+
+
+def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
+    if program.target.name.startswith("x86"):
+        return x86.drive(program, folder, optimize, [level])
+    files = render(program, optimize)
+    write(files, folder)
+    compiler = toolchain.find(program.target)
+    names = units(sources(files, optimize), folder)
+    return Driver([program], names, folder, compiler, [level, *program.target.cflags])
