@@ -1,20 +1,20 @@
-"""Compilers: finds one, runs it, and reads sizes and stack use from what it leaves behind."""
+"""Compilers: finds one, and runs it."""
 
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
 from edgekit.errors import EdgeKitError
+from edgekit.reasons import reason_of
 from edgekit.target import Target
 
 _SECONDS = 600  # a compiler that runs longer than this is stuck
@@ -41,8 +41,10 @@ class Compiler:
                 timeout=_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise EdgeKitError("E0502", f"{self.name} did not run: {error}") from None
+        except OSError as error:
+            raise EdgeKitError("E0502", f"{self.name} did not run: {reason_of(error)}") from None
+        except subprocess.TimeoutExpired:
+            raise EdgeKitError("E0502", f"{self.name} did not end within {_SECONDS} s") from None
         if done.returncode:
             words = "\n".join(done.stderr.splitlines()[:20])
             raise EdgeKitError(
@@ -111,48 +113,3 @@ class Sizes:
     code: int
     constants: int
     stack: int | None
-
-
-# For functions of the compiler's own, such as floating point on a processor without it, and of the C library:
-# nobody tells their frames. An allowance each, more than any was seen to take on painted stacks.
-_OWN_FUNCTIONS = 128
-_LIBRARY = {"memcpy": 32, "memset": 32}
-
-_CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([\w,]+)\)[^"]*?)?"')
-_CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
-
-
-def stack_bound(call_graphs: Sequence[Path], entry: str) -> int | None:
-    """Bytes of stack below `entry`, from gcc's -fcallgraph-info=su; None where a frame is unbounded."""
-    frames: dict[str, int] = {}
-    calls: dict[str, set[str]] = {}
-    for path in call_graphs:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        for title, size, kind in _CI_NODE.findall(text):
-            if size:
-                if kind == "dynamic":
-                    return None
-                frames[title.split(":")[-1]] = int(size)
-        for caller, callee in _CI_EDGE.findall(text):
-            calls.setdefault(caller.split(":")[-1], set()).add(callee.split(":")[-1])
-    return _deepest(entry, frames, calls) if entry in frames else None
-
-
-_FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in '(\w+)'")
-_RETURN = 16  # bytes of a return address, and what aligns the frame behind it
-
-
-def stack_bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int | None:
-    """Bytes of stack below `entry`, where frames are known and calls are not: it calls one of `layers` at a
-    time, and those may call all other functions, one within the other."""
-    frames = {name: int(size) + _RETURN for size, name in _FRAME.findall(warnings)}
-    own = frames.pop(entry, _RETURN)
-    layer = max((frames.pop(name, _RETURN) for name in layers), default=0)
-    return own + layer + sum(frames.values()) + _OWN_FUNCTIONS
-
-
-def _deepest(entry: str, frames: Mapping[str, int], calls: Mapping[str, set[str]]) -> int:
-    """The largest sum of frames on a path; generated code has no recursion."""
-    if entry not in frames:
-        return _LIBRARY.get(entry, _OWN_FUNCTIONS)
-    return frames[entry] + max((_deepest(c, frames, calls) for c in calls.get(entry, ())), default=0)

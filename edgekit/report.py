@@ -181,9 +181,10 @@ def inspection(found: Inspection, *, verbose: bool) -> list[str]:
         ("MACs", f"{found.macs:,}"),
     ]
     if found.arena:
-        rows.append(
-            ("arena", _arena(found.arena.bytes, found.arena.lower_bound) + f", target {found.arena.target}")
-        )
+        arena = found.arena
+        proof = _arena(arena.bytes, arena.lower_bound, arena.compared)
+        rows.append(("arena", f"{proof}, target {arena.target}"))
+        rows += _order(arena.order_runs)
     else:
         rows.append(("arena", f"unknown: {found.missing}"))
     used = ", ".join(f"{name} {count}" for name, count in found.operators.items())
@@ -197,9 +198,17 @@ def inspection(found: Inspection, *, verbose: bool) -> list[str]:
     return lines
 
 
-def _arena(actual: int, bound: int) -> str:
-    proof = "no plan needs less" if actual == bound else f"no plan needs less than {bound:,} B"
-    return f"{size(actual)}, {proof}"
+def _arena(actual: int, bound: int, compared: int) -> str:
+    if actual == bound:
+        return f"{size(actual)}, no plan needs less"
+    percent = -(-100 * (actual - bound) // max(bound, 1))
+    search = f"search stopped after {compared:,} comparisons, at most {percent} % above the least"
+    return f"{size(actual)}, no plan needs less than {bound:,} B ({search})"
+
+
+def _order(runs: int) -> list[tuple[str, str]]:
+    """Whether layers might need less memory in another order."""
+    return [("order", f"search stopped after {runs:,} trials, another one may need less memory")] * (runs > 0)
 
 
 def build(found: Report, *, verbose: bool) -> list[str]:
@@ -215,7 +224,9 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
     whole = f"{size(found.working_bytes)} with inputs and outputs"
-    rows.append(("arena", f"{_arena(found.arena_bytes, found.arena_lower_bound)}; {whole}"))
+    proof = _arena(found.arena_bytes, found.arena_lower_bound, found.arena_compared)
+    rows.append(("arena", f"{proof}; {whole}"))
+    rows += _order(found.order_runs)
     if found.peak:
         tensors = " + ".join(f"{shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
         rows.append(("peak", f"{shortened(found.peak.layer)}: {tensors}"))
@@ -252,10 +263,14 @@ def verification(found: Verification) -> list[str]:
 
 
 def _verified(found: Verification) -> str:
-    how = f"{_samples(found.samples)}, {found.compiler}, self-test passed"
+    seen = f"{found.compared:.0%} of the values vary with the inputs"
+    how = f"{seen}; {_samples(found.samples)}, {found.compiler}, self-test passed"
     if found.exact:
         return f"equal to the simulator bit by bit; {how}"
-    return f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}; {how}"
+    off = f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}"
+    if found.explained is not None:
+        off += f", where rounding explains {found.explained:.1e}"
+    return f"{off}; {how}"
 
 
 def difference(found: Difference) -> list[str]:

@@ -79,6 +79,8 @@ def _time(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "instructions", f"{run.total:,}, {how}"
     if found.pace:
         yield "time", found.pace.in_words(run.total)
+    for reason in run.reasons:
+        yield "of that", reason
     if run.unknown:
         names = ", ".join(run.unknown[:_NAMED]) + ", ..." * (len(run.unknown) > _NAMED)
-        yield "not in it", f"kernels that are not calibrated: {names}"
+        yield "guessed", f"kernels that are not calibrated: {names}"

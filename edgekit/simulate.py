@@ -8,6 +8,7 @@ import numpy as np
 
 from edgekit.builder import check_result
 from edgekit.errors import EdgeKitError
+from edgekit.input_ranges import input_ranges
 from edgekit.ir import Array, Graph, Node, Type
 
 
@@ -68,7 +69,8 @@ def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, 
     args = [values[name] for name in node.inputs]
     ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
     quantized = any(t.quant is not None for t in (*ins, *outs))
-    results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
+    with np.errstate(all="ignore"):  # floats overflow in C without a word, too
+        results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
     return dict(zip(node.outputs, results, strict=True))
 
 
@@ -84,19 +86,21 @@ def check_input(name: str, type: Type, inputs: Mapping[str, Array]) -> Array:
     return array
 
 
-def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
-    """Seeded inputs of the right types: normal floats, integers over a small range, coin tosses."""
+def random_inputs(graph: Graph, seed: int, choice: int = 0) -> dict[str, Array]:
+    """Seeded inputs of the right types that the model may meet: normal floats, indices within their table,
+    masks of 0 and 1. `choice` takes other ranges where the graph says nothing: see input_ranges.py."""
     rng = np.random.default_rng(seed)
     result: dict[str, Array] = {}
-    for name in graph.inputs:
+    for name, span in input_ranges(graph, choice).items():
         t = graph.type(name)
-        if t.dtype.is_float:
-            result[name] = rng.standard_normal(t.shape).astype(t.dtype.numpy)
-        elif t.dtype.is_integer:
-            low = -(2 ** min(t.dtype.bits - 1, 7)) if t.dtype.is_signed else 0
-            result[name] = rng.integers(low, 2 ** min(t.dtype.bits - t.dtype.is_signed, 7), t.shape).astype(
-                t.dtype.numpy
-            )
+        drawn: Array
+        if not t.dtype.is_float:
+            drawn = rng.integers(int(span.low), int(span.high), t.shape, dtype=np.int64, endpoint=True)
+            if span.is_mask and t.size:
+                drawn[(..., 0) if t.rank else ()] = 1
+        elif choice == 0:
+            drawn = rng.standard_normal(t.shape)
         else:
-            result[name] = rng.integers(0, 2, t.shape).astype(np.bool_)
+            drawn = rng.uniform(span.low, span.high, t.shape)
+        result[name] = np.asarray(drawn).astype(t.dtype.numpy)
     return result

@@ -44,7 +44,7 @@ class Verdict:
 
     passed: bool
     text: str  # in words; empty without a gate
-    sqnr_db: float
+    sqnr_db: float  # of the worst output
     accuracy: float | None = None  # of the quantized model, on held-out samples
     accuracy_before: float | None = None  # of the float model
 
@@ -61,7 +61,7 @@ class Judge:
     _before: list[bool] = field(default_factory=list)  # was the float graph right, sample by sample
 
     def __call__(self, trial: Trial) -> Verdict:
-        quality = self.measure.quality(trial) if self.measure.samples else math.nan
+        quality, worst = self.measure.worst(trial) if self.measure.samples else (math.nan, "")
         parts, passed = [], True
         wanted = self.gate.min_sqnr
         if wanted is not None:
@@ -70,7 +70,7 @@ class Judge:
                     "E0101", "a limit to the noise needs data to measure it on", hint="see --calib"
                 )
             passed = quality >= wanted
-            parts.append(f"outputs have {quality:.1f} dB, at least {wanted:g} dB are wanted")
+            parts.append(f"output {worst} has {quality:.1f} dB, at least {wanted:g} dB are wanted")
         if self.gate.labels is None:
             return Verdict(passed, "; ".join(parts), quality)
         before, after = self._accuracies(trial)

@@ -70,6 +70,8 @@ def is_quantized(
 ) -> bool:
     """Will this node run in integers?"""
     formats = formats or Formats()
+    if all(graph.data(name) is not None for name in node.inputs):
+        return False  # the copy of a constant that is an output
     if node.outputs[0] in formats.real or (node.outputs[0] in formats.wide and not takes_wide(node)):
         return False
     needed = (*quantized_operands(graph, node), *node.outputs)
@@ -138,7 +140,7 @@ class _Rewriter:
         self.means = means
         self.weights = weights
         self.formats = formats
-        self.builder = Builder()
+        self.builder = Builder(nodes=len(graph.nodes))
         self.plain: dict[str, str] = {}
         self.integers: dict[tuple[str, DType], str] = {}
         self.runs_in: dict[str, str] = {}

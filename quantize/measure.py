@@ -99,17 +99,26 @@ class Measure:
         )
 
     def output(self, trial: Trial, name: str) -> float:
-        """Signal to noise of one output, the mean of what it is joined of: small parts count, too."""
-        parts = self.joins.parts.get(name)
-        return self._mean(trial, parts) if parts else self.of(trial, name)
+        """Signal to noise of one output, the least of what it is joined of: small parts count, too."""
+        return min(self.of(trial, part) for part in self._parts(name))
+
+    def worst(self, trial: Trial) -> tuple[float, str]:
+        """Signal to noise of the worst output, which is what a gate judges, and its name; at most 200 dB."""
+        found = [(min(self.output(trial, name), 200.0), name) for name in self.scores]
+        return min(found, default=(200.0, ""))
 
     def quality(self, trial: Trial) -> float:
-        """Signal to noise of the outputs, the mean of several; at most 200 dB."""
-        found = [min(self.output(trial, name), 200.0) for name in self.scores]
+        """Signal to noise of the outputs, the mean of several: what a search climbs in small steps, of which
+        each counts. At most 200 dB."""
+        found = [
+            sum(min(self.of(trial, part), 200.0) for part in parts) / len(parts)
+            for parts in map(self._parts, self.scores)
+        ]
         return sum(found) / len(found) if found else 200.0
 
-    def _mean(self, trial: Trial, names: Sequence[str]) -> float:
-        return sum(min(self.of(trial, name), 200.0) for name in names) / len(names)
+    def _parts(self, name: str) -> Sequence[str]:
+        """What an output is joined of."""
+        return self.joins.parts.get(name) or (name,)
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

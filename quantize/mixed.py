@@ -137,11 +137,11 @@ class Search:
     def sensitivity(self, plain: Trial, *, weighted: bool = False) -> dict[str, float]:
         """What the outputs gain when a layer alone is computed in floats: of all, or those with weights."""
         found = {}
-        base = self.measure.quality(plain)
+        base = self._quality(plain)
         layers = [n for n, node in self.layers.items() if not weighted or _has_weights(self.graph, node)]
         for number, name in enumerate(layers, 1):
             self.tell(f"sensitivity, layer {number} of {len(layers)}")
-            found[name] = self.measure.quality(self.trial({name: F32}, plain)) - base
+            found[name] = self._quality(self.trial({name: F32}, plain)) - base
         return found
 
     def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
@@ -155,8 +155,13 @@ class Search:
             return None
         level = higher[0]
         trial = self.trial({**levels, name: level}, plain)
-        gain = self.measure.quality(trial) - self.measure.quality(plain)
+        gain = self._quality(trial) - self._quality(plain)
         return Candidate(name, level, gain, self._cost(node, level) - self._cost(node, own), age)
+
+    def _quality(self, trial: Trial) -> float:
+        """What better formats are to raise: with a gate the worst output, which it judges."""
+        gated = self.judge.gate.min_sqnr is not None
+        return self.measure.worst(trial)[0] if gated else self.measure.quality(trial)
 
     def _cost(self, node: Node, level: str) -> float:
         """Time and flash of a layer as shares of the whole model's in int8."""

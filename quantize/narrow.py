@@ -67,7 +67,7 @@ class _Weights:
     def __init__(self, graph: Graph, dtype: DType) -> None:
         self.graph = graph
         self.dtype = dtype
-        self.builder = Builder()
+        self.builder = Builder(nodes=len(graph.nodes))
         self.names: dict[str, str] = {}
         self.formats: dict[str, str] = {}
         self.layers = {node.outputs[0] for node in graph.nodes if self._has_weights(node)}

@@ -48,7 +48,8 @@ class Quantization:
 
     @property
     def sqnr_db(self) -> float:
-        return sum(self.outputs.values()) / len(self.outputs) if self.outputs else math.inf
+        """Of the worst output."""
+        return min(self.outputs.values(), default=math.inf)
 
 
 def describe(

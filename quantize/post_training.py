@@ -108,6 +108,11 @@ class _Start:
         tensors = Tensors.of(graph, seen.statistics, joins=measure.joins)
         return _Start(graph, seen, tensors, measure, best_single(tensors, measure, tell))
 
+    @property
+    def worst(self) -> float:
+        """Signal to noise of the worst output: no other one makes up for it."""
+        return self.measure.worst(self.choice.trial)[0]
+
     def other(self, graph: Graph, joins: Joins, tell: Tell) -> _Start:
         """Of another form."""
         return _Start.of(graph, self.seen.again(graph), Measure(graph, self.measure.samples, joins), tell)
@@ -125,13 +130,13 @@ def _chosen(
     if real:
         tell("levelling inputs")
         better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), tell)
-        if better.choice.quality > start.choice.quality + _WORTH_FLOATS_DB:
+        if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
     if pairs(start.graph):
         tell("equalizing channels")
         reach = {name: s.reaches for name, s in start.seen.statistics.items() if s.reaches is not None}
         better = start.other(equalize(start.graph, reach, _SHARES), start.measure.joins, tell)
-        if better.choice.quality > start.choice.quality:
+        if better.worst > start.worst:
             start = better
     return start.graph, start.seen, start.measure, choose(start.tensors, start.measure, start.choice, tell)
 

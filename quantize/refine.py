@@ -34,7 +34,7 @@ def refined(
 
         weighed = correct_biases(graph, plain.quantized, enough, better)
         found.append(measure.trial(weighed))
-    return max(reversed(found), key=measure.quality)
+    return max(reversed(found), key=lambda trial: (measure.worst(trial)[0], measure.quality(trial)))
 
 
 def _affordable(graph: Graph) -> int:

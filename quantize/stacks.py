@@ -71,11 +71,13 @@ def _each_by_itself(graph: Graph, samples: Sequence[Sample]) -> bool:
         _alike(together[name], np.concatenate([values[name] for values in alone]))
         for node in graph.nodes
         for name in node.outputs
-        if len(together[name]) == len(samples)
+        if together[name].shape[:1] == (len(samples),)
     )
 
 
 def _alike(a: Array, b: Array) -> bool:
+    if a.shape != b.shape:  # what depends on no sample, and is as long as there are samples
+        return False
     if a.dtype.kind != "f" or not a.size:
         return np.array_equal(a, b)
     reach = float(np.abs(b).max(initial=0, where=np.isfinite(b)))

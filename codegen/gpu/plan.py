@@ -87,7 +87,7 @@ def plan(graph: Graph) -> GpuPlan:
     layers = [_plain(layer_of(graph, node)) for node in graph.nodes]
     wholes = _wholes(layers)
     layers = [_without_twins(layer, wholes) for layer in layers]
-    layers = list(in_best_order(graph, drop_dead(graph, layers), "caller"))
+    layers = list(in_best_order(graph, drop_dead(graph, layers), "caller").layers)
     memory = assign(graph, layers, ALIGN)
     uses = _uses(memory.calls)
     pool = _Weights()

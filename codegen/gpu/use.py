@@ -14,13 +14,14 @@ import numpy as np
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.ir import Array
 from edgekit.ops import Call, Param
+from edgekit.reasons import OwnWordsError
 
 # What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
 MOST_BUFFERS, MOST_ITEMS, MOST_SHARED = 4, 128, 16384
 CONSTANTS = -1  # in the place of an operand's index: the constants of the call
 
 
-class UnsupportedError(Exception):
+class UnsupportedError(OwnWordsError):
     """There is no kernel for such a call; the words say what is lacking."""
 
 

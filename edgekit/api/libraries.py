@@ -36,6 +36,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     layer_hook: bool = False,
+    sbom: bool = False,
     force: bool = False,
     tell: Tell = quiet,
 ) -> Report:
@@ -43,8 +44,9 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. `force` overwrites
-    files that were changed or come from elsewhere. `tell` hears of progress."""
+    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. `sbom` adds a
+    software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
+    `tell` hears of progress."""
     wanted = target_of(target)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
@@ -60,6 +62,7 @@ def build(
         check=verify,
         package=package,
         helpers=helpers,
+        bill=sbom,
         force=force,
         tell=tell,
     )

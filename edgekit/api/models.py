@@ -12,7 +12,7 @@ from edgekit import target as target_files
 from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
@@ -28,13 +28,16 @@ def convert(
     model: Model,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, float | Array] | None = None,
     name: str = "",
     profile: str | None = None,
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
 ) -> Graph:
-    """The simplified graph of a model. `shapes` binds dynamic inputs; a batch that is not bound is 1. `name`
+    """The simplified graph of a model. `shapes` binds dynamic inputs, `dims` dimensions by the names that the
+    file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
     model keeps: those of litert (the default) or of tflm, TFLite Micro. With `mean` and `std`, a number or
     one for each channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw`
@@ -46,10 +49,12 @@ def convert(
     else:
         path = Path(model)
         is_new = not file.is_ek(path)
-        read_new = partial(read.read, shapes=shapes, name=name, profile=profile)
+        read_new = partial(
+            read.read, shapes=shapes, dims=dims, constants=constants, name=name, profile=profile
+        )
         graph = simplify(read_new(path)) if is_new else file.load(path)
-    if (shapes or profile) and not is_new:
-        what = "shapes are" if shapes else "profile is"
+    if (shapes or dims or constants or profile) and not is_new:
+        what = "profile is" if profile else "inputs are" if constants else "shapes are"
         raise EdgeKitError(
             "E0103",
             f"{graph.name} is converted already, its {what} fixed",

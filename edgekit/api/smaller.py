@@ -19,6 +19,7 @@ from edgekit.converters import normalize
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.quantize import narrow, post_training
+from edgekit.quantize.constant_outputs import Apart
 from edgekit.quantize.io import Io
 from edgekit.quantize.outcome import Quantization
 from edgekit.quantize.prepare import prepare
@@ -66,7 +67,9 @@ def quantize_model(
     is_random = are_random(samples)
     given = () if samples is None else samples_of(graph, samples)
     quantize = post_training.quantize if chosen.dtype == "int8" else narrow.quantize
-    made, found = quantize(graph, given, chosen, tell)
+    apart = Apart.of(graph)
+    made, found = quantize(apart.graph, given, chosen, tell)
+    made = apart.joined(made)
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
@@ -95,18 +98,21 @@ def prune(
     if labels is not None and len(labels) != len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
     on = target_of(target)
+    apart = Apart.of(graph)
+    graph = apart.graph
 
     def flash(smaller: Graph) -> int:
         if measured_as == "int8":
             quick = Settings(calibrate="minmax")
             smaller, _ = post_training.quantize(smaller, (given or random_samples(smaller))[:2], quick, quiet)
-        return estimation.estimate(smaller, on, optimize=optimize).flash_bytes
+        return estimation.estimate(apart.joined(smaller), on, optimize=optimize).flash_bytes
 
     if wanted.of_channels and wanted.ratio is None and wanted.multiple == 1:
         wanted = replace(wanted, liked=liked_multiple(graph, on, optimize))
     if wanted.blocks is not None:
         wanted = replace(wanted, tile=_tile(on))
-    return pruning.prune(graph, given, wanted, tell, flash, labels, layer_costs(on, optimize))
+    made, found = pruning.prune(graph, given, wanted, tell, flash, labels, layer_costs(on, optimize))
+    return apart.joined(made), found
 
 
 def _tile(target: Target) -> tuple[int, int]:
@@ -152,7 +158,7 @@ def tune(
     how = tuning.how_to_count(board, count, budget.instructions is not None)
     right = None if labels is None else [int(label) for label in labels]
     problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
-    place = tuned_files.claimed(Path(folder or f"{graph.name}_tuned"))
+    place = tuned_files.claimed(Path(folder or f"{tuned_files.stem(graph.name)}_tuned"))
     found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, tell)
     tuned_files.write(place, problem, found)
     return found

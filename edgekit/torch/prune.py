@@ -62,9 +62,8 @@ class PrunedModule:
             pairs = zip(_results(small, self.inputs), _results(masked, self.inputs), strict=True)
             is_same = all(_is_close(*pair) for pair in pairs)
         except (RuntimeError, ValueError, IndexError, AssertionError) as fault:
-            reason = str(fault).splitlines()[0] if str(fault) else type(fault).__name__
-            message = f"{type(model).__name__} does not run with fewer channels: {reason}"
-            raise EdgeKitError("E0205", message, hint=hint) from None
+            message = f"{type(model).__name__} does not run with fewer channels"
+            raise EdgeKitError("E0205", message, hint=hint) from fault
         if not is_same:
             message = f"{type(model).__name__} computes something else with fewer channels"
             raise EdgeKitError("E0205", message, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -147,17 +148,19 @@ def _search(known: Calibrated) -> Search:
 
 
 def _quality(problem: Problem, made: Made) -> tuple[float | None, float]:
-    """The share of samples that are right, and the signal to noise of the outputs."""
-    truth: list[Array] = []
-    found: list[Array] = []
+    """The share of samples that are right, and the signal to noise of the worst output."""
+    truth: list[list[Array]] = []
+    found: list[list[Array]] = []
     right = 0
     for number, (sample, exact) in enumerate(zip(problem.judged, _answers(problem), strict=True)):
         given = dict(zip(made.graph.inputs, (sample[name] for name in problem.graph.inputs), strict=True))
         values = simulate.run_all(made.graph, given)
-        truth += exact
-        found += [real(values[name], made.graph.type(name)) for name in made.scores]
+        truth.append(exact)
+        found.append([real(values[name], made.graph.type(name)) for name in made.scores])
         right += bool(problem.labels) and chosen(values[made.graph.outputs[0]]) == problem.labels[number]
-    return right / len(problem.judged) if problem.labels else None, sqnr(truth, found)
+    outputs = zip(zip(*truth, strict=True), zip(*found, strict=True), strict=True)
+    worst = min((sqnr(exact, made) for exact, made in outputs), default=math.inf)
+    return right / len(problem.judged) if problem.labels else None, worst
 
 
 @lru_cache(_KEPT)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from edgekit import atomic, file
+from edgekit import file
 from edgekit import target as targets
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
+from edgekit.transaction import transaction
 from edgekit.tuning import evaluate, page
 from edgekit.tuning.budget import Budget
 from edgekit.tuning.problem import Point, Problem
@@ -19,6 +21,7 @@ JOURNAL = "journal.jsonl"
 BOARD = "board.toml"
 SETTINGS = "edgekit.toml"
 REPORT = "report.html"
+_LONGEST = 100  # characters of a file name, without what is behind them
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Limits:
         return budget, replace(target, memory=memory)
 
 
+def stem(name: str) -> str:
+    """The name of a model as that of a file, which leads nowhere else."""
+    return re.sub(r"[^\w.+ -]+", "_", name)[:_LONGEST].lstrip(".") or "model"
+
+
 def claimed(folder: Path) -> Path:
     """The folder, which is new, empty, or from an earlier search."""
     if folder.exists() and (
@@ -65,17 +73,18 @@ def claimed(folder: Path) -> Path:
 
 
 def write(folder: Path, problem: Problem, found: Tuned) -> None:
-    """The report, and where a point fits, its model and what builds it as it was measured."""
-    model = folder / f"{problem.graph.name}{file.SUFFIX}"
-    atomic.write(folder / REPORT, [page.render(found).encode()])
-    if found.best is None:  # what an earlier search chose holds no more
-        for path in (model, folder / BOARD, folder / SETTINGS):
-            path.unlink(missing_ok=True)
-        return
-    point = found.best.point
-    file.save(evaluate.model(problem, point), model)
-    atomic.write(folder / BOARD, [board(problem.target).encode()])
-    atomic.write(folder / SETTINGS, [_settings(problem, point).encode()])
+    """The report, and where a point fits, its model and what builds it as it was measured. All of it belongs
+    together, so all of it changes or nothing."""
+    model = f"{stem(problem.graph.name)}{file.SUFFIX}"
+    with transaction(folder) as changes:
+        changes.write(REPORT, page.render(found).encode())
+        if found.best is None:  # what an earlier search chose holds no more
+            changes.removed |= {model, BOARD, SETTINGS}
+            return
+        point = found.best.point
+        file.save(evaluate.model(problem, point), changes.new / model)
+        changes.write(BOARD, board(problem.target).encode())
+        changes.write(SETTINGS, _settings(problem, point).encode())
 
 
 def board(target: Target) -> str:

@@ -48,7 +48,7 @@ class Result:
     """What a point comes to. Flash and RAM are exact; instructions are, where they were counted."""
 
     accuracy: float | None  # the share of samples that are right; None where there are no classes
-    sqnr_db: float  # of the outputs, against those of the model as it came
+    sqnr_db: float  # of the worst output, against that of the model as it came
     flash: int
     ram: int
     instructions: int | None

@@ -83,7 +83,9 @@ class Cluster:
         try:
             self.client = distributed.Client(address, timeout=patience)
         except (OSError, ValueError) as error:
-            raise EdgeKitError("E0503", f"no Dask scheduler answers at {address}: {error}") from None
+            hint = "an address is like tcp://127.0.0.1:8786; dask scheduler prints its own"
+            message = f"no Dask scheduler answers at {address} within {patience:g} s"
+            raise EdgeKitError("E0503", message, hint=hint) from error
 
     def run(self, points: Sequence[Point]) -> Iterator[tuple[Point, Outcome]]:
         # The problem goes with each point: what lies on one worker dies with it.

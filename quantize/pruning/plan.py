@@ -269,15 +269,16 @@ def weights(graph: Graph) -> int:
 
 
 def quality_of(before: Graph, after: Graph, samples: Sequence[Sample]) -> float:
-    """Signal to noise of the outputs, of a softmax what goes into it."""
-    return sqnr(_answers(before, samples), _answers(after, samples))
+    """Signal to noise of the worst output, of a softmax of what goes into it."""
+    pairs = zip(_answers(before, samples), _answers(after, samples), strict=True)
+    return min((sqnr(truth, found) for truth, found in pairs), default=inf)
 
 
-def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Array]:
-    """Sample by sample what is compared."""
-    found: list[Array] = []
+def _answers(graph: Graph, samples: Sequence[Sample]) -> Sequence[Sequence[Array]]:
+    """Of each output what is compared, sample by sample."""
+    found: list[list[Array]] = [[] for _ in scores(graph)]
     for stack in stacks(graph, samples):
         values = simulate.run_all(stack.graph(graph), stack.values)
-        apart = [stack.apart(values[name].astype(np.float64)) for name in scores(graph)]
-        found += [x for each in zip(*apart, strict=True) for x in each]
+        for answers, name in zip(found, scores(graph), strict=True):
+            answers += stack.apart(values[name].astype(np.float64))
     return found

@@ -26,7 +26,13 @@ struct ek_gpu_dispatch {
 /* An input or output. */
 struct ek_gpu_port {
     size_t bytes;
-    float tolerance; /* of float32, of the largest, in the self-test; 0: integers */
+    /* Of the self-test: */
+    float tolerance; /* of float32, of the largest; 0: integers */
+    float low, step; /* an input of float32 is low + step * (0 to 255) */
+    uint32_t width; /* bytes of an element */
+    uint32_t row; /* elements of a row of a mask, of which the first is set; 0: no mask */
+    int32_t least; /* of an input of integers, */
+    uint32_t count; /* and how many different ones there are */
 };
 
 struct ek_gpu_model {
@@ -333,19 +339,23 @@ static enum ek_gpu_status ek_gpu_run(struct ek_gpu *g, const void *const *inputs
     return status ? status : ek_gpu_wait(g);
 }
 
-/* Made-up numbers: any integers, and reals around 0. */
+/* Made-up numbers within the ranges of the model. */
 static void ek_gpu_fill(void *x, const struct ek_gpu_port *port)
 {
-    for (size_t k = 0; k < port->bytes / (port->tolerance > 0 ? 4 : 1); k++) {
-        const uint32_t some = (uint32_t)(k + 1) * 2654435761u >> 24;
-        if (port->tolerance > 0)
-            ((float *)x)[k] = ((float)some - 128.0f) / 128.0f;
-        else
-            ((uint8_t *)x)[k] = (uint8_t)some;
+    for (size_t k = 0; k < port->bytes / port->width; k++) {
+        const uint32_t some = (uint32_t)(k + 1) * 2654435761u >> 8;
+        if (port->tolerance > 0) {
+            ((float *)x)[k] = port->low + (float)(some >> 16) * port->step;
+        } else {
+            const int64_t set = port->row && (k % port->row == 0 || some >> 22);
+            const int64_t value = port->row ? set : port->least + (int64_t)(some % port->count);
+            for (uint32_t i = 0; i < port->width; i++)
+                ((uint8_t *)x)[k * port->width + i] = (uint8_t)((uint64_t)value >> 8 * i);
+        }
     }
 }
 
-/* Integers are the same; reals differ by the rounding of sums. */
+/* Integers are the same; reals differ by the rounding of sums. What is not a number on the CPU is no evidence. */
 static int ek_gpu_agree(const void *found, const void *expected, const struct ek_gpu_port *port)
 {
     const float *const x = (const float *)found, *const y = (const float *)expected;
@@ -354,8 +364,10 @@ static int ek_gpu_agree(const void *found, const void *expected, const struct ek
         return !memcmp(found, expected, port->bytes);
     for (size_t k = 0; k < port->bytes / 4; k++) {
         const float size = y[k] < 0 ? -y[k] : y[k], apart = x[k] < y[k] ? y[k] - x[k] : x[k] - y[k];
-        largest = size > largest ? size : largest;
-        off = apart <= off ? off : apart; /* not a number: stays */
+        if (size > largest && size <= 3.4e38f)
+            largest = size;
+        if (size >= 0 && x[k] != y[k])
+            off = apart <= off ? off : apart; /* not a number: stays */
     }
     return off <= port->tolerance * largest;
 }

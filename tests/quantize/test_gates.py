@@ -169,3 +169,34 @@ def test_activations_of_16_bits_lose_less() -> None:
     _, wide = api.quantize_model(network(), x, activations="int16")
     assert formats(wide) == ["int16"] * 5
     assert wide.sqnr_db > narrow.sqnr_db + 3
+
+
+def two_outputs() -> Graph:
+    """What int8 loses, beside what it keeps at so many dB that their mean would pass any gate."""
+    hard, b = network(), Builder()
+    names = {"x": b.input("x", hard.type("x"))}
+    for node in hard.nodes:
+        operands = [names.get(n) or b.const(hard.data(n)) for n in node.inputs]  # type: ignore[arg-type]  # a constant
+        names[node.outputs[0]] = b.one(node.op, *operands, name=f"hard_{node.outputs[0]}")
+    easy = b.one(
+        Dense(), names["x"], b.const(np.eye(SIZE, dtype=np.float32)), b.const(np.zeros(SIZE, np.float32))
+    )
+    return b.graph("two", ["x"], [easy, names[hard.outputs[0]]])
+
+
+def test_the_worst_output_is_judged_and_named() -> None:
+    """Their mean passes, and it alone does not."""
+    graph, x = two_outputs(), samples()
+    _, plain = api.quantize_model(graph, {"x": x})
+    easy, hard = plain.outputs.values()
+    assert easy > hard + 10
+    assert plain.sqnr_db == hard
+    wanted = (easy + hard) / 2 - 1
+    _, found = api.quantize_model(graph, {"x": x}, gate=api.Gate(min_sqnr=wanted))
+    assert min(found.outputs.values()) >= wanted
+    assert found.verdict.passed
+    assert found.verdict.text.startswith("output ")
+    int8 = api.Settings(formats=("int8",))
+    _, missed = api.quantize_model(graph, {"x": x}, int8, gate=api.Gate(min_sqnr=wanted))
+    assert not missed.verdict.passed
+    assert f"output {graph.outputs[1]} has {hard:.1f} dB, at least" in missed.verdict.text

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.nets import Net
 
 from edgekit.ir import Array, DType, Quant, Type, Value
 from edgekit.ops._linear import Linear
+from edgekit.ops.arithmetic import Neg
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.reduce import Reduce
 from edgekit.quantize import rounding
 from edgekit.quantize.correct import Pair
 from edgekit.quantize.lattice import Aim, Moments, Problem, best_scale, round_to
+from edgekit.quantize.refine import _affordable
 from edgekit.quantize.rounding import rounded, window_count, windows
 from edgekit.quantize.weights import LIMITS, weight_quant
 
@@ -259,3 +263,10 @@ def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyP
         for samples, side in ((32, 20), (256, 20), (32, 40))
     )
     assert max(many, large) < 1.25 * few
+
+
+@pytest.mark.parametrize(("size", "samples"), [(8, 128), (2**18, 128), (2**20, 32), (2**21, 16), (2**24, 4)])
+def test_samples_are_as_many_as_their_largest_tensor_lets_fit(size: int, samples: int) -> None:
+    net = Net()
+    y = net(Reduce("mean", (0,)), net(Neg(), net.x(size)))
+    assert _affordable(net.done(net(Neg(), y, name="y"))) == samples

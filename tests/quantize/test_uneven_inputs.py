@@ -91,3 +91,16 @@ def test_narrow_floats_stay() -> None:
     for sample in samples(graph, 0 * WIDTH):
         observer.add({"x": sample["x"].astype(np.float16)})
     assert levelled(graph, observer.statistics) == (graph, frozenset())
+
+
+@pytest.mark.parametrize(("outputs", "is_levelled"), [(1, False), (19, False), (20, True), (40, True)])
+def test_large_inputs_stay_unless_something_is_larger(outputs: int, is_levelled: bool) -> None:
+    """Reals take four times the memory: as much as the largest tensor of integers, at most."""
+    net = Net(seed=1)
+    y = net(Dense(), net.x(300, 5), net.random(outputs, 5) / WIDTH, net.random(outputs))
+    graph = net.done(net(Dense(), y, net.random(1, outputs), net.random(1)))
+    observer = Observer(graph)
+    normal = np.random.default_rng(3).standard_normal((4, 300, 5))
+    for x in normal:
+        observer.add({"x": (x * WIDTH + MIDDLE).astype(np.float32)})
+    assert (levelled(graph, observer.statistics)[0] is not graph) == is_levelled

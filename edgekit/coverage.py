@@ -1,0 +1,103 @@
+"""How much a comparison with expected outputs sees: values that are finite, and depend on the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit import simulate
+from edgekit.input_ranges import CHOICES
+from edgekit.ir import Array, Graph
+
+ENOUGH = 0.5  # of the values of every output: no further ranges are tried
+_WORK = 2e8  # operations that trying other ranges may take
+_MOVE = 10  # operations that computing one element costs, whatever the operator
+
+
+class Varying:
+    """The expectations of one output, sample by sample: an element that is never finite, or the same for all
+    samples, would be right by chance. A single sample must at least have different elements."""
+
+    def __init__(self) -> None:
+        self._first: Array | None = None
+        self._differs: Array = np.zeros((), bool)
+        self._finite: Array = np.zeros((), np.int64)
+        self._samples = 0
+
+    def add(self, expected: Array, counts: Array | bool = True) -> None:
+        """The next sample. `counts`: which elements are told from wrong ones at all."""
+        values = expected.astype(np.float64)
+        good = np.isfinite(values) & counts
+        if self._first is None:
+            self._first = values
+        with np.errstate(invalid="ignore"):
+            self._differs = self._differs | (values != self._first)
+        self._finite = self._finite + good
+        self._samples += 1
+
+    @property
+    def share(self) -> float:
+        """Of all elements of all samples, those that a comparison says something about."""
+        if self._first is None or not self._first.size:
+            return 1.0
+        differs = self._differs
+        if self._samples == 1 and self._first.size > 1:
+            differs = np.full(self._first.shape, np.ptp(np.nan_to_num(self._first)) > 0)
+        elif self._samples == 1:
+            differs = np.ones(self._first.shape, bool)
+        return float((self._finite * differs).sum()) / (self._samples * self._first.size)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Made-up inputs, and what the simulator makes of them."""
+
+    samples: tuple[Mapping[str, Array], ...]
+    outputs: tuple[Mapping[str, Array], ...]
+    share: float  # of the output of which least is compared
+
+
+def drawn(graph: Graph, count: int) -> Drawn:
+    """Seeded inputs that compare as many values of the outputs as possible, within reason."""
+    best: Drawn | None = None
+    score, left = (0.0, 0.0), _WORK
+    for choice in range(CHOICES):
+        samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
+        outputs = tuple(simulate.run_each(graph, samples))
+        found = Drawn(samples, outputs, min(shares(outputs).values(), default=1.0))
+        now = (finite_share(outputs), found.share)
+        if best is None or now > score:
+            best, score = found, now
+        left -= count * work(graph)
+        if (score[0] == 1 and score[1] >= ENOUGH) or left < 0:
+            break
+    assert best is not None
+    return best
+
+
+def shares(outputs: Sequence[Mapping[str, Array]]) -> dict[str, float]:
+    """Of each output the share of values that are compared."""
+    meters: dict[str, Varying] = {}
+    for sample in outputs:
+        for name, values in sample.items():
+            meters.setdefault(name, Varying()).add(values)
+    return {name: meter.share for name, meter in meters.items()}
+
+
+def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:
+    """Of the output with fewest finite values, their share."""
+    parts = [
+        np.isfinite(v.astype(np.float64)).mean() for sample in outputs for v in sample.values() if v.size
+    ]
+    return float(min(parts, default=1.0))
+
+
+def work(graph: Graph) -> float:
+    """About how many operations a run of the simulator takes."""
+    return sum(
+        _MOVE * sum(graph.type(name).size for name in node.outputs)
+        + node.op.macs(*(graph.type(name) for name in node.inputs))
+        for node in graph.nodes
+    )

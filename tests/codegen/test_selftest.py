@@ -1,0 +1,101 @@
+"""The self-test of a library fails where one layer has other weights, for networks of many kinds."""
+
+from pathlib import Path
+
+import pytest
+from support.encoders import encoder
+from support.examples import EXAMPLES
+from support.random_graphs import random_network
+from support.selftests import fails, mutants, shows
+from support.tools import require, require_shared
+
+from edgekit import api, target
+from edgekit.codegen import build as library
+from edgekit.codegen import toolchain
+from edgekit.codegen.build import library_sources, write
+from edgekit.codegen.fit import fit
+from edgekit.codegen.selftest import SelfTest, measured, prepare
+from edgekit.codegen.selftest_source import Summary
+from edgekit.codegen.verify import _self_test
+from edgekit.errors import EdgeKitError
+from edgekit.ir import DType, Graph
+
+HOST = target.load("host")
+NETWORKS = ("digits", "keywords", "anomaly", "encoder", "random 1", "random 5", "random 8", "int8", "int16")
+MLPERF = ("ad01_fp32", "ad01_int8", "kws_ref_model", "kws_ref_model_float32", "pretrainedResnet_quant")
+
+
+def network(name: str) -> Graph:
+    if name == "encoder":
+        return encoder()
+    if name.startswith("random"):
+        return random_network(int(name.split()[1]), dtype=DType.F32)
+    if name.startswith("int"):
+        example = EXAMPLES / "digits" / "digits.onnx"
+        return api.quantize_model(example, "random", calibrate="minmax", activations=name)[0]
+    return api.convert(EXAMPLES / name / f"{name}.onnx")
+
+
+def check(graph: Graph) -> None:
+    """Every layer replaced is seen, and every single weight that shows."""
+    test = prepare(graph)
+    assert not fails(test, graph)
+    found = list(mutants(graph, seed=9))
+    missed = [mutant for mutant in found if not fails(test, mutant.graph)]
+    assert not [mutant.layer for mutant in missed if shows(graph, mutant.graph)]
+    assert not [mutant.layer for mutant in missed if mutant.whole]
+    assert sum(not mutant.whole for mutant in missed) < sum(not mutant.whole for mutant in found)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_each_changed_layer_is_seen(name: str) -> None:
+    check(network(name))
+
+
+@pytest.mark.parametrize("name", MLPERF)
+def test_each_changed_layer_of_mlperf_tiny_is_seen(name: str) -> None:
+    check(api.convert(require_shared("models") / "mlperf_tiny" / f"{name}.tflite"))
+
+
+@pytest.mark.parametrize("name", ["digits", "encoder", "int8"])
+def test_the_c_of_a_self_test_sees_what_python_says(name: str, tmp_path: Path) -> None:
+    """The library of a network with one weight changed, and the self-test of what it should be."""
+    require("gcc")
+    graph = network(name)
+    test = prepare(graph)
+    run(graph, test, tmp_path / "right")
+    mutant = next(m for m in list(mutants(graph, seed=9))[::-1] if not m.whole and fails(test, m.graph))
+    with pytest.raises(EdgeKitError, match="E0601 the self-test"):
+        run(mutant.graph, test, tmp_path / "wrong")
+
+
+def run(graph: Graph, test: SelfTest, folder: Path) -> None:
+    """Compile the library of a graph and run a self-test on it; E0601 where it fails."""
+    program = fit(graph, HOST, "caller", optimize="size")
+    files = library.generate(program, "size", test=test)
+    write(files, folder)
+    _self_test(program, library_sources(files, "size"), folder, toolchain.find(HOST))
+
+
+def test_large_outputs_are_summed_so_that_no_element_is_left_out() -> None:
+    graph = api.convert(EXAMPLES / "anomaly" / "anomaly.onnx")
+    test = prepare(graph)
+    (name,) = graph.outputs
+    summary = Summary.of(test, name)
+    assert summary.stride == summary.terms > 1
+    assert summary.count * summary.stride > graph.type(name).size - summary.stride
+    assert summary.count * len(test.draws) <= 256
+
+
+def test_tolerances_follow_the_conditioning() -> None:
+    """Where it is measured: a hundredth of what they were for this network, and more for none."""
+    test = prepare(network("digits"))
+    (name,) = test.graph.outputs
+    assert all(test.limit(name, run) < 1e-5 for run in range(len(test.draws)))
+    assert measured(test).limits == test.limits
+
+
+def test_runs_take_inputs_from_different_ranges() -> None:
+    test = prepare(network("digits"))
+    assert len({draw.choice for draw in test.draws}) > 3
+    assert len({sample["x"].tobytes() for sample in test.samples}) == len(test.draws)

@@ -1,0 +1,286 @@
+"""Verification says what it compared, follows the conditioning of a network, and still sees what is wrong."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.encoders import encoder
+from support.nets import Net
+from support.tools import require
+
+from edgekit import api, simulate, target
+from edgekit.codegen import build as library
+from edgekit.codegen import toolchain
+from edgekit.codegen.driver import Driver
+from edgekit.codegen.fit import fit
+from edgekit.codegen.selftest import prepare
+from edgekit.codegen.verify import drive, random_samples, tight, verify
+from edgekit.coverage import Varying, drawn, shares
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Graph, Type, Value
+from edgekit.ops.activations import Log, Sigmoid, Tanh
+from edgekit.ops.arithmetic import Mul, Sqrt, Sub
+from edgekit.ops.cast import Cast
+from edgekit.ops.concat import Concat
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.rank import ArgExtreme
+from edgekit.rounding_error import RoundingError
+
+HOST = target.load("host")
+
+
+def chaotic() -> Graph:
+    """Twenty layers, each of which makes small differences larger."""
+    net = Net(seed=1)
+    x = net.x(1, 32)
+    for _ in range(20):
+        x = net(Tanh(), net(Dense(), x, net.random(32, 32) * np.float32(0.6), net.random(32)))
+    return net.done(x)
+
+
+def cancelling() -> Graph:
+    """A small difference of sums of large weights."""
+    net = Net(seed=2)
+    x = net.x(1, 5, 5, 8)
+    weights, layer = net.random(8, 3, 3, 8) * np.float32(1e4), Conv2d((1, 1), (1, 1, 1, 1))
+    large = net(layer, x, weights, net.random(8))
+    return net.done(net(Sub(), large, net(layer, x, weights * np.float32(1 + 2**-14), net.random(8))))
+
+
+def plain() -> Graph:
+    """A convolution and a dense layer, well conditioned."""
+    net = Net(seed=3)
+    x = net(Conv2d((1, 1), (1, 1, 1, 1), lo=0.0), net.x(1, 5, 5, 3), net.random(8, 3, 3, 3), net.random(8))
+    return net.done(net(Dense(), x, net.random(6, 8), net.random(6)))
+
+
+def changed(graph: Graph, layer: int, factor: float, size: int = 1) -> Graph:
+    """The graph with the first weights of a layer times a factor."""
+    node = [node for node in graph.nodes if isinstance(node.op, Conv2d | Dense)][layer]
+    data = graph.data(node.inputs[1])
+    assert data is not None
+    other = data.copy()
+    other.reshape(-1)[:size] *= data.dtype.type(factor)
+    return replace(graph, values={**graph.values, node.inputs[1]: Value(graph.type(node.inputs[1]), other)})
+
+
+@contextmanager
+def compiled_as(graph: Graph, claimed: Graph, patch: tuple[bytes, bytes] | None = None) -> Iterator[None]:
+    """Verify the code of one graph as if it were that of another, after its text was patched."""
+    require("gcc")
+    program = fit(graph, HOST, "caller", optimize="size")
+    with library.compiled(program, "size") as made:
+        driver = made.driver
+        if patch:
+            folder = driver.executable.parent
+            texts = {path: path.read_bytes() for path in folder.rglob("*.[ch]")}
+            (hit,) = (path for path, text in texts.items() if patch[0] in text and path.name != "driver.c")
+            hit.write_bytes(texts[hit].replace(*patch))
+            compiler = toolchain.find(HOST)
+            driver = drive(program, made.sources, folder, compiler, "size")
+        program = replace(program, graph=claimed)
+        verify(program, driver, made.compiler, made.sources, random_samples(program))
+        yield
+
+
+def test_ill_conditioned_networks_are_verified_and_rounding_is_named() -> None:
+    require("gcc")
+    for graph in (chaotic(), cancelling()):
+        found = api.verify(graph)
+        assert found.relative_error > 1e-4  # which was an error once, whatever the network
+        assert found.explained is not None
+        assert found.max_error < found.explained
+        assert found.compared == 1
+
+
+@pytest.mark.parametrize("make", [chaotic, cancelling, plain])
+def test_one_wrong_weight_is_seen(make: object) -> None:
+    graph = make()  # type: ignore[operator]
+    with (
+        pytest.raises(
+            EdgeKitError, match=r"by [\d.e+-]+ in output \w+, where rounding explains [\d.e+-]+"
+        ) as e,
+        compiled_as(changed(graph, 0, 1.5), graph),
+    ):
+        pass
+    assert e.value.code == "E0601"
+
+
+def test_a_wrong_kernel_is_seen() -> None:
+    """One that leaves out the last input of each sum."""
+    with (
+        pytest.raises(EdgeKitError, match="where rounding explains") as error,
+        compiled_as(plain(), plain(), (b"i < p->inputs", b"i + 1 < p->inputs")),
+    ):
+        pass
+    assert error.value.code == "E0601"
+
+
+def test_an_error_of_a_thousandth_of_small_values_beside_large_ones_is_seen() -> None:
+    """Coordinates of hundreds and probabilities in one output: an error in these is no rounding of those."""
+    net = Net(seed=5)
+    x = net.x(1, 40, 8)
+    boxes = net(Mul(), net(Dense(), x, net.random(4, 8), net.random(4)), 600.0)
+    scores = net(Sigmoid(), net(Dense(), x, net.random(4, 8), net.random(4)))
+    graph = net.done(net(Concat(2), boxes, scores))
+    (inputs,) = (simulate.random_inputs(graph, 0),)
+    (y,) = simulate.run(graph, inputs).values()
+    limit = RoundingError(graph, [inputs]).explain(0, graph.outputs[0], thorough=True).limit
+    assert limit[..., 4:].max() < 1e-5 < limit[..., :4].max()
+    assert tight(DType.F32, y)[..., 4:].max() < 1e-5
+    assert np.abs(y[..., :4]).max() * 1e-4 > 1e-2  # what one tolerance of the largest would let pass
+
+
+def halves() -> Graph:
+    """Coordinates of up to 512, computed in float16 and given as float32, as for GPUs."""
+    net = Net(DType.F16, seed=6)
+    x = net.x(1, 64, 16)
+    y = net(Mul(), net(Sigmoid(), net(Dense(), x, net.random(4, 16), net.random(4))), 512.0)
+    return net.done(net.one(Cast(DType.F32), y))
+
+
+class _Recorded:
+    """Stands for compiled code: gives these outputs."""
+
+    def __init__(self, outputs: list[dict[str, Array]], folder: Path) -> None:
+        self.outputs = outputs
+        self.executable = folder / "driver"
+
+    def run_each(self, *_: object) -> Iterator[dict[str, Array]]:
+        yield from self.outputs
+
+
+@pytest.mark.parametrize(("units", "is_right"), [(1, True), (30, False)])
+def test_float16_may_be_off_by_its_last_place(
+    units: int, is_right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is 0.25 between 256 and 512, and sums in another order round so."""
+    from edgekit.codegen import verify as module
+
+    monkeypatch.setattr(module, "_self_test", lambda *_: None)
+    graph = halves()
+    program = fit(graph, HOST, "caller", optimize="size")
+    samples = random_samples(program)
+    (name,) = graph.outputs
+    rng = np.random.default_rng(0)
+    found = []
+    for outputs in samples.outputs:
+        y = outputs[name].astype(np.float16)
+        moved = (y.view(np.int16) + units * rng.integers(0, 2, y.shape)).astype(np.int16)
+        found.append({name: moved.view(np.float16).astype(np.float32)})
+    assert max(np.abs(f[name] - s[name]).max() for f, s in zip(found, samples.outputs, strict=True)) >= 0.25
+    driver: Driver = _Recorded(found, tmp_path)  # type: ignore[assignment]  # as far as it is asked
+    compiler = toolchain.Compiler("none", (), "gcc")
+    if is_right:
+        assert verify(program, driver, compiler, [], samples).explained
+    else:
+        with pytest.raises(EdgeKitError, match="E0601"):
+            verify(program, driver, compiler, [], samples)
+
+
+def test_a_class_that_rounding_decides_may_differ_and_no_other() -> None:
+    """Of two equal scores either is the largest; integers without such doubt are exact."""
+    net = Net(seed=7)
+    x = net.x(1, 30)
+    w = net.random(1, 30)
+    scores = net(Dense(), x, np.concatenate([w, w[:, ::-1]]), np.zeros(2, np.float32))
+    graph = net.done(net.one(ArgExtreme(1, True, False), scores))
+    even = np.ones((1, 30), np.float32) * np.float32(0.1)
+    clear = (np.sign(w) + np.float32(0.5)).astype(np.float32)
+    clear[:, 15:] = 0
+    errors = RoundingError(graph, [{"x": even}, {"x": clear}])
+    assert errors.explain(0, graph.outputs[0], thorough=True).limit.max() == 1
+    assert errors.explain(1, graph.outputs[0], thorough=True).limit.max() == 0
+
+
+def times(factor: int) -> Graph:
+    net = Net(DType.S32)
+    return net.done(net(Mul(), net.x(1, 9), factor))
+
+
+def test_integers_are_compared_exactly() -> None:
+    graph, other = times(3), times(4)
+    assert api.verify(graph).exact
+    with (
+        pytest.raises(EdgeKitError, match=r"differs from the simulator by \d+ in output mul_\d+  ") as error,
+        compiled_as(other, graph),
+    ):
+        pass
+    assert "rounding" not in error.value.message
+
+
+# What was compared
+
+
+def test_values_that_are_not_finite_or_never_change_are_no_evidence() -> None:
+    meter = Varying()
+    for k in range(3):
+        meter.add(np.array([k, 1.0, np.nan, np.inf, k if k < 2 else np.nan]))
+    assert meter.share == pytest.approx((3 + 2) / 15)
+    single = Varying()
+    single.add(np.array([1.0, 2.0, np.nan]))
+    assert single.share == pytest.approx(2 / 3)
+    constant = Varying()
+    constant.add(np.ones(5))
+    assert constant.share == 0
+
+
+def test_inputs_are_tried_until_outputs_are_finite() -> None:
+    net = Net()
+    graph = net.done(net(Log(), net(Sub(), net.x(1, 50), 0.25)))
+    assert shares([simulate.run(graph, simulate.random_inputs(graph, 0))]) != {graph.outputs[0]: 1.0}
+    assert drawn(graph, 3).share == 1
+    found = api.verify(graph)
+    assert found.compared == 1
+
+
+def nothing_to_see() -> Graph:
+    """The root of what is always negative, beside an output that is fine."""
+    net = Net()
+    x = net.x(1, 9)
+    return net.done(net(Tanh(), x), net(Sqrt(), net(Sub(), net(Tanh(), x), 2.0)))
+
+
+def test_nothing_is_called_verified_where_nothing_was_compared(tmp_path: Path) -> None:
+    require("gcc")
+    graph = nothing_to_see()
+    report = api.build(graph, tmp_path / "net", optimize="size")
+    assert report.verification is None
+    name = graph.outputs[1]
+    assert f"too little was compared: 0.0% of the values of output {name} are finite" in report.unverified
+    assert (tmp_path / "net" / "net.c").exists()
+    for verb in (lambda: api.verify(graph), lambda: api.build(graph, tmp_path / "other", verify=True)):
+        with pytest.raises(EdgeKitError, match="E0607 too little was compared") as error:
+            verb()
+        assert "--input" in error.value.hint
+        assert error.value.exit_code == 1
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_output_that_no_input_reaches_is_not_missed() -> None:
+    require("gcc")
+    net = Net()
+    graph = net.done(net(Tanh(), net.x(1, 9)))
+    graph = replace(
+        graph,
+        outputs=(*graph.outputs, "fixed"),
+        values={**graph.values, "fixed": Value(Type(DType.F32, (2,)), np.ones(2, np.float32))},
+    )
+    assert not api.verify(api.convert(graph), optimize="size").shortfall
+
+
+def test_a_transformer_is_compared_whole() -> None:
+    require("gcc")
+    found = api.verify(encoder(), optimize="size")
+    assert found.compared > 0.9
+    assert all(np.isfinite(o.max_error) for o in found.outputs)
+
+
+def test_the_samples_of_a_self_test_are_plausible_too() -> None:
+    test = prepare(encoder())
+    assert all(np.isfinite(y).all() for outputs in test.expected for y in outputs.values())
+    assert len({sample["ids"].tobytes() for sample in test.samples}) == len(test.samples)
