@@ -21,6 +21,7 @@ _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BRACES = re.compile(r"\{(.*?)\}")
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
+_ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
@@ -41,8 +42,16 @@ class Kernel:
     @property
     def stack(self) -> int:
         """Bytes that inline assembly pushes, which no compiler sees: headers say so in a line `stack N`."""
-        texts = map(_header, self.supports)
-        return max((int(size) for text in (self.source, *texts) for size in _PUSHED.findall(text)), default=0)
+        return max((int(size) for text in self._texts() for size in _PUSHED.findall(text)), default=0)
+
+    @property
+    def assembly(self) -> tuple[str, ...]:
+        """The functions that do that: all of them is assembly."""
+        texts = [text for text in self._texts() if _PUSHED.search(text)]
+        return tuple(name for text in texts for name in _ASSEMBLY.findall(text))
+
+    def _texts(self) -> tuple[str, ...]:
+        return (self.source, *map(_header, self.supports))
 
 
 @dataclass(frozen=True)

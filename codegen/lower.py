@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from edgekit.codegen.kernels import Kernel, instantiate, variant_of
 from edgekit.codegen.lines import LINE, is_for_line, proven
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
-from edgekit.codegen.schedule import Task, order
+from edgekit.codegen.schedule import Task, search
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.transposed import as_convolution
 from edgekit.codegen.variants import evaluated, variants
@@ -28,9 +28,22 @@ from edgekit.target import Target
 _MAX_STRIDED_CHANNELS = 16
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """Layers in their order."""
+
+    layers: tuple[Layer, ...]
+    order_runs: int  # of layers that the search tried before its budget ended it; 0: no order needs less
+
+
 def lower(
     graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
 ) -> tuple[Layer, ...]:
+    """The layers that `lowered` returns."""
+    return lowered(graph, target, ports, small).layers
+
+
+def lowered(graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()) -> Lowered:
     """The layers in the order of execution that needs the least memory. The weights of those whose results
     are named in `small` take less memory, if there is a kernel for that."""
     layers = []
@@ -58,7 +71,7 @@ def layer_of(graph: Graph, node: Node) -> Layer:
     return Layer(node, tuple(node.op.lower(ins, outs)))
 
 
-def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[Layer, ...]:
+def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> Lowered:
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
     they are placed; what the caller has, states and constants are not ours."""
     sharing = Sharing(graph, layers, ports)
@@ -69,7 +82,8 @@ def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> tuple[
     sizes = {root: sharing.size.get(root, 0) for root in roots.values() if sharing.is_free(root)}
     within = {name: root for name, root in roots.items() if name != root}
     keep = {name for name in graph.exits if not sharing.is_output(name)}
-    return tuple(layers[i] for i in order(tasks, sizes, keep, within=within))
+    found = search(tasks, sizes, keep, within=within)
+    return Lowered(tuple(layers[i] for i in found.sequence), found.runs if found.stopped else 0)
 
 
 def _task(layer: Layer, sharing: Sharing) -> Task:

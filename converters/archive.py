@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from edgekit import unpacking
 from edgekit.converters.blame import blame
 from edgekit.converters.files import parse_json
 from edgekit.errors import EdgeKitError
 
 SIGNATURE = b"PK\x03\x04"
-_MAX_MEMBERS = 1 << 16
-# Archives of models are stored or barely compressed: what unpacks to far more than it is, is a bomb.
-_MAX_RATIO = 64
-_FREE_BYTES = 1 << 26
 _ENCRYPTED = 0x1
+_COMPLETE = "is the file complete?"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -33,19 +31,17 @@ class Archive:
     def read(self, name: str) -> bytes:
         """All bytes of a member; a wrong checksum is damage."""
         if name not in self.members:
-            raise EdgeKitError("E0401", f"the archive has no {name[:100]}", hint="is the file complete?")
+            raise EdgeKitError("E0401", f"the archive has no {name[:100]}", hint=_COMPLETE)
         info = self.members[name]
         with blame(f"member {name[:100]}"):
             try:
                 with self.zip.open(info) as stream:
-                    raw = stream.read(info.file_size + 1)
-            except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-                raise EdgeKitError("E0401", f"is damaged: {str(error)[:100]}") from None
-            except Exception as error:  # zlib has exceptions of its own
-                raise EdgeKitError("E0401", f"is damaged: {str(error)[:100]}") from error
-            if len(raw) != info.file_size:
-                raise EdgeKitError("E0401", f"has {len(raw)} bytes, not {info.file_size}")
-        return raw
+                    return unpacking.whole(stream, info)
+            except EdgeKitError:
+                raise
+            except Exception as error:  # zipfile raises what it stumbles over, and zlib has its own
+                message = "is damaged: it does not unpack to what the archive says of it"
+                raise EdgeKitError("E0401", message, hint=_COMPLETE) from error
 
     def json(self, name: str) -> Any:
         return parse_json(self.read(name), name[:100])
@@ -60,8 +56,8 @@ def opened(path: Path) -> Iterator[Archive]:
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
     except Exception as error:  # zipfile raises what it stumbles over, not only BadZipFile
-        text = f"{path.name} is no archive or is damaged: {str(error)[:100]}"
-        raise EdgeKitError("E0401", text, hint="is the file complete?") from error
+        message = f"{path.name} is no archive or is damaged: its directory at the end cannot be read"
+        raise EdgeKitError("E0401", message, hint=_COMPLETE) from error
     with archive:
         yield Archive(archive, _checked(archive.infolist(), size))
 
@@ -77,11 +73,7 @@ def member_names(path: Path) -> frozenset[str]:
 
 def _checked(infos: list[zipfile.ZipInfo], size: int) -> Mapping[str, zipfile.ZipInfo]:
     """Files by name, if all members are harmless: also those that nobody reads."""
-    if len(infos) > _MAX_MEMBERS:
-        raise EdgeKitError("E0402", f"the archive has {len(infos)} members")
-    total = sum(info.file_size for info in infos)
-    if total > _MAX_RATIO * size + _FREE_BYTES:
-        raise EdgeKitError("E0402", f"the archive has {size} bytes and unpacks to {total}")
+    unpacking.check(infos, size, "the archive")
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         where = f"member {info.filename[:100]!r}"

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from edgekit.errors import EdgeKitError
+from edgekit.reasons import reason_of
+
+HINT = "export the model again; if other software runs this file, please report it"
 
 
 @contextmanager
@@ -22,5 +25,4 @@ def blame(where: str) -> Iterator[None]:
     except RecursionError as error:
         raise EdgeKitError("E0402", "is nested without end", where) from error
     except Exception as error:  # files hold what no exporter would make; never a traceback
-        text = f"{type(error).__name__}: {error}"
-        raise EdgeKitError("E0403", text[:300], where, "is the model well formed?") from error
+        raise EdgeKitError("E0403", f"this part makes no sense: {reason_of(error)}", where, HINT) from error

@@ -162,10 +162,14 @@ def from_batch(y: Tensor, n: int) -> Tensor:
 
 
 def pair(values: Ints) -> tuple[int, int]:
+    if len(values) != 2:
+        raise EdgeKitError("E0401", f"{list(values)[:8]} should be a number for height and one for width")
     first, second = values
     return first, second
 
 
 def four(values: Ints) -> tuple[int, int, int, int]:
+    if len(values) != 4:
+        raise EdgeKitError("E0401", f"pads {list(values)[:8]} should be two for each of two dimensions")
     top, left, bottom, right = values
     return top, left, bottom, right

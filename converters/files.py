@@ -20,6 +20,7 @@ _PIECE = 1 << 20
 _MAX_JSON = 1 << 28
 _MAX_GROWTH = 64
 _FREE_BYTES = 1 << 24
+_COMPLETE = "is the file complete?"
 
 
 def read(path: Path, limit: int = MAX_FILE) -> bytes:
@@ -83,8 +84,13 @@ def parse_json(raw: bytes, what: str) -> Any:
         return json.loads(raw)
     except RecursionError:
         raise EdgeKitError("E0402", f"{what} is nested without end") from None
-    except ValueError as error:  # no JSON, no UTF-8, or a number of thousands of digits
-        raise EdgeKitError("E0401", f"{what} is no JSON: {str(error)[:100]}") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise EdgeKitError("E0401", f"{what} is no JSON: {where}", hint=_COMPLETE) from None
+    except UnicodeDecodeError as error:
+        raise EdgeKitError("E0401", f"{what} is no JSON: byte {error.start} is no UTF-8") from None
+    except ValueError:  # of thousands of digits
+        raise EdgeKitError("E0401", f"{what} holds a number that is too long") from None
 
 
 def array(

@@ -14,7 +14,7 @@ from edgekit.builder import Builder
 from edgekit.converters import archive, files
 from edgekit.converters.frontend import check_supported, reading
 from edgekit.converters.hdf5 import SIGNATURE, Hdf5, Item
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.keras_layer import MODELS, Layer
 from edgekit.converters.keras_model import Model
 from edgekit.converters.keras_weights import ByLayer, Grouped, Weights
@@ -51,7 +51,13 @@ def sniff(path: Path, head: bytes) -> bool:
     return head.startswith(SIGNATURE)
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     with reading(model.name):
         raw = files.read(model)
@@ -63,8 +69,9 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
             ByLayer(builder, file.weights) if file.is_listed else Grouped(builder, file.weights)
         )
         top = Model(builder, layer, weights)
-        inputs = [_input(builder, top, place[0], shapes or {}) for place in top.inputs]
-        check_bound(shapes or {}, [x.name for x in inputs])
+        bindings = Bindings(shapes or {}, dims or {})
+        inputs = [_input(builder, top, place[0], bindings) for place in top.inputs]
+        bindings.check([x.name for x in inputs])
         made = top.run(inputs)
         outputs = {_named(place): x for place, x in zip(top.outputs, made, strict=True)}
         scope = {_named((*at, i)): x for at, xs in top.made.items() for i, x in enumerate(xs)}
@@ -111,11 +118,11 @@ def _check(model: Layer, file: _File) -> None:
         raise EdgeKitError("E0205", message, hint="convert the model to TFLite, and that")
 
 
-def _input(builder: Builder, model: Model, name: str, shapes: Mapping[str, Sequence[int]]) -> Tensor:
+def _input(builder: Builder, model: Model, name: str, bindings: Bindings) -> Tensor:
     layer = next((layer for layer in model.layers if layer.name == name), None)
     shape, dtype = _described(layer, model)
     name = name or "input"
-    return Tensor(builder, builder.input(name, _type(name, shape, dtype, shapes.get(name))))
+    return Tensor(builder, builder.input(name, _type(name, shape, dtype, bindings)))
 
 
 def _described(layer: Layer | None, model: Model) -> tuple[Any, Any]:
@@ -129,14 +136,14 @@ def _described(layer: Layer | None, model: Model) -> tuple[Any, Any]:
     return shape, fields.get("dtype") if layer is not None else None
 
 
-def _type(name: str, shape: Any, dtype: Any, bound: Sequence[int] | None) -> Type:
+def _type(name: str, shape: Any, dtype: Any, bindings: Bindings) -> Type:
     if isinstance(dtype, dict):
         dtype = dtype.get("config", {}).get("name") if isinstance(dtype.get("config"), dict) else None
     dtype = dtype or "float32"
     if dtype not in _DTYPES:
         raise EdgeKitError("E0204", f"elements of type {str(dtype)[:40]} are not supported", f"input {name}")
     dims = shape if isinstance(shape, list) and all(n is None or type(n) is int for n in shape) else None
-    return input_type(name, _DTYPES[dtype], dims, bound)
+    return bindings.type(name, _DTYPES[dtype], dims)
 
 
 def _named(place: tuple[str, int, int]) -> str:

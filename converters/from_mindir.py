@@ -18,7 +18,7 @@ from edgekit.builder import Builder
 from edgekit.converters import files, mindir_ops, wire
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import Handler, call, check_supported, handlers, reading
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.mindir_file import MONAD, Kind, is_value, kind_of, stated, tensor, value
 from edgekit.converters.movement import cast
 from edgekit.converters.naming import named_graph
@@ -50,21 +50,27 @@ def sniff(path: Path, head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a model; `shapes` binds sizes that the export left open."""
     with reading(model.name):
         raw = files.read(model)
         top = wire.message(raw, model.name)
         source = files.source(model, "mindir", raw, producer=f"MindSpore {top.text(5)}".strip())
-        return Importer(top, shapes or {}).run(name or model.stem, source)
+        return Importer(top, Bindings(shapes or {}, dims or {})).run(name or model.stem, source)
 
 
 class Importer:
     """One conversion: the graph so far, and what each name of the file stands for."""
 
-    def __init__(self, top: Message, shapes: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, top: Message, bindings: Bindings) -> None:
         self.graph = top.message(7)
-        self.shapes = shapes
+        self.bindings = bindings
         self.primitives = {p.text(1): p for p in top.messages(12)}
         if 10 in top and not top.integer(10):
             raise EdgeKitError("E0205", "the weights are not little-endian", top.where)
@@ -108,10 +114,10 @@ class Importer:
             if len(described) != 1 or not public or public in found:
                 raise EdgeKitError("E0401", f"input {public} has no type, no name, or is there twice")
             kind = kind_of(described[0], f"input {public}")
-            type = input_type(public, kind.dtype, kind.dims, self.shapes.get(public))
+            type = self.bindings.type(public, kind.dtype, kind.dims)
             self.scope[given.text(1)] = Tensor(self.builder, self.builder.input(public, type))
             found.append(public)
-        check_bound(self.shapes, found)
+        self.bindings.check(found)
         return found
 
     def _import(self, node: Message) -> None:
@@ -147,8 +153,10 @@ class Importer:
 
     def _stored(self, node: Message) -> Any:
         """The value of a constant; tensors among them become edges."""
-        (attribute,) = [a for a in node.messages(5) if a.text(1) == "value"]
-        return self._edges(value(attribute))
+        values = [a for a in node.messages(5) if a.text(1) == "value"]
+        if len(values) != 1:
+            raise EdgeKitError("E0401", f"a constant has {len(values)} values", f"node {_name(node)}")
+        return self._edges(value(values[0]))
 
     def _edges(self, given: Any) -> Any:
         if isinstance(given, tuple):

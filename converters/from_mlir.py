@@ -17,7 +17,7 @@ from edgekit.builder import Builder, absurd
 from edgekit.converters import files, stablehlo_ops
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import call, check_supported, handlers, reading, tensors
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.mlir_literals import Spec
 from edgekit.converters.mlir_text import Function, Operation, Parser, Region
 from edgekit.converters.movement import cast, expand, where
@@ -47,7 +47,13 @@ def sniff(path: Path, head: bytes) -> bool:
     return b"\0" not in head and bool(_START.search(head))
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     with reading(model.name):
         raw = files.read(model, _MAX_TEXT)
@@ -55,7 +61,7 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
             functions = Parser(raw.decode()).functions()
         except UnicodeDecodeError:
             raise EdgeKitError("E0401", "the file is no text") from None
-        importer = Importer(functions, shapes or {}, len(raw) // 2)
+        importer = Importer(functions, Bindings(shapes or {}, dims or {}), len(raw) // 2)
         return importer.run(name or model.stem, files.source(model, "mlir", raw, producer="JAX"))
 
 
@@ -75,11 +81,9 @@ class Wide:
 class Importer:
     """One conversion: the functions of the file, and the graph so far."""
 
-    def __init__(
-        self, functions: Mapping[str, Function], shapes: Mapping[str, Sequence[int]], given: int
-    ) -> None:
+    def __init__(self, functions: Mapping[str, Function], bindings: Bindings, given: int) -> None:
         self.functions = functions
-        self.shapes = shapes
+        self.bindings = bindings
         self.builder = Builder(given=given)
         self.steps = 0
         self.known = handlers(stablehlo_ops)
@@ -107,9 +111,8 @@ class Importer:
             name = _plain(given) or _plain(self._inner_name(main, key)) or key
             name = name if name not in names else key
             names.append(name)
-            bound = self.shapes.get(name)
-            found.append(input_type(name, type.dtype, type.dims or (), bound))
-        check_bound(self.shapes, names)
+            found.append(self.bindings.type(name, type.dtype, type.dims or ()))
+        self.bindings.check(names)
         return [Tensor(self.builder, self.builder.input(n, t)) for n, t in zip(names, found, strict=True)]
 
     def _inner_name(self, main: Function, key: str) -> str:
@@ -232,7 +235,11 @@ class Importer:
         if handler.__module__ != elementwise.__name__:
             made = call(handler, op.kind, self.builder.origin, [node, *(x.whole() for x in operands)], {})
             return [self._wide(y) for y in tensors(made)]
-        shape = np.broadcast_shapes(*(x.shape for x in operands))
+        try:
+            shape = np.broadcast_shapes(*(x.shape for x in operands))
+        except ValueError:
+            shapes = ", ".join(str(list(x.shape)[:8]) for x in operands[:4])
+            raise EdgeKitError("E0401", f"{op.kind} of operands of different shapes: {shapes}") from None
         return [
             Wide(
                 call(handler, op.kind, self.builder.origin, [node, *(x.tensor for x in operands)], {}), shape

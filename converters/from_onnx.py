@@ -15,10 +15,12 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
+from edgekit import suggest
 from edgekit.builder import Builder
 from edgekit.converters import onnx_check, onnx_file, onnx_ops
 from edgekit.converters.blame import blame
-from edgekit.converters.inputs import check_bound
+from edgekit.converters.frontend import unbound
+from edgekit.converters.inputs import Bindings, fixed_input
 from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx_check import (
     FunctionKey,
@@ -36,10 +38,11 @@ from edgekit.ir import Array, Graph, Source
 
 Handler = Callable[..., Any]
 # Keywords by which a handler asks for more than inputs and attributes.
-_CONTEXT = ("opset", "outputs", "importer")
+_CONTEXT = ("opset", "outputs", "reference", "importer")
 # Nodes that loops may unroll to: beyond, generated code is longer than anybody wants.
 _MAX_UNROLLED = 20_000
 FORMAT = "ONNX"
+TAKES_CONSTANTS = True  # some operators need them while the file is read
 SUFFIXES = (".onnx",)
 
 
@@ -55,11 +58,14 @@ def convert(
     model: Path | ModelProto,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
-    constants: Mapping[str, Array] | None = None,
+    dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, float | Array] | None = None,
     name: str = "",
+    reference: bool = False,
 ) -> Graph:
-    """Convert a model. `shapes` binds dynamic dimensions, `constants` fixes inputs to values; a batch
-    dimension that is not bound is 1."""
+    """Convert a model. `shapes` binds dynamic inputs, `dims` dimensions by name, `constants` fixes inputs to
+    values; a batch dimension that is not bound is 1. Where ONNX Runtime and onnx's reference evaluator
+    differ, models follow the runtime that exporters test with, unless `reference` asks for the other."""
     source = Source(format="onnx")
     # Hostile constants overflow and divide by zero while they fold; that is no news for a user.
     with blame(""), np.errstate(all="ignore"), warnings.catch_warnings():
@@ -72,7 +78,8 @@ def convert(
         else:
             onnx_check.check(model)
         name = name or onnx_file.model_name(model, source)
-        return Importer(model, shapes or {}, constants or {}).run(name, source)
+        bindings = Bindings(shapes or {}, dims or {})
+        return Importer(model, bindings, constants or {}, reference).run(name, source)
 
 
 @cache
@@ -94,11 +101,16 @@ class Importer:
     """One conversion: the graph so far, and what each ONNX name stands for."""
 
     def __init__(
-        self, model: ModelProto, shapes: Mapping[str, Sequence[int]], constants: Mapping[str, Array]
+        self,
+        model: ModelProto,
+        bindings: Bindings,
+        constants: Mapping[str, float | Array],
+        reference: bool = False,
     ) -> None:
         self.model = model
-        self.shapes = shapes
+        self.bindings = bindings
         self.constants = constants
+        self.reference = reference
         self.builder = Builder()
         self.opsets = opsets_of(model)
         self.functions = {function_key(f): f for f in model.functions}
@@ -140,7 +152,8 @@ class Importer:
     def _bind_inputs(self, graph: GraphProto, scope: dict[str, Edge]) -> list[str]:
         given = {t.name: onnx_file.tensor(t) for t in graph.initializer}
         given |= {t.values.name: onnx_file.sparse(t) for t in graph.sparse_initializer}
-        self.builder = Builder(given=sum(data.nbytes for data in given.values()))
+        size = sum(data.nbytes for data in given.values())
+        self.builder = Builder(given=size, nodes=len(graph.node))
         for name, data in given.items():
             scope[name] = self.const(data, name)
         inputs = []
@@ -148,12 +161,19 @@ class Importer:
             if value.name in scope and value.name not in self.constants:
                 continue  # an initializer is only a default value; it is fixed here
             if value.name in self.constants:
-                scope[value.name] = self.const(self.constants[value.name], value.name)
+                fixed = self.constants[value.name]
+                if not isinstance(fixed, np.ndarray):
+                    fixed = fixed_input(value.name, fixed, onnx_file.input_type(value, self.bindings))
+                scope[value.name] = self.const(fixed, value.name)
                 continue
-            type = onnx_file.input_type(value, self.shapes.get(value.name))
+            type = onnx_file.input_type(value, self.bindings)
             scope[value.name] = Tensor(self.builder, self.builder.input(value.name, type))
             inputs.append(value.name)
-        check_bound(self.shapes, inputs)
+        self.bindings.check(inputs)
+        for name in self.constants:
+            if name not in scope:
+                hint = suggest.hint(name, inputs, "inputs")
+                raise EdgeKitError("E0103", f"--const names {name}, which is no input", hint=hint)
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:
@@ -224,14 +244,13 @@ class Importer:
         for name in keywords:
             if name not in accepted or (name in _CONTEXT and not own):
                 raise EdgeKitError("E0203", f"{node.op_type}: attribute {name} is not supported")
-        context = {"opset": version, "outputs": len(node.output), "importer": self}
+        outputs = len(node.output)
+        context = {"opset": version, "outputs": outputs, "reference": self.reference, "importer": self}
         keywords = {name: context[name] for name in _CONTEXT if name in accepted} | keywords
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]
-        try:
-            signature.bind(*inputs, **keywords)
-        except TypeError as error:
-            raise EdgeKitError("E0401", f"{node.op_type}: {error}") from None
+        if fault := unbound(handler, len(inputs), keywords):
+            raise EdgeKitError("E0401", f"{node.op_type}: {fault}")
         results = handler(*inputs, **keywords)
         return results if isinstance(results, tuple | list) else (results,)
 

@@ -15,13 +15,13 @@ import numpy as np
 from edgekit.builder import Builder
 from edgekit.converters import files, mxnet_ops
 from edgekit.converters.frontend import call, check_supported, handlers, reading
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.mxnet_file import Value, dtype_named, value, weights
 from edgekit.converters.naming import named_graph
 from edgekit.converters.record import Record, checked
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Source
+from edgekit.ir import Array, DType, Graph, Source, Type
 
 FORMAT = "MXNet"
 SUFFIXES = (".params", ".json")
@@ -51,7 +51,13 @@ def sniff(path: Path, head: bytes) -> bool:
     return b"\0" not in head and _NODES.match(head.lstrip()) is not None
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a pair of files, given as either; `shapes` are those of the inputs, which no file says."""
     with reading(model.name):
         if model.suffix.lower() == ".params":
@@ -65,7 +71,7 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
             text, binary = files.read(model), files.read_beside(model, arrays.name, "arrays")
         symbol = Record.of(files.parse_json(text, stem + _SYMBOL), stem + _SYMBOL)
         source = files.source(model, "mxnet", text, binary)
-        reader = _Reader(symbol, weights(binary, arrays.name), shapes or {})
+        reader = _Reader(symbol, weights(binary, arrays.name), Bindings(shapes or {}, dims or {}))
         return reader.run(name or stem, source)
 
 
@@ -77,23 +83,26 @@ def operator(name: str) -> str:
 class _Reader:
     """One conversion: the graph so far, and the results of each node."""
 
-    def __init__(
-        self, symbol: Record, arrays: Mapping[str, Array], shapes: Mapping[str, Sequence[int]]
-    ) -> None:
+    def __init__(self, symbol: Record, arrays: Mapping[str, Array], bindings: Bindings) -> None:
         self.symbol = symbol
         self.arrays = arrays
-        self.shapes = shapes
+        self.bindings = bindings
         self.nodes = list(symbol.records("nodes"))
         self.builder = Builder(given=sum(array.nbytes for array in arrays.values()))
         self.results: list[Sequence[Tensor]] = []
         self.scope: dict[str, Tensor] = {}
         self.inputs: list[str] = []
+        self.types: dict[str, Type] = {}  # of the inputs
 
     def run(self, name: str, source: Source) -> Graph:
         operators = [(node.text("op"), node.text("name")) for node in self.nodes]
         known = {kind: True for kind, _ in operators if operator(kind) in handlers(mxnet_ops)}
         check_supported([o for o in operators if o[0] != _VARIABLE], known)
         labels = {n for node in self.nodes if node.text("op") in _LOSSES for n, _ in _edges(node)[1:]}
+        for i, node in enumerate(self.nodes):
+            if self._is_variable(i) and i not in labels and node.text("name") not in self.arrays:
+                self.types[node.text("name")] = self._type(node, node.text("name"))
+        self.bindings.check(self.types)
         for i, node in enumerate(self.nodes):
             self.builder.origin = node.text("name")
             made = () if i in labels and self._is_variable(i) else self._node(node)
@@ -102,7 +111,6 @@ class _Reader:
             if taken := [key for key in keys if key in self.scope]:
                 raise EdgeKitError("E0401", f"two nodes are called {taken[0]}", self.symbol.where)
             self.scope |= dict(zip(keys, made, strict=True))
-        check_bound(self.shapes, self.inputs)
         heads = [_edge(head, self.symbol.where) for head in self.symbol.items("heads")]
         if not heads:
             raise EdgeKitError("E0401", "the graph computes nothing", self.symbol.where)
@@ -126,13 +134,15 @@ class _Reader:
     def _variable(self, node: Record, name: str) -> Tensor:
         if name in self.arrays:
             return Tensor(self.builder, self.builder.const(self.arrays[name], hint=name))
+        self.inputs.append(self.builder.input(name, self.types[name]))
+        return Tensor(self.builder, self.inputs[-1])
+
+    def _type(self, node: Record, name: str) -> Type:
         settings = _settings(node)
         if _TRAINED & settings.keys():
             raise EdgeKitError("E0401", "the file of arrays does not have it", f"weight {name}")
         dtype = dtype_named(settings["__dtype__"]) if "__dtype__" in settings else DType.F32
-        type = input_type(name, dtype, _dims(settings.get("__shape__")), self.shapes.get(name))
-        self.inputs.append(self.builder.input(name, type))
-        return Tensor(self.builder, self.inputs[-1])
+        return self.bindings.type(name, dtype, _dims(settings.get("__shape__")))
 
     def _tensor(self, made: Tensor | Array) -> Tensor:
         return Tensor(self.builder, self.builder.const(made)) if isinstance(made, np.ndarray) else made

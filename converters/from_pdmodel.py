@@ -16,7 +16,7 @@ from edgekit.builder import Builder
 from edgekit.converters import files, paddle_desc, paddle_ops, paddle_params, paddle_pir
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import Handler, call, check_supported, handlers, reading
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import named_graph
 from edgekit.converters.paddle_program import Names, Operator, Program, flat
 from edgekit.converters.tensor import Tensor
@@ -44,7 +44,13 @@ def sniff(path: Path, head: bytes) -> bool:
     return paddle_pir.is_program(head) or paddle_desc.is_program(head)
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a pair of files, given as either; `shapes` binds sizes that the export left open."""
     with reading(model.name):
         path = _program_beside(model) if model.suffix.lower() == _PARAMETERS else model
@@ -57,7 +63,7 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
         names = [key for key, _ in program.parameters]
         weights = paddle_params.read(stored, names, path.stem + _PARAMETERS)
         source = files.source(path, "paddle", raw, stored, producer=program.producer)
-        return Importer(program, weights, shapes or {}).run(name or path.stem, source)
+        return Importer(program, weights, Bindings(shapes or {}, dims or {})).run(name or path.stem, source)
 
 
 def _stored(program: Path) -> bytes:
@@ -78,12 +84,10 @@ def _program_beside(parameters: Path) -> Path:
 class Importer:
     """One conversion: the graph so far, and what each value of the program stands for."""
 
-    def __init__(
-        self, program: Program, weights: Mapping[str, Array], shapes: Mapping[str, Sequence[int]]
-    ) -> None:
+    def __init__(self, program: Program, weights: Mapping[str, Array], bindings: Bindings) -> None:
         self.program = program
         self.weights = weights
-        self.shapes = shapes
+        self.bindings = bindings
         self.builder = Builder(given=sum(array.nbytes for array in weights.values()))
         self.scope: dict[str, Tensor] = {}
         self.names: dict[str, Tensor] = {}  # what edges are called
@@ -111,10 +115,10 @@ class Importer:
             if value not in self.program.declared or not public or public in found:
                 raise EdgeKitError("E0401", f"input {public} has no type, no name, or is there twice")
             given = self.program.declared[value]
-            type = input_type(public, given.dtype, given.dims, self.shapes.get(public))
+            type = self.bindings.type(public, given.dtype, given.dims)
             self.scope[value] = Tensor(self.builder, self.builder.input(public, type))
             found.append(public)
-        check_bound(self.shapes, found)
+        self.bindings.check(found)
         return found
 
     def _made(self, op: Operator) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from edgekit.builder import Builder
 from edgekit.converters import caffe_ops, files, wire
 from edgekit.converters.caffe_text import Fields, parse
 from edgekit.converters.frontend import call, check_supported, handlers, reading, tensors
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
@@ -36,7 +36,13 @@ def sniff(path: Path, head: bytes) -> bool:
     return b"\0" not in head and _LAYER.search(head) is not None
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a pair of files, given as either; `shapes` replaces the shapes of inputs."""
     with reading(model.name):
         if model.suffix.lower() == ".caffemodel":
@@ -48,13 +54,13 @@ def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, n
         net = parse(text.decode("utf-8", "replace"), model.stem + ".prototxt")
         weights = _weights(binary, model.stem + ".caffemodel")
         source = files.source(model, "caffe", text, binary)
-        return _graph(net, weights, shapes or {}, name or model.stem, source)
+        return _graph(net, weights, Bindings(shapes or {}, dims or {}), name or model.stem, source)
 
 
 def _graph(
     net: Fields,
     weights: Mapping[str, list[Array]],
-    shapes: Mapping[str, Sequence[int]],
+    bindings: Bindings,
     name: str,
     source: Source,
 ) -> Graph:
@@ -68,13 +74,10 @@ def _graph(
     for key, dims in _inputs(net, layers):
         if key in scope:
             raise EdgeKitError("E0401", f"two inputs are called {key}", net.where)
-        bound = shapes.get(key)
-        scope[key] = Tensor(
-            builder,
-            builder.input(key, input_type(key, DType.F32, [None] * len(dims) if bound else dims, bound)),
-        )
+        given = [None] * len(dims) if key in bindings.shapes else dims
+        scope[key] = Tensor(builder, builder.input(key, bindings.type(key, DType.F32, given)))
         inputs.append(scope[key].name)
-    check_bound(shapes, inputs)
+    bindings.check(inputs)
     unread: dict[str, None] = {}
     for layer in operators:
         builder.origin = layer.text("name")

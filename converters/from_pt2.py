@@ -18,7 +18,7 @@ from edgekit.converters import torch_ops
 from edgekit.converters.archive import SIGNATURE, member_names
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import call, check_supported, handlers, reading
-from edgekit.converters.inputs import check_bound, input_type
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.record import Record
 from edgekit.converters.tensor import Tensor
@@ -55,10 +55,16 @@ def sniff(path: Path, head: bytes) -> bool:
     return head.startswith(SIGNATURE) and is_program(member_names(path))
 
 
-def convert(model: Path, *, shapes: Mapping[str, Sequence[int]] | None = None, name: str = "") -> Graph:
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     with reading(model.name):
-        return Importer(load(model), shapes or {}).run(name or model.stem)
+        return Importer(load(model), Bindings(shapes or {}, dims or {})).run(name or model.stem)
 
 
 def operator(target: str) -> str:
@@ -76,9 +82,9 @@ def operator(target: str) -> str:
 class Importer:
     """One conversion: the graph so far, and what each name of the file stands for."""
 
-    def __init__(self, program: Program, shapes: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, program: Program, bindings: Bindings) -> None:
         self.program = program
-        self.shapes = shapes
+        self.bindings = bindings
         self.builder = Builder(given=sum(array.nbytes for array in program.tensors.values()))
         self.scope = Scope()
         self.symbols: dict[str, int] = {}  # sizes that the inputs decide
@@ -124,7 +130,7 @@ class Importer:
                 self.scope[body.text("name")] = only(body.record("value"))[1]
             elif kind != "token":
                 raise EdgeKitError("E0205", f"inputs of kind {kind} are not supported", spec.where)
-        check_bound(self.shapes, inputs)
+        self.bindings.check(inputs)
         return inputs
 
     def _changed(self, graph: Record) -> set[str]:
@@ -178,9 +184,12 @@ class Importer:
             what = "states no type for it" if meta is None else "has two of this name"
             raise EdgeKitError("E0401", f"the file {what}", f"input {name}")
         dtype = dtype_of(meta.integer("dtype"), f"input {name}")
-        type = input_type(name, dtype, sizes(meta), self.shapes.get(name))
-        for size, value in zip(meta.items("sizes"), type.shape, strict=True):
-            self._bind_symbol(symbol(size), value, name)
+        named = zip(meta.items("sizes"), sizes(meta), strict=True)
+        dims = [symbol(size) or None if n is None else n for size, n in named]
+        type = self.bindings.type(name, dtype, dims)
+        if self.bindings.is_complete:
+            for size, value in zip(meta.items("sizes"), type.shape, strict=True):
+                self._bind_symbol(symbol(size), value, name)
         self.scope[name] = Tensor(self.builder, self.builder.input(name, type))
         return [name]
 

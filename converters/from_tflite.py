@@ -16,6 +16,8 @@ import numpy as np
 from edgekit import fixed
 from edgekit.builder import Builder, absurd
 from edgekit.converters import tflite_ops
+from edgekit.converters.blame import HINT
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
@@ -25,6 +27,7 @@ from edgekit.converters.tflite_variables import KINDS as VARIABLES
 from edgekit.converters.tflite_variables import Variables
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Quant, Source, Type, Value
+from edgekit.reasons import reason_of
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
@@ -41,13 +44,16 @@ def convert(
     model: Path,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
     name: str = "",
     profile: str = "litert",
 ) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     data = model.read_bytes()
     source = Source(model.name, hashlib.sha256(data).hexdigest(), "tflite")
-    return Importer(root(data), shapes or {}, PROFILES[profile]).run(name or model.stem, source)
+    return Importer(root(data), Bindings(shapes or {}, dims or {}), PROFILES[profile]).run(
+        name or model.stem, source
+    )
 
 
 Handler = Callable[..., Tensor | Sequence[Tensor]]
@@ -69,13 +75,10 @@ def handlers() -> Mapping[str, Handler]:
 class Importer:
     """One conversion: the graph so far, and what each tensor of the file stands for."""
 
-    def __init__(
-        self, model: Table, shapes: Mapping[str, Sequence[int]], rounding: str, number: int = 0
-    ) -> None:
+    def __init__(self, model: Table, bindings: Bindings, rounding: str, number: int = 0) -> None:
         self.model = model
-        self.shapes = shapes
+        self.bindings = bindings
         self.rounding = rounding
-        self.builder = Builder()
         self.buffers = list(model.tables(4))
         self.codes = [_operator_name(code) for code in model.tables(1)]
         graphs = list(model.tables(2))
@@ -84,6 +87,7 @@ class Importer:
         self.number = number
         self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
+        self.builder = Builder(nodes=len(list(self.subgraph.tables(3))))
         # What each variable tensor is read from, and starts as.
         self.states: dict[int, tuple[str, Value]] = {}
         self.variables = Variables(self.builder)
@@ -95,8 +99,11 @@ class Importer:
             type = self._type(i, input=True)
             scope[i] = Tensor(self.builder, self.builder.input(self._name(i), type))
             inputs.append(scope[i].name)
+        self.bindings.check(inputs)
         self._import_all(scope)
-        outputs = [self._output(i, scope) for i in self._indices(self.subgraph, 2)]
+        exits = self._indices(self.subgraph, 2)
+        self._check_once(exits, "outputs of the graph")
+        outputs = [self._output(i, scope) for i in exits]
         memories = [*self._memories(scope), *self.variables.memories()]
         layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
         return named_graph(self.builder, name, inputs, outputs, layers, source, memories)
@@ -137,7 +144,7 @@ class Importer:
                 self.variables.assign(handle, x)
             case "CALL_ONCE", [], [] if not self.number:
                 number = options.integer(0) if options else 0
-                once = Importer(self.model, self.shapes, self.rounding, number)
+                once = Importer(self.model, self.bindings, self.rounding, number)
                 if not number:
                     raise EdgeKitError("E0401", "the graph calls itself")
                 once._import_all({})
@@ -159,10 +166,15 @@ class Importer:
                 raise EdgeKitError("E0401", f"tensor {i} does not exist")
         return found
 
+    def _check_once(self, indices: Sequence[int], what: str, where: str = "") -> None:
+        """Refuse a tensor that is named twice where each must be another one."""
+        if repeated := [i for i in indices if i >= 0 and indices.count(i) > 1]:
+            raise EdgeKitError("E0401", f"tensor {self._name(repeated[0])} is twice among the {what}", where)
+
     def _name(self, i: int) -> str:
         return self.tensors[i].text(3) or f"t{i}"
 
-    def _type(self, i: int, *, input: bool = False) -> Type:
+    def _type(self, i: int, *, input: bool = False, is_quantized: bool = False) -> Type:
         tensor = self.tensors[i]
         where = f"tensor {self._name(i)}"
         code = tensor.integer(1, "b")
@@ -170,17 +182,18 @@ class Importer:
             raise EdgeKitError("E0204", f"element type {code} is not supported", where)
         shape = tuple(int(d) for d in tensor.array(0, "<i4"))
         signature = [int(d) for d in tensor.array(7, "<i4")]
-        if input and self._name(i) in self.shapes:
-            shape = tuple(int(d) for d in self.shapes[self._name(i)])
-        elif input and any(d < 0 for d in signature[1:]):
-            text = ",".join("?" if d < 0 else str(d) for d in signature)
-            raise EdgeKitError("E0302", f"input {self._name(i)} has a dynamic shape [{text}]", where)
+        if input:
+            # Where no signature says what may vary, the shape is only what the model was converted with.
+            varies = [None if d < 0 else d for d in signature] or [None] * len(shape)
+            fixed_too = self._name(i) not in self.bindings.shapes and -1 not in signature[1:]
+            shape = self.bindings.type(self._name(i), DType.F32, shape if fixed_too else varies).shape
         if any(d < 0 for d in shape) or absurd(shape):
             raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", where)
         dtype = TYPES[code]
-        quant = self._quant(tensor.table(4), dtype, shape, where) if dtype.is_integer else None
-        # The scale of a bias is s_x s_w by definition: it says nothing.
-        return Type(dtype, shape, quant if dtype.bytes < 4 else None)
+        # The scale of a bias is s_x s_w by definition: what a file says of it is not read. Older converters
+        # wrote the axis of the weights beside it.
+        has_quant = dtype.is_integer and (dtype.bytes < 4 or is_quantized)
+        return Type(dtype, shape, self._quant(tensor.table(4), dtype, shape, where) if has_quant else None)
 
     def _quant(self, table: Table | None, dtype: DType, shape: tuple[int, ...], where: str) -> Quant | None:
         if table is None:
@@ -249,11 +262,14 @@ class Importer:
         operands = self._indices(op, 1)
         inputs = [self._tensor(i, scope) for i in operands]
         results = self._indices(op, 2)
+        self._check_once(results, f"results of {kind}", f"node {name}")
         while inputs and inputs[-1] is None:
             inputs.pop()
         options = op.table(4) or Table(_EMPTY, 4)
         inner = tuple(self._type(i) for i in self._indices(op, 8) if i >= 0)
-        layer = Layer(name, options, tuple(self._type(i) for i in results), inner)
+        # int32 that is the result of a quantization stands for something; other int32 are counts or sums.
+        outs = tuple(self._type(i, is_quantized=kind == "QUANTIZE") for i in results)
+        layer = Layer(name, options, outs, inner)
         handler = handlers()[kind]
         _check_operands(handler, kind, name, inputs, results)
         try:
@@ -264,7 +280,7 @@ class Importer:
             raise
         except Exception as error:  # a handler meets what an exporter (or a fuzzer) made; never a traceback
             raise EdgeKitError(
-                "E0403", f"{kind}: {error}", f"node {name}", "is the model well formed?"
+                "E0403", f"{kind} makes no sense: {reason_of(error)}", f"node {name}", HINT
             ) from error
         for i, x in zip(operands, inputs, strict=False):
             if x is not None and i in self.states and x.name in layer.written:

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
@@ -65,14 +65,28 @@ def call(
     """What a handler makes of a node. Faults are those of the node: also an operand or attribute that the
     handler has no parameter for."""
     with blame(f"node {name}"):
-        try:
-            _signature(handler).bind(*operands, **attributes)
-        except TypeError as error:
-            unknown = [key for key in attributes if not _takes(handler, key)]
-            if unknown:
-                raise EdgeKitError("E0203", f"{kind}: attribute {unknown[0]} is not supported") from None
-            raise EdgeKitError("E0401", f"{kind}: {error}") from None
+        unknown = [key for key in attributes if not _takes(handler, key)]
+        if unknown:
+            raise EdgeKitError("E0203", f"{kind}: attribute {unknown[0]} is not supported")
+        if fault := unbound(handler, len(operands), attributes):
+            raise EdgeKitError("E0401", f"{kind}: {fault}")
         return handler(*operands, **attributes)
+
+
+def unbound(handler: Handler, operands: int, attributes: Collection[str]) -> str:
+    """Why so many operands and these attributes are none for a handler that knows all of the attributes; ""
+    where they are."""
+    parameters = _signature(handler).parameters.values()
+    takes = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    given = {*attributes, *(p.name for p in takes[:operands])}
+    if operands > len(takes) and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return f"takes {len(takes)} operands at most, there are {operands}"
+    if twice := [p.name for p in takes[:operands] if p.name in attributes]:
+        return f"{twice[0]} is there twice, as an operand and as an attribute"
+    for p in parameters:
+        if p.default is p.empty and p.name not in given and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            return f"{'attribute' if p.kind is p.KEYWORD_ONLY else 'operand'} {p.name} is missing"
+    return ""
 
 
 def tensors(made: Any) -> tuple[Tensor, ...]:

@@ -1,50 +1,120 @@
-"""Static types of graph inputs: what the file says, and what --shape binds."""
+"""Static types of graph inputs: what the file says, and what --shape and --dim bind."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from edgekit import suggest
 from edgekit.builder import absurd
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Type
+from edgekit.errors import EdgeKitError, raise_all
+from edgekit.ir import Array, DType, Graph, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
+NamedDims = Sequence[int | str | None]  # the file may have a name for it
 
 
-def input_type(name: str, dtype: DType, dims: Dims | None, bound: Sequence[int] | None = None) -> Type:
-    """The type of an input whose shape is `dims` in the file, None where it does not say; `bound` are the
-    dimensions that the user gave. A batch, the first dimension, that nobody binds is 1."""
-    text = "..." if dims is None else ",".join("?" if d is None else str(d) for d in dims)
-    if bound is not None:
-        fits = dims is None or (len(bound) == len(dims) and all(map(_fits, dims, bound)))
+@dataclass
+class Bindings:
+    """What a user binds of the inputs of a model: whole shapes, and dimensions by the names in the file. What
+    is left open is collected, so that one error tells all of it."""
+
+    shapes: Mapping[str, Sequence[int]]
+    dims: Mapping[str, int]
+    _open: list[EdgeKitError] = field(default_factory=list)
+    _names: dict[str, None] = field(default_factory=dict)  # of dimensions
+    _batch: dict[str, int] = field(default_factory=dict)  # what the file calls it; 1, unless it is bound
+
+    def type(self, name: str, dtype: DType, dims: NamedDims | None) -> Type:
+        """The type of an input whose shape is `dims` in the file, None where it does not say. A batch, the
+        first dimension, that is not bound is 1. `check` must follow when all inputs are known."""
+        self._names |= dict.fromkeys(d for d in dims or () if isinstance(d, str))
+        text = "..." if dims is None else ",".join("?" if d is None else str(d) for d in dims)
+        if name in self.shapes:
+            return self._bound(name, dtype, dims, text)
+        if dims and isinstance(dims[0], str):
+            self._batch.setdefault(dims[0], 1)
+        sizes = {**self._batch, **self.dims}
+        known = None if dims is None else [sizes.get(d) if isinstance(d, str) else d for d in dims]
+        if known and known[0] is None:
+            known[0] = 1  # the batch
+        if known is None or None in known:
+            self._open.append(_open_shape(name, dims, known, text))
+        shape = tuple(1 if d is None else d for d in known or ())
+        if absurd(shape):
+            raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", f"input {name}")
+        return Type(dtype, shape)
+
+    @property
+    def is_complete(self) -> bool:
+        """Is the shape of every input so far known?"""
+        return not self._open
+
+    def _bound(self, name: str, dtype: DType, dims: NamedDims | None, text: str) -> Type:
+        bound = self.shapes[name]
+        known = [self.dims.get(d) if isinstance(d, str) else d for d in dims or ()]
+        fits = dims is None or (len(bound) == len(known) and all(map(_fits, known, bound)))
         if not fits or absurd(bound):
             message = f"shape {list(bound)[:8]} does not fit input {name}, which is [{text}]"
             raise EdgeKitError("E0103", message)
         return Type(dtype, tuple(int(b) for b in bound))
-    known = None if dims is None else list(dims)
-    if known and known[0] is None:
-        known[0] = 1  # the batch
-    if known is None or None in known:
-        raise EdgeKitError(
-            "E0302",
-            f"input {name} has a dynamic shape [{text}]",
-            hint=f"bind it: --shape {name}={text.replace('?', 'N')}",
-            inputs=(name,),
-        )
-    shape = tuple(d for d in known if d is not None)
-    if absurd(shape):
-        raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", f"input {name}")
-    return Type(dtype, shape)
+
+    def check(self, inputs: Collection[str]) -> None:
+        """Refuse what is still open, all of it at once, and bindings of what does not exist."""
+        for name in self.shapes:
+            if name not in inputs:
+                hint = suggest.hint(name, list(inputs), "inputs")
+                raise EdgeKitError("E0103", f"--shape names {name}, which is no input", hint=hint)
+        for name in self.dims:
+            if name not in self._names:
+                hint = suggest.hint(name, list(self._names), "dimensions")
+                hint = hint if self._names else "the file names no dimension: --shape binds an input"
+                raise EdgeKitError("E0103", f"--dim names {name}, which is no dimension", hint=hint)
+        raise_all(self._open)
 
 
-def check_bound(shapes: Mapping[str, object], inputs: Collection[str]) -> None:
-    """Refuse a --shape for what is no input."""
-    for name in shapes:
-        if name not in inputs:
-            hint = suggest.hint(name, list(inputs), "inputs")
-            raise EdgeKitError("E0103", f"--shape names {name}, which is no input", hint=hint)
+def _open_shape(
+    name: str, dims: NamedDims | None, known: Sequence[int | None] | None, text: str
+) -> EdgeKitError:
+    """The error for an input with open dimensions, with a hint that binds them."""
+    still = [d for d, n in zip(dims or (), known or (), strict=True) if n is None]
+    if still and all(isinstance(d, str) for d in still):
+        options = " ".join(f"--dim {d}=N" for d in dict.fromkeys(still))
+    else:
+        options = f"--shape {name}={','.join(d if d.isdigit() else 'N' for d in text.split(','))}"
+        options = options if dims is not None else f"--shape {name}=..."
+    return EdgeKitError(
+        "E0302", f"input {name} has a dynamic shape [{text}]", hint=f"bind it: {options}", inputs=(name,)
+    )
 
 
 def _fits(known: int | None, bound: int) -> bool:
     return known is None or known == bound
+
+
+def fixed_input(name: str, value: float | Array, type: Type) -> Array:
+    """What an input is fixed to: an array as it is, a number in every element of the input."""
+    if isinstance(value, np.ndarray):
+        return value
+    made = np.full(type.shape, value).astype(type.dtype.numpy)
+    if made.size and float(made.flat[0]) != value and not type.dtype.is_float:
+        raise EdgeKitError("E0103", f"--const {name}={value:g} does not fit input {name}, {type}")
+    return made
+
+
+def fix_inputs(graph: Graph, constants: Mapping[str, float | Array]) -> Graph:
+    """The graph with these inputs as constants."""
+    values = dict(graph.values)
+    for name, value in constants.items():
+        if name not in graph.inputs:
+            hint = suggest.hint(name, list(graph.inputs), "inputs")
+            raise EdgeKitError("E0103", f"--const names {name}, which is no input", hint=hint)
+        type = graph.type(name)
+        data = fixed_input(name, value, type)
+        if data.shape != type.shape or data.dtype != type.dtype.numpy:
+            message = f"--const {name} is {data.dtype}{list(data.shape)}, the input {type}"
+            raise EdgeKitError("E0103", message)
+        values[name] = Value(type, data)
+    return replace(graph, inputs=tuple(n for n in graph.inputs if n not in constants), values=values)

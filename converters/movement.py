@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from edgekit.converters.tensor import Operand, Tensor, concat
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType
 from edgekit.ops.cast import Cast
 from edgekit.ops.expand import Expand
@@ -46,7 +47,10 @@ def part(x: Tensor, axis: int, start: int, size: int, step: int = 1) -> Tensor:
 
 def expand(x: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcast as numpy does: dimensions of size 1 in `shape` keep what x has."""
-    result = np.broadcast_shapes(x.shape, tuple(shape))
+    try:
+        result = np.broadcast_shapes(x.shape, tuple(shape))
+    except ValueError:
+        raise EdgeKitError("E0401", f"{x.type} does not broadcast to {list(shape)[:8]}") from None
     return x if result == x.shape else x.apply(Expand(result))
 
 

@@ -40,9 +40,9 @@ def named_graph(
             builder.nodes.append(Node(Reshape(tensor.shape), (tensor.name,), (edge,), public))
         rename[edge] = public if public not in taken else edge  # one name cannot be both
     exits = list(rename)
-    public_names = set(rename.values())
+    public_names = {*rename.values(), *taken}
     for own, tensor in scope.items():
-        if tensor.name not in taken and tensor.name not in rename and own not in public_names | taken:
+        if tensor.name not in taken and tensor.name not in rename and own not in public_names:
             rename[tensor.name] = own
     states = [State(m.read, edge, m.initial) for m, edge in zip(memories, exits[len(outputs) :], strict=True)]
     graph = builder.graph(name, inputs, exits[: len(outputs)], source, states)

@@ -18,6 +18,7 @@ from edgekit.ir import DType, Type
 
 OLDEST_OPSET = 7
 NEWEST_OPSET = defs.onnx_opset_version()
+_MAX_OPSET = 1 << 31  # what the onnx package can be asked for
 # Functions may call functions: small files can describe endless graphs.
 _MAX_NODES = 1 << 17
 _MAX_DEPTH = 64
@@ -102,6 +103,9 @@ def _text_faults(model: ModelProto) -> Iterator[EdgeKitError]:
 
 
 def _opset_faults(opsets: Mapping[str, int], body: GraphProto | FunctionProto) -> Iterator[EdgeKitError]:
+    if wrong := [version for version in opsets.values() if not -_MAX_OPSET <= version < _MAX_OPSET]:
+        yield EdgeKitError("E0401", f"opset {wrong[0]} makes no sense", f"graph {body.name}")
+        return
     version = opsets.get("", 0)
     operators = [n.op_type for n in body.node if not domain_of(n.domain)]
     if OLDEST_OPSET <= version <= NEWEST_OPSET or all(_as_in_oldest(name, version) for name in operators):

@@ -14,8 +14,8 @@ from onnx import ModelProto, SparseTensorProto, TensorProto, ValueInfoProto, num
 
 from edgekit import fixed
 from edgekit.builder import absurd
-from edgekit.converters import inputs
 from edgekit.converters.blame import blame
+from edgekit.converters.inputs import Bindings
 from edgekit.converters.onnx_check import messages
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Source, Type
@@ -124,6 +124,8 @@ def tensor(proto: TensorProto) -> Array:
     where = f"tensor {proto.name}"
     if proto.data_type in (TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128):
         raise EdgeKitError("E0204", f"tensors of {_type_name(proto.data_type)} are not supported", where)
+    if proto.data_type == TensorProto.UNDEFINED:
+        raise EdgeKitError("E0401", "a constant has no element type", where)
     if proto.data_location == TensorProto.EXTERNAL:  # to_array would look for them in the current folder
         raise EdgeKitError("E0404", "external data need a model file beside them", where, "convert the file")
     _check_dims(proto.dims, where)
@@ -131,7 +133,10 @@ def tensor(proto: TensorProto) -> Array:
     try:
         array = numpy_helper.to_array(proto).reshape(tuple(proto.dims))
     except Exception as error:  # onnx raises whatever it stumbles over
-        message = f"the data are no {_type_name(proto.data_type)}{list(proto.dims)}: {error}"
+        shape = f"{_type_name(proto.data_type)}{list(proto.dims)}"
+        raw = proto.HasField("raw_data")
+        held = f"{len(proto.raw_data)} bytes" if raw else "numbers of another count or range"
+        message = f"the data are no {shape}: there are {held}"
         raise EdgeKitError("E0401", message, where) from error
     if array.dtype == np.bool_:
         return np.asarray(array.view(np.uint8) != 0)  # numpy trusts that a bool is 0 or 1
@@ -174,8 +179,8 @@ def _check_dims(dims: Sequence[int], where: str) -> None:
         raise EdgeKitError("E0402", f"shape {list(dims)[:8]} is absurd", where)
 
 
-def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
-    """The static type of a graph input; `bound` are the dimensions that the user gave."""
+def input_type(value: ValueInfoProto, bindings: Bindings) -> Type:
+    """The static type of a graph input."""
     kind = value.type.WhichOneof("value")
     if kind != "tensor_type":
         raise EdgeKitError(
@@ -190,11 +195,14 @@ def input_type(value: ValueInfoProto, bound: Sequence[int] | None) -> Type:
         ) from None
     # Some exporters write -1 where they mean a dynamic dimension.
     dims = (
-        [d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None for d in proto.shape.dim]
+        [
+            d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else d.dim_param or None
+            for d in proto.shape.dim
+        ]
         if proto.HasField("shape")
         else None
     )
-    return inputs.input_type(value.name, dtype, dims, bound)
+    return bindings.type(value.name, dtype, dims)
 
 
 def _type_name(data_type: int) -> str:

@@ -1,8 +1,9 @@
 """A model file of any known format -> Graph: content decides, the suffix only says which reader to ask first.
 
-A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)` and
-`convert(path, shapes=, name=)`; where it has PROFILES, `convert` takes `profile=`, too. Nothing lists the
-readers: a new front end is a new file.
+A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)`
+and `convert(path, shapes=, dims=, name=)`; where it has PROFILES, `convert` takes `profile=`, too.
+Nothing lists the readers: a new front end is a new file. `read` asks every graph that they make for the
+rules of well-formed ones, so that no reader has to.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from edgekit import converters
 from edgekit.converters import strangers
+from edgekit.converters.inputs import fix_inputs
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.ir import Array, Graph
+from edgekit.wellformed import faults
 
 _PREFIX = "from_"
 _HEAD = 4096
@@ -37,8 +40,9 @@ class Reader(Protocol):
         model: Path,
         *,
         shapes: Mapping[str, Sequence[int]] | None = None,
+        dims: Mapping[str, int] | None = None,
         name: str = "",
-        **options: str,
+        **options: Any,
     ) -> Graph:
         """The graph of the model, not simplified yet."""
         ...
@@ -48,10 +52,13 @@ def read(
     path: Path,
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    constants: Mapping[str, float | Array] | None = None,
     name: str = "",
     profile: str | None = None,
 ) -> Graph:
-    """Convert a model file of any format. `profile` is for formats whose engines differ: one of the reader's
+    """Convert a model file of any format. `shapes` binds dynamic inputs, `dims` dimensions by name,
+    `constants` fixes inputs to values. `profile` is for formats whose engines differ: one of the reader's
     PROFILES, the first of which holds without being asked for."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
@@ -60,10 +67,26 @@ def read(
     if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how
         reader = next((r for r in readers(path.suffix) if path.suffix.lower() in r.SUFFIXES), None)
     if reader is not None:
-        options = {} if profile is None else {"profile": _known_profile(path, reader, profile)}
-        return reader.convert(path, shapes=shapes, name=name, **options)
+        options: dict[str, Any] = {}
+        if profile is not None:
+            options["profile"] = _known_profile(path, reader, profile)
+        folds_constants = getattr(reader, "TAKES_CONSTANTS", False)
+        if folds_constants:
+            options["constants"] = constants
+        graph = reader.convert(path, shapes=shapes, dims=dims, name=name, **options)
+        graph = graph if folds_constants or not constants else fix_inputs(graph, constants)
+        return _well_formed(graph, path)
     what = "is a folder" if path.is_dir() else "is of no known format"
     raise EdgeKitError("E0206", f"{path} {what}", hint=f"EdgeKit reads {', '.join(formats())}")
+
+
+def _well_formed(graph: Graph, path: Path) -> Graph:
+    """The graph as it came, if it keeps the rules of every graph: readers cannot foresee all that damaged
+    files combine, and passes, planners and kernels rely on these rules."""
+    if fault := next(faults(graph), None):
+        hint = "check the file with the software that wrote it; if it runs there, this is a fault of EdgeKit"
+        raise EdgeKitError("E0401", f"{path.name} holds no valid network: {fault:.300}", hint=hint)
+    return graph
 
 
 def _known_profile(path: Path, reader: Reader, profile: str) -> str:

@@ -76,9 +76,11 @@ def load(path: Path) -> Program:
             for kind in ("weights", "constants")
             for key, array in _tensors(archive, f"{root}/data/{kind}", f"{name}_{kind}_config.json", path)
         }
+    limits = top.record("range_constraints") if "range_constraints" in top.fields else Record({}, where)
     ranges = {
-        symbol: (_bound(limits.get("min_val"), 0), _bound(limits.get("max_val"), float("inf")))
-        for symbol, limits in top.fields.get("range_constraints", {}).items()
+        symbol: (_bound(limit.fields.get("min_val"), 0), _bound(limit.fields.get("max_val"), float("inf")))
+        for symbol in limits.fields
+        for limit in [limits.record(symbol)]
     }
     producer = f"PyTorch {top.text('torch_version', '')}".strip()
     source = files.source(path, "pt2", producer=producer)

@@ -17,11 +17,12 @@ from typing import Any
 
 from edgekit.flat import Record
 from edgekit.ops import Op, registry
+from edgekit.reasons import DamageError, reason_of
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-class UnknownOperatorError(ValueError):
+class UnknownOperatorError(DamageError):
     """A file names an operator, an attribute or a type that this version does not have."""
 
 
@@ -78,17 +79,17 @@ def _decode_fields(cls: type[Any], attributes: Sequence[Record]) -> Any:
         if name not in hints:
             raise UnknownOperatorError(f"attribute {name} of {cls.__name__} is unknown")
         if name in values:
-            raise ValueError(f"attribute {name} of {cls.__name__} is there twice")
+            raise DamageError(f"attribute {name} of {cls.__name__} is there twice")
         values[name] = _decode(attribute)
         if not admits(hints[name], values[name]):
-            raise ValueError(f"attribute {name} of {cls.__name__} cannot be {values[name]!r:.80}")
+            raise DamageError(f"attribute {name} of {cls.__name__} cannot be {values[name]!r:.80}")
     for field in fields(cls):
         if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
-            raise ValueError(f"attribute {field.name} of {cls.__name__} is missing")
+            raise DamageError(f"attribute {field.name} of {cls.__name__} is missing")
     try:
         return cls(**values)
     except Exception as error:  # a class may refuse values that its declaration admits
-        raise ValueError(f"{cls.__name__} cannot have these attributes: {error}") from error
+        raise DamageError(f"{cls.__name__} cannot have these attributes: {reason_of(error)}") from error
 
 
 def _decode(record: Record) -> Any:

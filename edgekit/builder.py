@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph, Node, Quant, Source, State, Type, Value, type_of
 from edgekit.ops import Op
+from edgekit.reasons import reason_of
 
 # More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
 # and folding that takes more work than this, or so much more memory than the constants of the model.
 MAX_ELEMENTS = 1 << 27
 MAX_RANK = 32
 _MAX_STEPS = 1 << 16
+_MAX_STEPS_GROWTH = 16  # of what a model holds
 _MAX_FOLD_MACS = 1 << 32
 _MAX_FOLD_BYTES = 1 << 28
 _MAX_FOLD_GROWTH = 8
@@ -33,15 +35,16 @@ def absurd(shape: Sequence[int]) -> bool:
 
 class Builder:
     """A graph in the making. Names that are taken get a number behind them. `given` counts the bytes of the
-    constants that a model holds: the more there are, the more may be made of them."""
+    constants that a model holds, and `nodes` its operators: the more there are, the more may be made."""
 
-    def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0) -> None:
+    def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0, nodes: int = 0) -> None:
         self.values: dict[str, Value] = dict(values or {})
         self.nodes: list[Node] = []
         self.origin = ""  # the source layer that the next nodes come from
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
         self._steps = 0
+        self._max_steps = max(_MAX_STEPS, _MAX_STEPS_GROWTH * nodes)
         given += sum(value.data.nbytes for value in self.values.values() if value.data is not None)
         self._fold_bytes_left = _MAX_FOLD_BYTES + _MAX_FOLD_GROWTH * given
 
@@ -91,13 +94,16 @@ class Builder:
         constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
         for, all of them or each, where the operator does not take that over from its operands."""
         self._steps += 1
-        if self._steps > _MAX_STEPS:  # some operators are unrolled
-            raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators", self.where(inputs))
+        if self._steps > self._max_steps:  # some operators are unrolled
+            message = f"the model has more than {self._max_steps} operators"
+            raise EdgeKitError("E0402", message, self.where(inputs))
         types = [self.type(name) for name in inputs]
         try:
             results = op.infer(*types)
         except TypeError as error:
-            raise EdgeKitError("E0401", f"{type(op).__name__}: {error}", self.where(inputs)) from None
+            raise EdgeKitError(
+                "E0401", f"{type(op).__name__}: {reason_of(error)}", self.where(inputs)
+            ) from None
         if not op.moves:
             quants = quant if isinstance(quant, Sequence) else [quant] * len(results)
             results = tuple(replace(r, quant=q) for r, q in zip(results, quants, strict=True))

@@ -19,6 +19,9 @@ _INT32_MAX = 2**31 - 1
 _INT32_MIN = -(2**31)
 
 
+_FAR_UNITS = 2.0**40
+
+
 def int_range(dtype: DType) -> tuple[int, int]:
     """The smallest and largest value of an integer type."""
     bits = dtype.bits
@@ -37,10 +40,17 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     low, high = int_range(dtype)
     scale, zero = np.float32(quant.scale[0]), quant.zero[0]
     if np.isfinite(lo):
-        low = max(low, zero + int(round_half_away(float(np.float32(lo) / scale))))
+        low = max(low, zero + _in_units(lo, scale))
     if np.isfinite(hi):
-        high = min(high, zero + int(round_half_away(float(np.float32(hi) / scale))))
+        high = min(high, zero + _in_units(hi, scale))
     return low, high
+
+
+def _in_units(x: float, scale: np.float32) -> int:
+    """A real in units of a scale that may be tiny. Far beyond the integers of a tensor, all are one."""
+    with np.errstate(over="ignore"):
+        units = float(np.float32(x) / scale)
+    return int(round_half_away(min(max(units, -_FAR_UNITS), _FAR_UNITS)))
 
 
 def _check_ratio(ratio: Array, bits: int) -> None:

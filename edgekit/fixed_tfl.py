@@ -71,8 +71,8 @@ def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
     return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least
 
 
-def softmax(x: Int, beta: float, scale: float) -> Int:
-    """Rows of int8 to int8 with scale 1/256 and zero point -128."""
+def softmax(x: Int, beta: float, scale: float, bits: int = 8) -> Int:
+    """Rows of int8 to integers of 8 or 16 bits whose scale is 2^-bits and whose least one stands for 0."""
     table, least = softmax_table(beta, scale)
     d = x - x.max(axis=-1, keepdims=True)
     counts = d >= least
@@ -80,8 +80,9 @@ def softmax(x: Int, beta: float, scale: float) -> Int:
     total = np.where(counts, rdbpot(e, 12), 0).sum(axis=-1, keepdims=True)
     headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     r = reciprocal_of_one_plus((total << headroom) - 2**31)
-    y = rdbpot(srdhm(r, e), 12 - headroom + 31 - 8) - 128
-    return np.where(counts, np.clip(y, -128, 127), -128)
+    half = 1 << (bits - 1)
+    y = rdbpot(srdhm(r, e), 12 - headroom + 31 - bits) - half
+    return np.where(counts, np.clip(y, -half, half - 1), -half)
 
 
 def logistic(x: Int) -> Int:
@@ -136,14 +137,24 @@ def _by_input_in_q4(x: Quant, function: Callable[[Int], Int], bits: int, offset:
     return np.where(inside, _clamped(y), np.where(d < 0, -128, 127))
 
 
-def logistic_table(x: Quant) -> Int:
-    """1 / (1 + exp(-x)), with scale 1/256 and zero point -128."""
-    return _by_input_in_q4(x, logistic, 23, 128)
+def logistic_table(x: Quant, y: Quant) -> Int:
+    """1 / (1 + exp(-x)), with scale 1/256 and zero point -128: TFLite Micro's fixed point, LiteRT's floats.
+    They differ where the result is next to the middle of two integers."""
+    if y.rounding == "tflm":
+        return _by_input_in_q4(x, logistic, 23, 128)
+    return _by_floats(x, y, lambda v: np.float32(1) / (np.float32(1) + _single(np.exp, -v)))
 
 
-def tanh_table(x: Quant) -> Int:
+def tanh_table(x: Quant, y: Quant) -> Int:
     """tanh(x), with scale 1/128 and zero point 0."""
-    return _by_input_in_q4(x, tanh, 24, 0)
+    if y.rounding == "tflm":
+        return _by_input_in_q4(x, tanh, 24, 0)
+    return _by_floats(x, y, lambda v: _single(np.tanh, v))
+
+
+def _single(function: Callable[[Array], Array], x: Array) -> Array:
+    """A function of float32 whose result is rounded once, as good libraries do; numpy's is further off."""
+    return function(x.astype(np.float64)).astype(np.float32)
 
 
 def _by_floats(x: Quant, y: Quant, function: Callable[[Array], Array]) -> Int:
@@ -155,17 +166,17 @@ def _by_floats(x: Quant, y: Quant, function: Callable[[Array], Array]) -> Int:
 
 
 def elu(x: Quant, y: Quant) -> Int:
-    return _by_floats(x, y, lambda v: np.where(v < 0, np.expm1(v), v))
+    return _by_floats(x, y, lambda v: np.where(v < 0, _single(np.expm1, v), v))
 
 
 def exp_table(x: Quant, y: Quant) -> Int:
-    return _by_floats(x, y, np.exp)
+    return _by_floats(x, y, lambda v: _single(np.exp, v))
 
 
 def log_table(x: Quant, y: Quant) -> Int:
     """What is not positive gives the least number that y holds."""
     least = np.float32(y.scale[0]) * np.float32(-128 - y.zero[0])
-    return _by_floats(x, y, lambda v: np.where(v > 0, np.log(v), least))
+    return _by_floats(x, y, lambda v: np.where(v > 0, _single(np.log, v), least))
 
 
 def sqrt_table(x: Quant, y: Quant) -> Int:
@@ -185,7 +196,7 @@ def gelu(x: Quant, y: Quant, approximate: bool) -> Int:
     def real(v: Array) -> Array:
         if approximate:
             inner = np.float32((2 / np.pi) ** 0.5) * (v + np.float32(0.044715) * v * v * v)
-            factor: Array = np.float32(1) + np.tanh(inner)
+            factor: Array = np.float32(1) + _single(np.tanh, inner)
         else:
             factor = np.asarray([erfc(-float(u) * 0.5**0.5) for u in v], np.float32)
         return np.float32(0.5) * v * factor

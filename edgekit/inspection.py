@@ -34,7 +34,9 @@ class Arena:
 
     target: str
     bytes: int
-    lower_bound: int  # no plan needs less
+    lower_bound: int  # no plan for this order of layers needs less
+    compared: int = 0  # pairs of buffers that a search compared until its budget ended it
+    order_runs: int = 0  # layers that a search ran in other orders until its budget ended it
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ def inspect(graph: Graph, target: Target) -> Inspection:
     constants = [data for _, data in graph.constants()]
     arena, missing = None, ""
     try:
-        plan = compile_graph(graph, target).arena
-        arena = Arena(target.name, plan.size, plan.lower_bound)
+        program = compile_graph(graph, target)
+        plan, compared = program.arena, 0 if program.arena.optimal else program.arena.compared
+        arena = Arena(target.name, plan.size, plan.lower_bound, compared, program.order_runs)
     except EdgeKitError as error:
         missing = error.message
     return Inspection(

@@ -245,6 +245,10 @@ class Graph:
         return (*self.outputs, *(state.output for state in self.states))
 
     @cached_property
+    def _exits(self) -> frozenset[str]:
+        return frozenset(self.exits)
+
+    @cached_property
     def _producers(self) -> dict[str, Node]:
         return {name: node for node in self.nodes for name in node.outputs}
 
@@ -266,7 +270,7 @@ class Graph:
 
     def used_once(self, name: str) -> bool:
         """Is `name` read by exactly one node, and by nobody outside the graph?"""
-        return len(self.users(name)) == 1 and name not in self.exits
+        return len(self.users(name)) == 1 and name not in self._exits
 
     def type(self, name: str) -> Type:
         return self.values[name].type

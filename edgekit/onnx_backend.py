@@ -38,7 +38,8 @@ def convert_case(model: ModelProto, inputs: Mapping[str, Array], name: str = "")
     name = name or model.graph.name or "model"
     while True:
         try:
-            return simplify(convert(model, shapes=shapes, constants=constants, name=name))
+            graph = convert(model, shapes=shapes, constants=constants, name=name, reference=True)
+            return simplify(graph)
         except EdgeKitError as error:
             new = [n for n in error.inputs if n in inputs and n not in constants]
             if error.code != "E0301" or not new:

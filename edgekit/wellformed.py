@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from edgekit.ops import Op
 from edgekit.ops._linear import Linear
 from edgekit.ops.cast import BitCast
 from edgekit.ops.flip_sign import FlipSign
+from edgekit.reasons import reason_of
 
 ROUNDINGS = ("E", "tfl", "tflm")
 _NARROW = (DType.S8, DType.U8, DType.S16)
@@ -57,7 +59,7 @@ def faults(graph: Graph) -> Iterator[str]:
                 yield f"{name} is {graph.type(name)}, {node.op} computes {result}"
             known.add(name)
     yield from (f"output {name} is never computed" for name in graph.exits if name not in known)
-    yield from (f"output {name} is there twice" for name in {*graph.exits} if graph.exits.count(name) > 1)
+    yield from (f"output {name} is there twice" for name, times in Counter(graph.exits).items() if times > 1)
 
 
 def _state_faults(graph: Graph) -> Iterator[str]:
@@ -144,6 +146,6 @@ def _inferred(op: Op, types: Sequence[Type]) -> tuple[Type, ...] | str:
     try:
         return op.infer(*types)
     except TypeError as error:
-        return str(error)
+        return reason_of(error)
     except Exception as error:
-        return f"cannot be applied to {', '.join(map(str, types))}: {error!r}"
+        return f"cannot be applied to {', '.join(map(str, types))}: {reason_of(error)}"

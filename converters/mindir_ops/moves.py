@@ -40,7 +40,7 @@ def Flatten(x: Tensor) -> Tensor:
     return _shapes.flatten(x, start_dim=1)
 
 
-def FlattenExt(x: Tensor, start_dim: int = 1, end_dim: int = -1) -> Tensor:
+def FlattenExt(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _shapes.flatten(x, start_dim=start_dim, end_dim=end_dim)
 
 

@@ -25,6 +25,8 @@ def Gemm(
     transA: int = 0,
     transB: int = 0,
 ) -> Tensor:
+    if a.rank != 2 or b.rank != 2:
+        raise EdgeKitError("E0401", f"Gemm of {a.type} and {b.type}, which should be matrices")
     if not a.dtype.is_float and (alpha != int(alpha) or beta != int(beta)):
         raise EdgeKitError("E0205", f"Gemm of {a.dtype.value} with alpha {alpha:g} and beta {beta:g}")
     if c is not None and beta != 1:

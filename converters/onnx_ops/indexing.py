@@ -43,6 +43,8 @@ def ScatterElements(
     x: Tensor, index: Tensor, update: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> Tensor:
     axis = x.axis(axis)
+    if index.shape != update.shape:  # torch's exporter of TorchScript makes such files from x.scatter
+        raise EdgeKitError("E0401", f"index {index.type} and updates {update.type} differ in shape")
     return x.apply(scatter.Scatter(axis, reduction), _checked(index, x.shape[axis]), update)
 
 

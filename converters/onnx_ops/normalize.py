@@ -133,6 +133,14 @@ def RMSNormalization(
     return cast(wide / (square + epsilon).apply(Sqrt()), scale.dtype) * scale
 
 
+def MeanVarianceNormalization(x: Tensor, *, axes: tuple[int, ...] = (0, 2, 3)) -> Tensor:
+    """The variance is the mean of what is left squared. The function in the specification subtracts squares,
+    which leaves nothing but rounding errors, or less than zero, of values that hardly vary."""
+    centered = x - reduce(x, "mean", axes)
+    deviation = reduce(centered * centered, "mean", axes).apply(Sqrt())
+    return centered / (deviation + 1e-9)
+
+
 def LpNormalization(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
     if p not in (1, 2):
         raise EdgeKitError("E0205", f"LpNormalization with p {p}, which is neither 1 nor 2")
@@ -146,5 +154,6 @@ def LRN(x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: 
     before = (size - 1) // 2
     # A window of channels is a window of rows, once the area is flat.
     squares = (x * x).reshape(batch, channels, 1, prod(area))
-    total = squares.apply(Pool2d("sum", (size, 1), pads=(before, 0, size - 1 - before, 0))).reshape(*x.shape)
+    pool = Pool2d("sum", (size, 1), pads=(before, 0, size - 1 - before, 0)).fitted(*squares.shape[1:3])
+    total = squares.apply(pool).reshape(*x.shape)
     return x / (total * (alpha / size) + bias).apply(Pow(), beta)

@@ -46,10 +46,16 @@ def _window(
     """The windows with the padding at the end that `ceil_mode` asks for."""
     size = x.shape[2:]
     n = len(size)
-    if len(kernel) != n or sum(k > 1 for k in kernel) > 3:
+    if not n or len(kernel) != n or sum(k > 1 for k in kernel) > 3:
         raise EdgeKitError("E0205", f"pooling of {x.type} with a window of {len(kernel)} dimensions")
     strides, dilations = strides or (1,) * n, dilations or (1,) * n
+    if min((*kernel, *strides, *dilations), default=1) < 1 or not len(strides) == len(dilations) == n:
+        raise EdgeKitError(
+            "E0401", f"a window {list(kernel)} with strides {list(strides)} and dilations {list(dilations)}"
+        )
     given = pads_of(auto_pad, pads, size, kernel, strides, dilations)
+    if len(given) != 2 * n:
+        raise EdgeKitError("E0401", f"pads {list(given)[:8]} should be two for each of {n} dimensions")
     axes = []
     for i in range(n):
         begin, end = given[i], given[i + n]
@@ -77,6 +83,10 @@ def _op(kind: str, h: _Axis, w: _Axis, counts: bool = False) -> Pool2d:
     )
 
 
+def _applied(x: Tensor, op: Pool2d) -> Tensor:
+    return x.apply(op.fitted(*x.shape[1:3]))
+
+
 def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> Tensor:
     """Pool an N C ... tensor."""
     if len(axes) > 3:
@@ -87,14 +97,16 @@ def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> 
             y = _pool(flat, kind, [_NONE, w], counts)
             return y.reshape(*y.shape[:2], y.shape[3])
         case [h, w]:
-            return x.to_nhwc().apply(_op(kind, h, w, counts)).to_nchw()
+            return _applied(x.to_nhwc(), _op(kind, h, w, counts)).to_nchw()
         case _:
             # A maximum of maxima, a sum of sums, and a mean of means of equal counts are what they should be.
             d, h, w = axes
             n, depth, height, width, channels = (cells := x.to_nhwc()).shape
-            planes = cells.reshape(n * depth, height, width, channels).apply(_op(kind, h, w, counts))
+            planes = cells.reshape(n * depth, height, width, channels)
+            planes = _applied(planes, _op(kind, h, w, counts))
             height, width = planes.shape[1:3]
-            y = planes.reshape(n, depth, height * width, channels).apply(_op(kind, d, _NONE, counts))
+            planes = planes.reshape(n, depth, height * width, channels)
+            y = _applied(planes, _op(kind, d, _NONE, counts))
             return y.reshape(n, y.shape[1], height, width, channels).to_nchw()
 
 
@@ -146,7 +158,7 @@ def _places(x: Tensor, axes: Sequence[_Axis], storage_order: int) -> Tensor:
         pool.pads,
         pool.dilations,
     )
-    y = x.reshape(n, channels, height, width).to_nhwc().apply(op).to_nchw()
+    y = x.reshape(n, channels, height, width).to_nhwc().apply(op.fitted(height, width)).to_nchw()
     return y.reshape(n, channels, *y.shape[4 - len(size) :])
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType
 from edgekit.ops.resample import Resample
 from edgekit.ops.rounding import Round
+
+_TIE = 1e-6
+_SIMPLE = "simple"  # the cell before, or after where the size shrinks
 
 
 @dataclass(frozen=True)
@@ -26,17 +30,24 @@ class Style:
     antialias: bool = False
     exclude_outside: bool = False
     extrapolation: float = 0.0
+    # As ONNX Runtime computes positions: in float32, so that ties fall to the same cell as in that runtime.
+    single: bool = False
+    # As onnx's reference evaluator: the new length is size * scale, with its fraction. The specification's
+    # text, ONNX Runtime and PyTorch mean the length of the result, which is an integer.
+    fractional: bool = False
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis to resize: its sizes, the scale, and the part of it that is cut out, from 0 to 1."""
+    """One axis to resize: its sizes, the scale, and the part of it that is cut out, from 0 to 1. `at` are the
+    positions of the results where a framework computes them in its own way."""
 
     axis: int
     size: int
     out: int
     scale: float
     roi: tuple[float, float] = (0.0, 1.0)
+    at: Array | None = None
 
 
 def Resize(
@@ -55,6 +66,7 @@ def Resize(
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
     opset: int,
+    reference: bool,
 ) -> Tensor:
     if opset < 11:  # the second input was the scales then
         assert roi is not None
@@ -68,6 +80,8 @@ def Resize(
         bool(antialias),
         bool(exclude_outside),
         extrapolation_value,
+        single=not reference,
+        fractional=reference,
     )
     factors, targets = _sizes(x, along, scales, sizes, keep_aspect_ratio_policy)
     cuts = [(0.0, 1.0)] * len(along)
@@ -87,8 +101,8 @@ def Upsample(
     mode: str = "nearest",
     scales: tuple[float, ...] = (),
 ) -> Tensor:
-    """Positions are i / scale; the nearest cell is the one before, or after where the size shrinks, as in
-    ONNX Runtime: the specification of these old operators leaves it open."""
+    """Positions are i / scale, and the nearest cell is as in ONNX Runtime: the specification of these old
+    operators leaves it open."""
     given = (
         factors.constant("the scales of Upsample").astype(np.float64).tolist()
         if factors is not None
@@ -96,10 +110,10 @@ def Upsample(
     )
     if len(given) != x.rank:
         raise EdgeKitError("E0401", f"Upsample has {len(given)} scales for {x.type}")
-    for axis, scale in enumerate(given):
-        style = Style(mode, "asymmetric", "floor" if scale >= 1 else "ceil")
-        x = resize(x, [Axis(axis, x.shape[axis], int(x.shape[axis] * scale), scale)], style)
-    return x
+    if min(given, default=1) <= 0:
+        raise EdgeKitError("E0401", f"Upsample by {list(given)[:8]} makes no sense")
+    axes = [Axis(a, n, _scaled(n, f), f) for a, (n, f) in enumerate(zip(x.shape, given, strict=True))]
+    return resize(x, axes, Style(mode, "asymmetric", _SIMPLE, single=True))
 
 
 def _sizes(
@@ -111,7 +125,7 @@ def _sizes(
         factors = scales.constant("the scales of Resize").astype(np.float64).tolist()
         if len(factors) != len(along) or min(factors, default=1) <= 0:
             raise EdgeKitError("E0401", f"Resize by {factors} does not fit {len(along)} axes")
-        return factors, [int(n * f) for n, f in zip(old, factors, strict=True)]
+        return factors, [_scaled(n, f) for n, f in zip(old, factors, strict=True)]
     new = list(sizes.ints("the sizes of Resize")) if sizes is not None else []
     if len(new) != len(along) or 0 in old:
         raise EdgeKitError("E0401", f"Resize of {x.type} to {new} makes no sense")
@@ -122,8 +136,16 @@ def _sizes(
     return [scale] * len(along), [int(scale * n + 0.5) for n in old]
 
 
+def _scaled(size: int, scale: float) -> int:
+    """The length of a result, from a product in float32 as in onnx's shape inference: 10 * 0.7 is 7."""
+    length = np.float32(size) * np.float32(scale)
+    if not 0 <= length < 2**31:
+        raise EdgeKitError("E0401", f"Resize of {size} cells by {scale:g} makes no sense")
+    return int(length)
+
+
 def resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
-    changed = [a for a in axes if a.out != a.size or abs(a.scale - 1) > 1e-9 or a.roi != (0.0, 1.0)]
+    changed = _changed(axes, style)
     if style.mode not in ("nearest", "linear", "cubic"):
         raise EdgeKitError("E0401", f"Resize mode {style.mode} is unknown")
     for a in changed:
@@ -148,19 +170,25 @@ def resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     return cast(y.apply(Round()).clip(low, high), dtype)
 
 
+def _changed(axes: list[Axis], style: Style) -> list[Axis]:
+    """The axes that are sampled. A result of the same shape is a copy for ONNX Runtime, and with antialias
+    each axis of the same length, whatever the scale says."""
+    if style.single and style.coordinates != "tf_crop_and_resize":
+        if all(a.out == a.size for a in axes):
+            return []
+        if style.antialias:
+            return [a for a in axes if a.out != a.size]
+    same = Axis(0, 1, 1, 1.0)
+    return [
+        a for a in axes if a.out != a.size or abs(a.scale - 1) > 1e-9 or a.roi != same.roi or a.at is not None
+    ]
+
+
 def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     times = [1] * x.rank  # copies of each cell: all axes of an integer scale at once
     for a in axes:
         at = _positions(a, style)
-        rounding = {
-            "round_prefer_floor": np.ceil(at - 0.5),
-            "round_prefer_ceil": np.floor(at + 0.5),
-            "floor": np.floor(at),
-            "ceil": np.ceil(at),
-        }
-        if style.nearest not in rounding:
-            raise EdgeKitError("E0401", f"nearest_mode {style.nearest} is unknown")
-        index = np.clip(rounding[style.nearest], 0, a.size - 1).astype(np.int64)
+        index = np.clip(_rounded(a, at, style), 0, a.size - 1).astype(np.int64)
         outside = _extrapolated(a, at, style)
         if not outside.any() and (copies := repetition(index, a.size)):
             times[a.axis] = copies
@@ -169,27 +197,56 @@ def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     return repeat(x, times)
 
 
+def _rounded(a: Axis, at: Array, style: Style) -> Array:
+    """The nearest cells of positions. A tie is one for ONNX Runtime within its tolerance, since positions are
+    rounded themselves."""
+    floor, ceil = np.floor(at), np.ceil(at)
+    tie = np.abs(at - floor - 0.5) <= (_TIE if style.single else 0)
+    match style.nearest:
+        case "simple":
+            return floor if a.scale >= 1 else ceil
+        case "floor":
+            return floor
+        case "ceil":
+            return ceil
+        case "round_prefer_floor":
+            return np.where(tie, floor, np.floor(at + 0.5))
+        case "round_prefer_ceil":
+            return np.where(tie, ceil, np.floor(at + 0.5))
+    raise EdgeKitError("E0401", f"nearest_mode {style.nearest} is unknown")
+
+
 def _positions(a: Axis, style: Style) -> Array:
     """Where each result lies on the old axis."""
-    i = np.arange(a.out, dtype=np.float64)
-    width = a.scale * a.size  # may have a fraction
+    if a.at is not None:
+        return a.at
+    real: type[Any] = np.float32 if style.single else np.float64
+    i: Array = np.arange(a.out, dtype=real)
+    scale, half = real(a.scale), real(0.5)
+    length = scale * real(a.size) if style.fractional else real(a.out)
+    at: Array
     match style.coordinates:
         case "half_pixel":
-            return (i + 0.5) / a.scale - 0.5
+            at = (i + half) / scale - half
+        case "tf_half_pixel_for_nn":  # of opset 11 alone
+            at = (i + half) / scale
         case "pytorch_half_pixel":
-            return (i + 0.5) / a.scale - 0.5 if width != 1 else np.full(a.out, -0.5)
+            at = (i + half) / scale - half if length != 1 else np.zeros(a.out)
         case "half_pixel_symmetric":
-            return a.size / 2 * (1 - a.out / width) + (i + 0.5) / a.scale - 0.5
+            cut = real(a.size / 2) * (1 - real(a.out) / (scale * real(a.size)))
+            wide = float(cut) + (i + half).astype(np.float64) / float(scale) - 0.5  # that runtime's, too
+            at = wide.astype(real)
         case "align_corners":
-            return i * (a.size - 1) / (width - 1) if width != 1 else np.zeros(a.out)
+            at = i * real(a.size - 1) / (length - 1) if length != 1 else np.zeros(a.out)
         case "asymmetric":
-            return i / a.scale
+            at = i / scale
         case "tf_crop_and_resize":
             first, last = (r * (a.size - 1) for r in a.roi)
-            return (
-                first + i * (last - first) / (width - 1) if width != 1 else np.full(a.out, (first + last) / 2)
-            )
-    raise EdgeKitError("E0401", f"coordinate_transformation_mode {style.coordinates} is unknown")
+            middle = np.full(a.out, (first + last) / 2)
+            at = first + i * (last - first) / (length - 1) if length != 1 else middle
+        case other:
+            raise EdgeKitError("E0401", f"coordinate_transformation_mode {other} is unknown")
+    return at
 
 
 def _shrink(a: Axis, style: Style) -> float:
@@ -198,7 +255,7 @@ def _shrink(a: Axis, style: Style) -> float:
 
 def _reach(a: Axis, style: Style) -> int:
     """How many cells to each side a result is made of."""
-    return ceil((1 if style.mode == "linear" else 2) / _shrink(a, style))
+    return math.ceil((1 if style.mode == "linear" else 2) / _shrink(a, style))
 
 
 def _filter(a: Axis, at: Array, style: Style) -> tuple[Array, Array]:

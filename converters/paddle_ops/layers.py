@@ -49,7 +49,31 @@ def conv2d(
 
 
 depthwise_conv2d = conv2d
-conv3d = conv2d
+
+
+def conv3d(
+    input: Tensor,
+    filter: Tensor,
+    bias: Tensor | None = None,
+    *,
+    strides: _Ints = (1, 1, 1),
+    paddings: _Ints = (0, 0, 0),
+    padding_algorithm: str = "EXPLICIT",
+    dilations: _Ints = (1, 1, 1),
+    groups: int = 1,
+    data_format: str = "NCDHW",
+) -> Tensor:
+    return conv2d(
+        input,
+        filter,
+        bias,
+        strides=strides,
+        paddings=paddings,
+        padding_algorithm=padding_algorithm,
+        dilations=dilations,
+        groups=groups,
+        data_format=data_format,
+    )
 
 
 def conv2d_transpose(

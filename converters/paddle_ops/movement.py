@@ -183,7 +183,7 @@ def triu(x: Tensor, *, diagonal: int = 0) -> Tensor:
     return _torch.triu(x, diagonal=diagonal)
 
 
-def tril_triu(x: Tensor, *, diagonal: int = 0, lower: bool = True) -> Tensor:
+def tril_triu(x: Tensor, *, diagonal: int = 0, lower: bool = False) -> Tensor:
     return tril(x, diagonal=diagonal) if lower else triu(x, diagonal=diagonal)
 
 

@@ -92,14 +92,15 @@ def frobenius_norm(
     x: Tensor,
     axis: Setting = None,
     *,
-    dim: Setting = None,
+    dim: Setting = (0,),
     keepdim: bool = False,
     keep_dim: bool = False,
     reduce_all: bool = False,
     in_dtype: None = None,
     out_dtype: None = None,
 ) -> Tensor:
-    axes = [] if reduce_all else ints(axis if dim is None else dim, "the dimensions of a norm")
+    """Older programs have `dim` and `keep_dim`."""
+    axes = [] if reduce_all else ints(dim if axis is None else axis, "the dimensions of a norm")
     return _torch.linalg_vector_norm(x, dim=axes, keepdim=keepdim or keep_dim)
 
 

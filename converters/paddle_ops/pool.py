@@ -58,7 +58,35 @@ def pool2d(
     return as_came(y, last)
 
 
-pool3d = pool2d
+def pool3d(
+    x: Tensor,
+    kernel_size: Setting = None,
+    *,
+    ksize: Setting = None,
+    strides: _Ints = (1, 1, 1),
+    paddings: _Ints = (0, 0, 0),
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    data_format: str = "NCDHW",
+    pooling_type: str = "max",
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    padding_algorithm: str = "EXPLICIT",
+) -> Tensor:
+    return pool2d(
+        x,
+        kernel_size,
+        ksize=ksize,
+        strides=strides,
+        paddings=paddings,
+        ceil_mode=ceil_mode,
+        exclusive=exclusive,
+        data_format=data_format,
+        pooling_type=pooling_type,
+        global_pooling=global_pooling,
+        adaptive=adaptive,
+        padding_algorithm=padding_algorithm,
+    )
 
 
 def max_pool2d_with_index(

@@ -15,21 +15,30 @@ from edgekit.ir import DType
 
 
 def _reduction(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A handler; older programs have `dim`, `keep_dim` and two types."""
+    """A handler; no dimensions are all of them."""
+
+    def handler(
+        x: Tensor, axis: Setting = None, *, keepdim: bool = False, reduce_all: bool = False
+    ) -> Tensor:
+        axes = ints(axis, "the dimensions of a reduction")
+        return apply(x, dim=None if reduce_all else axes or None, keepdim=keepdim)
+
+    return handler
+
+
+def _older(apply: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A handler of older programs, which may change the type, too."""
 
     def handler(
         x: Tensor,
-        axis: Setting = None,
         *,
-        dim: Setting = None,
-        keepdim: bool = False,
+        dim: Setting = (0,),
         keep_dim: bool = False,
         reduce_all: bool = False,
         in_dtype: DType | None = None,
         out_dtype: DType | None = None,
     ) -> Tensor:
-        axes = ints(dim if axis is None else axis, "the dimensions of a reduction")
-        y = apply(x, dim=None if reduce_all else axes or None, keepdim=keepdim or keep_dim)
+        y = _reduction(apply)(x, dim, keepdim=keep_dim, reduce_all=reduce_all)
         return _cast(y, out_dtype) if out_dtype else y
 
     return handler
@@ -39,13 +48,15 @@ def _product(x: Tensor, *, dim: list[int] | None, keepdim: bool) -> Tensor:
     return _reduce(x, "prod", range(x.rank) if dim is None else dim, keepdim)
 
 
-reduce_sum = _reduction(_torch.sum)
-mean = reduce_mean = _reduction(_torch.mean)
-prod = reduce_prod = _reduction(_product)
-max = amax = reduce_max = reduce_amax = _reduction(_torch.amax)
-min = amin = reduce_min = reduce_amin = _reduction(_torch.amin)
-any = reduce_any = _reduction(_torch.any)
-all = reduce_all = _reduction(_torch.all)
+mean, reduce_mean = _reduction(_torch.mean), _older(_torch.mean)
+prod, reduce_prod = _reduction(_product), _older(_product)
+max, amax = _reduction(_torch.amax), _reduction(_torch.amax)
+min, amin = _reduction(_torch.amin), _reduction(_torch.amin)
+any, all = _reduction(_torch.any), _reduction(_torch.all)
+reduce_sum = _older(_torch.sum)
+reduce_max, reduce_amax = _older(_torch.amax), _older(_torch.amax)
+reduce_min, reduce_amin = _older(_torch.amin), _older(_torch.amin)
+reduce_any, reduce_all = _older(_torch.any), _older(_torch.all)
 
 
 def sum(x: Tensors, axis: Setting = None, *, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
@@ -53,7 +64,7 @@ def sum(x: Tensors, axis: Setting = None, *, keepdim: bool = False, dtype: DType
     if axis is None:
         return _add_n(x)
     (cells,) = several(x)
-    y = reduce_sum(cells, axis, keepdim=keepdim)
+    y = _reduction(_torch.sum)(cells, axis, keepdim=keepdim)
     return _cast(y, dtype) if dtype else y
 
 

@@ -25,7 +25,7 @@ def nearest_interp(
     out_h: Setting = 0,
     out_w: Setting = 0,
     scale: Setting = None,
-    interp_method: str = "nearest",
+    interp_method: str = "bilinear",
     align_corners: bool = True,
     align_mode: int = 1,
 ) -> Tensor:

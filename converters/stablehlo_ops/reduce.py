@@ -76,6 +76,7 @@ def reduce_window(node: Node, *operands: Tensor) -> Tensor:
         (max(pads[h][0], 0), max(pads[w][0], 0), max(pads[h][1], 0), max(pads[w][1], 0)),
         (dilations[h], dilations[w]),
     )
+    op = op.fitted(*moved.shape[1:3])
     y = -(-moved).apply(op) if kind == "min" else moved.apply(op)
     if image is None:
         shape = [y.shape[1] if i == h else y.shape[2] if i == w else x.shape[i] for i in order]

@@ -94,11 +94,11 @@ def HARD_SWISH(layer: Layer, x: Tensor) -> Tensor:
 
 
 def LOGISTIC(layer: Layer, x: Tensor) -> Tensor:
-    return _function(layer, x, activations.Sigmoid, lambda own, y: fixed_tfl.logistic_table(own))
+    return _function(layer, x, activations.Sigmoid, fixed_tfl.logistic_table)
 
 
 def TANH(layer: Layer, x: Tensor) -> Tensor:
-    return _function(layer, x, activations.Tanh, lambda own, y: fixed_tfl.tanh_table(own))
+    return _function(layer, x, activations.Tanh, fixed_tfl.tanh_table)
 
 
 def GELU(layer: Layer, x: Tensor) -> Tensor:
@@ -140,17 +140,21 @@ def SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
     if x.type.quant is None:
         return (x if beta == 1 else x * beta).apply(Softmax())
     own, y = layer.quant_of(x), layer.out_quant
-    if x.dtype is not DType.S8 or layer.outs[0].dtype is not DType.S8:
+    wide = layer.outs[0].dtype is DType.S16
+    if x.dtype is not DType.S8 or not (wide or layer.outs[0].dtype is DType.S8):
         raise EdgeKitError("E0204", f"softmax of {x.type} to {layer.outs[0]} is not supported")
-    if (y.scale, y.zero) != ((1 / 256,), (-128,)):
-        raise EdgeKitError("E0401", f"the result of softmax has scale 1/256 and zero point -128, not {y}")
+    steps = 1 << layer.outs[0].dtype.bits
+    # Converters write 1/65535, too, and engines take what is near.
+    if len(y.scale) > 1 or abs(y.scale[0] * steps - 1) > 1e-3 * wide or y.zero != (-steps // 2,):
+        wanted = f"scale 1/{steps} and zero point {-steps // 2}"
+        raise EdgeKitError("E0401", f"the result of softmax has {wanted}, not {y}")
     if beta == 1:
-        return layer.apply(Softmax(), x)
+        return layer.apply(Softmax(wide), x)
     # The product of both, which is all that counts, as float32 does not hold it.
     scaled = Quant((float(np.float64(np.float32(beta)) * single(own)),), own.zero, None, own.rounding)
     from edgekit.converters.tflite_layer import labelled
 
-    return layer.apply(Softmax(), labelled(x, scaled))
+    return layer.apply(Softmax(wide), labelled(x, scaled))
 
 
 def LOG_SOFTMAX(layer: Layer, x: Tensor) -> Tensor:

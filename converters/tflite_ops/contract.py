@@ -42,6 +42,14 @@ def same_pads(
     return before[0], before[1], after[0], after[1]
 
 
+def _strides(layer: Layer) -> tuple[int, int]:
+    """Those of rows and columns, which the schema leaves at 0 where a file says nothing."""
+    strides = layer.options.integer(2), layer.options.integer(1)
+    if min(strides) < 1:
+        raise EdgeKitError("E0401", f"strides of {strides[0]} and {strides[1]} make no sense")
+    return strides
+
+
 def _check_ranks(kind: str, x: Tensor, w: Tensor, rank: int) -> None:
     if w.rank != rank or (rank == 4 and x.rank != 4) or not x.rank:
         raise EdgeKitError("E0401", f"{kind} of {x.type} with weights {w.type}")
@@ -107,7 +115,7 @@ def _layer(
 def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     _check_ranks("CONV_2D", x, w, 4)
     o = layer.options
-    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    strides = _strides(layer)
     dilations = (o.integer(5, default=1), o.integer(4, default=1))
     same = o.integer(0, "b") == 0
     pads = same_pads(x.shape[1:3], w.shape[1:3], strides, dilations) if same else (0, 0, 0, 0)
@@ -118,7 +126,7 @@ def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tens
 def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     _check_ranks("DEPTHWISE_CONV_2D", x, w, 4)
     o = layer.options
-    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    strides = _strides(layer)
     dilations = (o.integer(6, default=1), o.integer(5, default=1))
     same = o.integer(0, "b") == 0
     pads = same_pads(x.shape[1:3], w.shape[1:3], strides, dilations) if same else (0, 0, 0, 0)
@@ -138,7 +146,7 @@ def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None)
 
 def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
     o = layer.options
-    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    strides = _strides(layer)
     size = to.ints("the size of TRANSPOSE_CONV")
     _check_ranks("TRANSPOSE_CONV", x, w, 4)
     if len(size) != 4:

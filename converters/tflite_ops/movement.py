@@ -105,6 +105,8 @@ def STRIDED_SLICE(layer: Layer, x: Tensor, begin: Tensor, end: Tensor, strides: 
     steps = strides.ints("the strides of STRIDED_SLICE")
     if not len(first) == len(last) == len(steps):
         raise EdgeKitError("E0401", "STRIDED_SLICE has begins, ends and strides of different lengths")
+    if 0 in steps:
+        raise EdgeKitError("E0401", f"STRIDED_SLICE has the strides {list(steps)[:8]}")
     begins, ends, ellipsis, new, shrink = (layer.options.integer(i) for i in range(5))
     if layer.options.integer(5, "b"):
         raise EdgeKitError("E0205", "STRIDED_SLICE with ends that are offsets is not supported")

@@ -63,22 +63,22 @@ def SVDF(
     for t in (x, features, taps, state):
         layer.quant_of(t)
     s_x, s_f, s_t, s_s = (np.float32(layer.quant_of(t).scale[0]) for t in (x, features, taps, state))
-    now = _features(x, features, s_x * s_f / s_s, state.dtype)
+    now = _features(x, features, s_x * s_f / s_s, state.dtype, layer.quant_of(state).zero[0])
     memory = _pushed(state.reshape(*shape), labelled(now, state.type.quant))
     layer.write(state, memory)
-    sums = _summed(cast(raw(memory), DType.S32) * cast(raw(taps), DType.S32), units) + bias_or_zeros(
-        x, bias, units
-    )
+    products = centred(labelled(memory, state.type.quant)) * cast(raw(taps), DType.S32)
+    sums = _summed(products, units) + bias_or_zeros(x, bias, units)
     # Quantized, the fused activation is what the range of the result leaves: TFLite does not clamp at zero.
     return layer.rescaled(sums, np.float64(s_s * s_t / np.float32(layer.out_quant.scale[0])))
 
 
-def _features(x: Tensor, features: Tensor, ratio: np.float32, dtype: DType) -> Tensor:
-    """The features of x, in units of the state."""
+def _features(x: Tensor, features: Tensor, ratio: np.float32, dtype: DType, zero: int) -> Tensor:
+    """The features of x, as the state has them; its zero point is 0 unless it is int8."""
     quant, one = x.type.quant, Quant((1.0,), (0,), None, "tflm")
-    if quant is None or features.data is None or dtype is not DType.S16 or not ratio > 0:
+    if quant is None or features.data is None or dtype is not DType.S16 or zero or not ratio > 0:
         dots = centred(x).apply(MatMul((), (1, 0)), cast(raw(features), DType.S32))
-        return cast(times(dots, np.float64(ratio)).clip(*fixed.int_range(dtype)), dtype)
+        now = times(dots, np.float64(ratio))
+        return cast((now + zero if zero else now).clip(*fixed.int_range(dtype)), dtype)
     # TFLite has the ratio in float32, a dense layer in float64: it goes into the scale of the weights.
     operands = (
         labelled(x, replace(one, zero=quant.zero)),

@@ -48,10 +48,13 @@ def L2_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
 
 def _pool(layer: Layer, x: Tensor, kind: str) -> Pool2d:
     o = layer.options
-    size = (o.integer(4, default=1), o.integer(3, default=1))
-    strides = (o.integer(2, default=1), o.integer(1, default=1))
+    size, strides = (o.integer(4), o.integer(3)), (o.integer(2), o.integer(1))
+    if min(*size, *strides) < 1:
+        raise EdgeKitError(
+            "E0401", f"windows of {size[0]} x {size[1]} at strides of {strides[0]} and {strides[1]}"
+        )
     pads = same_pads(x.shape[1:3], size, strides) if o.integer(0, "b") == 0 else (0, 0, 0, 0)
-    return Pool2d(kind, size, strides, pads)
+    return Pool2d(kind, size, strides, pads).fitted(*x.shape[1:3])
 
 
 def _floats(kind: str, x: Tensor) -> None:
@@ -139,8 +142,8 @@ def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
         total = compose.reduce(d * d, "sum", [-1])
         multiplier, exponent = total.apply(InverseSqrt()), total.apply(InverseSqrtExponent())
         return layer.stored(d.apply(Rescale(), multiplier, exponent + 7))
-    square = compose.reduce(x * x, "sum", [-1])
-    y = x / square.max(np.float32(1e-6).item()).apply(Sqrt())
+    norm = compose.reduce(x * x, "sum", [-1]).apply(Sqrt())
+    y = x / norm.max(np.float32(1e-6).item())
     return layer.activated(y, layer.options.integer(0, "b"))
 
 

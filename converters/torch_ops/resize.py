@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from edgekit.converters.onnx_ops.images import GridSample as _GridSample
 from edgekit.converters.onnx_ops.resize import Axis as _Axis
@@ -43,7 +46,10 @@ def _smooth(n: int, mode: str, antialias: bool = False) -> _Handler:
 
 _FLOOR = _Style("nearest", "asymmetric", "floor")
 upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (_nearest(n, _FLOOR) for n in (1, 2, 3))
-upsample_nearest_exact2d = _nearest(2, _Style("nearest", "half_pixel", "round_prefer_ceil"))
+_CENTER = _Style("nearest", "half_pixel", "floor")
+upsample_nearest_exact1d, upsample_nearest_exact2d, upsample_nearest_exact3d = (
+    _nearest(n, _CENTER) for n in (1, 2, 3)
+)
 upsample_linear1d, upsample_bilinear2d, upsample_trilinear3d = (_smooth(n, "linear") for n in (1, 2, 3))
 upsample_bicubic2d = _smooth(2, "cubic")
 upsample_bilinear2d_aa = _smooth(2, "linear", antialias=True)
@@ -99,9 +105,30 @@ def _resized(
         raise EdgeKitError("E0401", "neither a size nor a factor to resize to")
     if len(out) != len(size) or min(out, default=1) < 1 or 0 in size:
         raise EdgeKitError("E0401", f"resizing of {x.type} to {out[:8]}")
-    aligned = style.coordinates == "align_corners"
     axes = [
-        _Axis(i + 2, n, m, m / n if f is None or aligned or f <= 0 else f)
+        _axis(i + 2, n, m, f, style)
         for i, (n, m, f) in enumerate(zip(size, out, given, strict=True))
+        if n != m or not _copies(style, len(size))
     ]
-    return _resize(x, axes, style)
+    return _resize(x, axes, replace(style, coordinates="half_pixel") if style.antialias else style)
+
+
+def _copies(style: _Style, dimensions: int) -> bool:
+    """Does PyTorch copy an axis of the same length, whatever the factor says?"""
+    return style.mode == "linear" or (style == _FLOOR and dimensions == 2)
+
+
+def _axis(axis: int, n: int, m: int, factor: float | None, style: _Style) -> _Axis:
+    """As PyTorch computes positions, from a step in float32. With antialias, aligned corners change the step
+    alone, not where it starts."""
+    if style.mode == "nearest":
+        step = np.float32(1 / factor if factor is not None and factor > 0 else n / m)
+        half = np.float32(0 if style == _FLOOR else 0.5)
+        return _Axis(axis, n, m, m / n, at=(np.arange(m, dtype=np.float32) + half) * step)
+    if style.coordinates != "align_corners":
+        return _Axis(axis, n, m, m / n if factor is None or factor <= 0 else factor)
+    if not style.antialias:
+        return _Axis(axis, n, m, m / n)
+    if n == 1 or m == 1:  # the step is 0
+        return _Axis(axis, n, m, 1.0, at=np.zeros(m))
+    return _Axis(axis, n, m, (m - 1) / (n - 1))

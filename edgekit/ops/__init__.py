@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from edgekit.ir import Array, DType, Type
+from edgekit.reasons import OperandError
 
 if TYPE_CHECKING:
     from edgekit.ir import Value
@@ -161,4 +162,4 @@ def registry() -> Mapping[str, type[Op]]:
 def require(condition: bool, message: str) -> None:
     """Refuse operands in `infer` with a sentence that a user understands."""
     if not condition:
-        raise TypeError(message)
+        raise OperandError(message)

@@ -14,6 +14,7 @@ from edgekit.ops._integer_maps import table, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, elementwise
 from edgekit.ops._strided import broadcast, loops
+from edgekit.reasons import OperandError
 
 # The type in which C computes a formula: small floats in float, small integers in 32 bits.
 _COMPUTE = (
@@ -75,7 +76,7 @@ class Map(Op):
         try:
             shape = np.broadcast_shapes(*(t.shape for t in ins))
         except ValueError:
-            raise TypeError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
+            raise OperandError(f"shapes {', '.join(map(str, ins))} do not broadcast") from None
         # Numbers beside a quantized tensor (a slope, say) are reals: its table of results knows them.
         dtypes = [t.dtype for t in ins if ins[0].quant is None or t.rank or not t.dtype.is_float]
         if ins[0].quant is None or len(dtypes) > 1:

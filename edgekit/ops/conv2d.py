@@ -17,6 +17,8 @@ from edgekit.ops._order import is_narrow
 from edgekit.ops.matmul import wrapping
 
 Pads = tuple[int, int, int, int]
+# Cells of an image with its border, and steps of a window: more is an attack or a mistake.
+MAX_CELLS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,13 @@ class Window:
         """Height and width of the result."""
         positive = min(*self.size, *self.strides, *self.dilations) > 0 and min(self.pads) >= 0
         require(positive, f"{self} makes no sense")
+        top, left, bottom, right = self.pads
+        border = (height + top + bottom) * (width + left + right)
+        require(
+            max(border, *self.strides, *self.dilations) <= MAX_CELLS,
+            f"a window of {_by(self.size)} cells over {height} x {width} with pads {list(self.pads)}, "
+            f"strides {_by(self.strides)} and dilations {_by(self.dilations)} is absurd",
+        )
         result = []
         for axis, n in enumerate((height, width)):
             reach = (self.size[axis] - 1) * self.dilations[axis] + 1
@@ -39,6 +48,27 @@ class Window:
             require(padded >= reach, f"a window of {reach} does not fit into {padded} padded cells")
             result.append((padded - reach) // self.strides[axis] + 1)
         return result[0], result[1]
+
+    def fitted(self, height: int, width: int, around: Pads = (0, 0, 0, 0)) -> Window:
+        """The window without the rows and columns that meet no cell of the image, nor `around` it, wherever
+        the window is. Pools of any size become as small as the image asks for, with the same results."""
+        size, strides, pads = list(self.size), list(self.strides), list(self.pads)
+        for axis, n in enumerate((height, width)):
+            k, s, d = size[axis], strides[axis], self.dilations[axis]
+            before, after = pads[axis], pads[axis + 2]
+            room = n + before + after - (k - 1) * d - 1
+            if min(k, s, d) < 1 or min(before, after, room) < 0:
+                return self  # `out` says what is wrong
+            way = room // s * s  # of the first cell of the window, from its first place to its last
+            first = -((around[axis] + way - before) // d)
+            first = min(max(first, 0), before // d, k - 1)
+            last = (n + around[axis + 2] + before - 1) // d
+            last = max(last, k - 1 - after // d, first)
+            last = min(last, k - 1)
+            size[axis] = last - first + 1
+            strides[axis] = min(s, n + before + after)  # beyond, there is one place
+            pads[axis], pads[axis + 2] = before - first * d, after - (k - 1 - last) * d
+        return replace(self, size=(size[0], size[1]), strides=(strides[0], strides[1]), pads=_four(pads))
 
     def patches(self, x: Array, fill: float) -> Array:
         """x[n,h,w,c] as windows [n, oh, ow, kh, kw, c], padded with `fill`."""
@@ -61,6 +91,15 @@ class Window:
             "dilation_h": self.dilations[0],
             "dilation_w": self.dilations[1],
         }
+
+
+def _by(pair: tuple[int, int]) -> str:
+    return f"{pair[0]} x {pair[1]}"
+
+
+def _four(pads: Sequence[int]) -> Pads:
+    top, left, bottom, right = pads
+    return top, left, bottom, right
 
 
 def wide_type(dtype: np.dtype[Any]) -> type:

@@ -15,7 +15,7 @@ from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of, requantization, sum_bits
 from edgekit.ops._linear import Linear, clamped
 from edgekit.ops._order import is_narrow
-from edgekit.ops.conv2d import limits, wide_type
+from edgekit.ops.conv2d import MAX_CELLS, limits, wide_type
 from edgekit.ops.matmul import wrapping
 
 
@@ -51,6 +51,22 @@ class ConvTranspose2d(Linear):
         )
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
         require(min(self.size) >= 0, f"a result of {self.size[0]} x {self.size[1]} cells is absurd")
+        sides = [
+            max((n - 1) * s + (k - 1) * d + 1, m + abs(p))
+            for n, s, k, d, m, p in zip(
+                x.shape[1:3],
+                self.strides,
+                w.shape[1:3],
+                self.dilations,
+                self.size,
+                self.pads,
+                strict=True,
+            )
+        ]
+        require(
+            max(sides[0] * sides[1], *self.strides, *self.dilations) <= MAX_CELLS,
+            f"strides {list(self.strides)} and dilations {list(self.dilations)} are absurd for {x} and {w}",
+        )
         require(
             x.dtype.is_float or x.quant is not None or (self.lo, self.hi) == (-inf, inf),
             "limits are for floats",

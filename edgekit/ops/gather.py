@@ -13,6 +13,7 @@ from edgekit.ops._copy import stored_as
 from edgekit.ops._indexed import cells, check_index, clamped, components
 from edgekit.ops._layout import Layout, Moved, stored
 from edgekit.ops._strided import Strides, broadcast, contiguous, loops
+from edgekit.reasons import OperandError
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _result(x: Sequence[int], index: Sequence[int], axis: int) -> tuple[int, ...
     try:
         return np.broadcast_shapes((*x[:axis], 1, *x[axis + 1 :]), tuple(index))
     except ValueError:
-        raise TypeError(
+        raise OperandError(
             f"index of shape {list(index)} does not broadcast to {list(x)} outside of axis {axis}"
         ) from None
 

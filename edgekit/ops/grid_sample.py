@@ -65,9 +65,8 @@ class GridSample(Op):
             (position + 1) / wide(2) * wide(n - 1) if self.align else ((position + 1) * wide(n) - 1) / wide(2)
         )
         at = np.rint(at) if self.mode == "nearest" else at
-        if self.padding == "border":
-            at = np.where((at < low) | (at > high), np.clip(at, 0, wide(n - 1)), at)
-        elif self.padding == "reflection":
+        # A border holds for cells, not for positions: just outside, a cubic kernel still reaches inside.
+        if self.padding == "reflection":
             at = _reflect(at, low, high)
         at = np.where(
             at > -4, np.minimum(at, wide(n + 3)), wide(-4)

@@ -98,8 +98,8 @@ class LstmS8(Op):
             sums = []
             for k, (own, state) in enumerate(zip(self.input_factors, self.state_factors, strict=True)):
                 rows = slice(k * size, (k + 1) * size)
-                a = _saturated(_times(x[t] @ w[rows].T + w_bias[rows], own))
-                sums.append(_saturated(_times(h @ r[rows].T + r_bias[rows], state) + a))
+                a = _saturated(_times(_wrapped(x[t] @ w[rows].T + w_bias[rows]), own))
+                sums.append(_saturated(_times(_wrapped(h @ r[rows].T + r_bias[rows]), state) + a))
             f, n, o = sums[gates - 3 :]
             f = fixed_tfl16.logistic(normal(peeped(f, 1, c), gates - 3))
             i = 2**15 - 1 - f if gates == 3 else fixed_tfl16.logistic(normal(peeped(sums[0], 0, c), 0))
@@ -110,7 +110,8 @@ class LstmS8(Op):
             h = (_times(product, self.hidden_factor) + self.hidden_zero).clip(-128, 127)
             if len(projection):
                 limit = self.projection_clip or 128
-                h = (_times(h @ projection.T + p_bias, self.projection_factor) + self.zero).clip(-128, 127)
+                sums_of_state = _wrapped(h @ projection.T + p_bias)
+                h = (_times(sums_of_state, self.projection_factor) + self.zero).clip(-128, 127)
                 h = h.clip(-limit, limit)
             y[t] = h
         return y, h.astype(np.int8), c.astype(np.int16)
@@ -181,6 +182,11 @@ class LstmS8(Op):
 
 def _times(x: Int, factor: Factor) -> Int:
     return fixed.mbqm(x, *factor)
+
+
+def _wrapped(x: Int) -> Int:
+    """As sums of 32 bits wrap: no network has biases that leave no room, yet a damaged file may."""
+    return (x + 2**31) % 2**32 - 2**31
 
 
 def _quotient(x: Int, by: int) -> Int:

@@ -14,6 +14,7 @@ from edgekit.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.ops._layout import Layout, Moved, plain, stored
 from edgekit.ops._order import is_narrow, product
 from edgekit.ops._strided import Strides, contiguous, loops
+from edgekit.reasons import OperandError
 
 _MOST_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
 
@@ -39,7 +40,7 @@ class MatMul(Op):
         try:
             batch = np.broadcast_shapes(a[:-2], b[:-2])
         except ValueError:
-            raise TypeError(f"shapes {list(a)} and {list(b)} do not broadcast") from None
+            raise OperandError(f"shapes {list(a)} and {list(b)} do not broadcast") from None
         return (Type(ins[0].dtype, (*batch, a[-2], b[-1])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:

@@ -39,6 +39,12 @@ class Pool2d(Op):
     def window(self) -> Window:
         return Window(self.size, self.strides, self.pads, self.dilations)
 
+    def fitted(self, height: int, width: int) -> Pool2d:
+        """The same results by a window that is no larger than the image, and what is counted of its border,
+        ask for: what readers make of windows of any size."""
+        window = self.window.fitted(height, width, self.counted)
+        return replace(self, size=window.size, strides=window.strides, pads=window.pads)
+
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank == 4, f"takes x[N,H,W,C], got {x}")
@@ -180,6 +186,11 @@ class ArgMaxPool2d(Op):
     @property
     def window(self) -> Window:
         return Window(self.size, self.strides, self.pads, self.dilations)
+
+    def fitted(self, height: int, width: int) -> ArgMaxPool2d:
+        """See Pool2d."""
+        window = self.window.fitted(height, width)
+        return replace(self, size=window.size, strides=window.strides, pads=window.pads)
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (y,) = Pool2d("max", self.size, self.strides, self.pads, self.dilations).infer(*ins)

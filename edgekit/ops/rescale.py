@@ -11,17 +11,22 @@ from edgekit.fixed_tfl import inverse_square_root
 from edgekit.ir import Array
 from edgekit.ops._map import Map, Unary
 
+# Exponents may come from a damaged file, or be inputs: no shift is left undefined.
+_LEAST, _LARGEST = -31, 30
+_C_EXPONENT = f"c < {_LEAST} ? {_LEAST} : c > {_LARGEST} ? {_LARGEST} : c"
+
 
 @dataclass(frozen=True)
 class Rescale(Map):
-    """Rounded twice. The factor is b / 2^31 2^c with 0 <= b < 2^31, -31 <= c <= 30."""
+    """Rounded twice. The factor is b / 2^31 2^c with 0 <= b < 2^31, and c within -31 and 30 or taken for the
+    nearer of them."""
 
     arity = 3
-    c_int = "ek_requantize_tfl(a, b, c)"
+    c_int = f"ek_requantize_tfl(a, b, {_C_EXPONENT})"
 
     def compute(self, *ins: Array) -> Array:
         a, b, c = (x.astype(np.int64) for x in ins)
-        return fixed.mbqm(a, b, c)
+        return fixed.mbqm(a, b, c.clip(_LEAST, _LARGEST))
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,11 @@ class RescaleOnce(Map):
     """Rounded once, halves away from zero, and saturated at 30 bits; the factor as that of Rescale."""
 
     arity = 3
-    c_int = "ek_requantize_once(a, b, c)"
+    c_int = f"ek_requantize_once(a, b, {_C_EXPONENT})"
 
     def compute(self, *ins: Array) -> Array:
         a, b, c = (x.astype(np.int64) for x in ins)
-        return fixed.mbqm_once(a, b, c)
+        return fixed.mbqm_once(a, b, c.clip(_LEAST, _LARGEST))
 
 
 @dataclass(frozen=True)

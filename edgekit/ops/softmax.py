@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from edgekit import fixed, fixed_tfl, math_f32
-from edgekit.ir import Array, Type, Value
+from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
 from edgekit.ops._layout import Layout, Moved, stored
@@ -18,11 +18,14 @@ from edgekit.ops._order import is_narrow, row_sums
 
 @dataclass(frozen=True)
 class Softmax(Op):
+    wide: bool = False  # int8 becomes int16, by TFLite's rule: what comes after it needs more than 256 steps
+
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         (x,) = ins
         require(x.rank >= 1, f"takes rows, got {x}")
         require(real_type(x.dtype) or x.quant is not None, f"is not defined on {x.dtype.value}")
-        return (x,)
+        require(not self.wide or x.dtype is DType.S8, f"widens int8, not {x.dtype.value}")
+        return (replace(x, dtype=DType.S16, quant=None) if self.wide else x,)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         (x,) = ins
@@ -37,8 +40,8 @@ class Softmax(Op):
         (x,) = args
         if quant_of(outs[0]).rounding == "E":
             return (fixed.softmax(x.astype(np.int64), quant_of(ins[0]).scale[0]).astype(x.dtype),)
-        y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0])
-        return (y.astype(x.dtype),)
+        y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0], outs[0].dtype.bits)
+        return (y.astype(outs[0].dtype.numpy),)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         return True
@@ -55,14 +58,15 @@ class Softmax(Op):
             return [Call("softmax_s8", {}, args, params, label="softmax_s8", inplace=(0,))]
         if x.type.quant is not None:
             table, least = fixed_tfl.softmax_table(1.0, x.type.quant.scale[0])
+            kernel = "softmax_s8_s16_tfl" if self.wide else "softmax_s8_tfl"
             return [
                 Call(
-                    kernel="softmax_s8_tfl",
+                    kernel=kernel,
                     types={},
                     args=(x, constant(f"{x.name}#exp", table), y),
                     params={"rows": x.type.size // n, "n": n, "least": least},
-                    label="softmax_s8_tfl",
-                    inplace=(0,),
+                    label=kernel,
+                    inplace=() if self.wide else (0,),
                 )
             ]
         return [

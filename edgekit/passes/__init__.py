@@ -29,7 +29,7 @@ class Edit(Builder):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph.values)
-        self.exits = graph.exits
+        self.exits = frozenset(graph.exits)
         self.done: dict[str, Node] = {}  # by first result, in order
         self._producers: dict[str, Node] = {}
         self._reads: Counter[str] = Counter(graph.exits)
@@ -61,9 +61,14 @@ class Edit(Builder):
         self._producers.update(dict.fromkeys(node.outputs, node))
 
     def forget(self, node: Node) -> None:
-        """A node that is not needed any more gives up what it reads."""
-        for name in node.inputs:
-            self._release(name)
+        """A node that is not needed any more gives up what it reads, and what was there for it alone goes."""
+        forgotten = [node]
+        while forgotten:
+            for name in forgotten.pop().inputs:
+                self._reads[name] -= 1
+                producer = self._producers.get(name)
+                if producer is not None and self.is_dead(producer) and self._take_out(producer):
+                    forgotten.append(producer)
 
     def accept(self, node: Node, results: Sequence[str]) -> bool:
         """Let `results` stand for the results of `node`. A result that the rule computed takes the old name,
@@ -96,8 +101,8 @@ class Edit(Builder):
             self._reads[target] += self._reads.pop(old, 0)
         self.forget(node)
         for n in reversed(added):
-            if self.is_dead(n):
-                self._remove(n)
+            if self.is_dead(n) and self._take_out(n):
+                self.forget(n)
         return True
 
     def graph_after(self, graph: Graph) -> Graph:
@@ -107,17 +112,13 @@ class Edit(Builder):
         nodes = tuple(_renamed(node, self._public) for node in self.done.values())
         return drop_dead(replace(graph, nodes=nodes, values=self.values))
 
-    def _release(self, name: str) -> None:
-        self._reads[name] -= 1
-        node = self._producers.get(name)
-        if node is not None and self.is_dead(node):
-            self._remove(node)
-
-    def _remove(self, node: Node) -> None:
-        if self.done.pop(node.outputs[0], None) is not None:
-            for name in node.outputs:
-                del self._producers[name]
-            self.forget(node)
+    def _take_out(self, node: Node) -> bool:
+        """Remove a node; False if that was done before."""
+        if self.done.pop(node.outputs[0], None) is None:
+            return False
+        for name in node.outputs:
+            del self._producers[name]
+        return True
 
 
 def rewrite(graph: Graph, *rules: Rule) -> Graph:

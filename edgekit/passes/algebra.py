@@ -15,6 +15,7 @@ from edgekit.ops.concat import Concat
 from edgekit.ops.expand import Expand
 from edgekit.ops.logic import Where
 from edgekit.ops.pad import Pad
+from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.reduce import integer_range
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
@@ -156,6 +157,8 @@ def border_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
     quant = edit.type(node.inputs[0]).quant
     if number(edit, before.inputs[1]) != (quant.zero[0] if quant else 0):
         return None
+    if isinstance(node.op, Pool2d) and quant and quant.rounding != "E":
+        return None  # TFLite's mean is that of the integers, whose border is no zero
     match before.op.before, before.op.after:
         case (0, top, left, 0), (0, bottom, right, 0):
             layer = node.op.padded((top, left, bottom, right))

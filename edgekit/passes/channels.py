@@ -9,9 +9,10 @@ floats (all of them finite).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -116,16 +117,37 @@ class Search:
 
     def run(self) -> None:
         """Keep what somebody needs, and what belongs together with it."""
-        while True:
-            before = {name: mask.copy() for name, mask in self.kept.items()}
-            for node in reversed(self.graph.nodes):
-                self.keep_needed(node)
-            if any(not np.array_equal(mask, before[name]) for name, mask in self.kept.items()):
-                continue
-            empty = [mask for mask in self.kept.values() if mask.size and not mask.any()]
-            if not empty:
-                return
-            empty[0][0] = True  # a tensor of nothing is no gain: its first channel stays
+        nodes = self.graph.nodes
+        touching: dict[str, list[int]] = {}
+        for i, node in enumerate(nodes):
+            for name in dict.fromkeys((*node.inputs, *node.outputs)):
+                if name in self.kept:
+                    touching.setdefault(name, []).append(i)
+        self._settle(touching, range(len(nodes)))
+        for name, mask in self.kept.items():
+            if mask.size and not mask.any():
+                mask[0] = True  # a tensor of nothing is no gain: its first channel stays
+                self._settle(touching, touching.get(name, ()))
+
+    def _settle(self, touching: Mapping[str, Sequence[int]], changed: Iterable[int]) -> None:
+        """Visit these nodes, the last one first, and those that what they keep concerns, until nothing
+        changes."""
+        nodes = self.graph.nodes
+        waiting = {*changed}
+        heap = [-i for i in waiting]
+        heapify(heap)
+        while heap:
+            i = -heappop(heap)
+            waiting.remove(i)
+            names = [n for n in dict.fromkeys((*nodes[i].inputs, *nodes[i].outputs)) if n in self.kept]
+            before = [np.count_nonzero(self.kept[name]) for name in names]
+            self.keep_needed(nodes[i])
+            for name, count in zip(names, before, strict=True):
+                if np.count_nonzero(self.kept[name]) != count:  # once more for this one, too
+                    for j in touching[name]:
+                        if j not in waiting:
+                            waiting.add(j)
+                            heappush(heap, -j)
 
     def keep_needed(self, node: Node) -> None:
         """Keep what one node needs for what is kept of its result."""
@@ -144,14 +166,15 @@ class Search:
         y = self.kept[node.outputs[0]]
         y |= ~_reached(pairs, y.size)
         for name, pair in zip(node.inputs, pairs, strict=True):
-            if name not in self.kept:
-                continue
+            # Nobody else needs anything of a constant; but what one of its channels becomes stays together.
+            kept = self.kept.get(name, ~_all(self.graph.type(name)))
             if pair is None:
-                self.kept[name][:] = True
+                kept[:] = True
                 continue
             of_x, of_y = pair
-            np.logical_or.at(y, of_y, self.kept[name][of_x])
-            np.logical_or.at(self.kept[name], of_x, y[of_y])
+            np.logical_or.at(y, of_y, kept[of_x])
+            np.logical_or.at(kept, of_x, y[of_y])
+            np.logical_or.at(y, of_y, kept[of_x])
 
     def result(self) -> Graph:
         """The graph without the channels that are not kept."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from zlib import crc32
 
-from edgekit.ir import Graph, Node, Type
+import numpy as np
+
+from edgekit.ir import Array, Graph, Node, Type
 from edgekit.ops import Op
 from edgekit.ops.arithmetic import Add, Max, Min, Mul
 from edgekit.passes import Edit, drop_dead, sweep
@@ -29,16 +32,21 @@ def common(graph: Graph) -> Graph:
 
 
 def _equal_constants(graph: Graph) -> Graph:
-    alike: dict[tuple[Type, bytes], list[str]] = {}
+    alike: dict[tuple[Type, int], list[str]] = {}
     same: dict[str, str] = {}
+    exits = frozenset(graph.exits)
     for name, data in graph.constants():
-        others = alike.setdefault((graph.type(name), data.reshape(-1)[:16].tobytes()), [])
+        others = alike.setdefault((graph.type(name), _checksum(data)), [])
         equal = next((other for other in others if graph.values[other] == graph.values[name]), None)
         if equal is None:
             others.append(name)
-        elif name not in graph.exits:
+        elif name not in exits:
             same[name] = equal
     if not same:
         return graph
     nodes = tuple(replace(n, inputs=tuple(same.get(i, i) for i in n.inputs)) for n in graph.nodes)
     return drop_dead(replace(graph, nodes=nodes))
+
+
+def _checksum(data: Array) -> int:
+    return crc32(np.ascontiguousarray(data).reshape(-1).view(np.uint8).data)

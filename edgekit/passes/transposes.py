@@ -96,9 +96,11 @@ class _Walk:
     def run(self) -> Graph:
         """The graph with its transposes put off."""
         graph = self.graph
-        self.builder = Builder(given=sum(data.nbytes for _, data in graph.constants()))
+        size = sum(data.nbytes for _, data in graph.constants())
+        self.builder = Builder(given=size, nodes=len(graph.nodes))
+        outside = frozenset((*graph.entries, *graph.exits))
         for name, value in graph.values.items():
-            if name in graph.entries or name in graph.exits or value.data is not None:
+            if name in outside or value.data is not None:
                 self.builder.values[name] = value  # these names are taken
                 self.forms[name] = _Form(name, plain(value.type.shape))
         for node in graph.nodes:

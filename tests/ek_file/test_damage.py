@@ -101,9 +101,9 @@ FORGERIES: dict[str, tuple[str, str, Callable[[flat.Record], None]]] = {
     "type unknown": ("E0401", "f33", lambda r: value(r, 0, dtype="f33")),
     "dimension negative": ("E0401", "x has the absurd shape", lambda r: value(r, 0, shape=[1, -4])),
     "dimension absurd": ("E0401", "x has the absurd shape", lambda r: value(r, 0, shape=[1 << 62, 1 << 62])),
-    "constant negative": ("E0401", "data of w are not where", lambda r: value(r, 1, shape=[-3, -4])),
-    "constant absurd": ("E0401", "array is too big", lambda r: value(r, 1, shape=[0, 1 << 62])),
-    "constant of absurd rank": ("E0401", "dimension", lambda r: value(r, 1, shape=[1] * 100 + [12])),
+    "constant negative": ("E0401", "absurd shape", lambda r: value(r, 1, shape=[-3, -4])),
+    "constant absurd": ("E0401", "absurd shape", lambda r: value(r, 1, shape=[0, 1 << 62])),
+    "constant of absurd rank": ("E0401", "absurd shape", lambda r: value(r, 1, shape=[1] * 100 + [12])),
     "constant too large": (
         "E0401",
         "data of w are not where",

@@ -82,9 +82,18 @@ def test_companion_is_a_plain_file_in_the_same_folder(tmp_path: Path) -> None:
         files.read(folder / "net.params", limit=7)
 
 
-@pytest.mark.parametrize("text", [b"{", b"\xff", b"[1" + b"0" * 5000 + b"]", b"nonsense"])
-def test_what_is_no_json_is_refused(text: bytes) -> None:
-    with pytest.raises(EdgeKitError, match="x is no JSON"):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"{", "x is no JSON: line 1, column 2"),
+        (b'{\n"a": 1,,', "x is no JSON: line 2, column 8"),
+        (b'"a\xff', "x is no JSON: byte 2 is no UTF-8"),
+        (b"[1" + b"0" * 5000 + b"]", "x holds a number that is too long"),
+        (b"nonsense", "x is no JSON: line 1, column 1"),
+    ],
+)
+def test_what_is_no_json_is_refused(text: bytes, words: str) -> None:
+    with pytest.raises(EdgeKitError, match=words):
         files.parse_json(text, "x")
 
 
@@ -174,10 +183,16 @@ def test_operands_of_handlers_are_checked() -> None:
 
 
 def test_shapes_of_inputs() -> None:
-    assert inputs.input_type("x", DType.F32, (None, 3)).shape == (1, 3)
-    assert inputs.input_type("x", DType.F32, (None, None), (2, 3)).shape == (2, 3)
+    def bound(dims: tuple[int | None, ...], shape: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        bindings = inputs.Bindings({"x": shape} if shape else {}, {})
+        found = bindings.type("x", DType.F32, dims).shape
+        bindings.check(["x"])
+        return found
+
+    assert bound((None, 3)) == (1, 3)
+    assert bound((None, None), (2, 3)) == (2, 3)
     with pytest.raises(EdgeKitError) as error:
-        inputs.input_type("x", DType.F32, (None, None, 4))
+        bound((None, None, 4))
     assert (code(error), error.value.hint) == ("E0302", "bind it: --shape x=N,N,4")
     with pytest.raises(EdgeKitError, match="does not fit"):
-        inputs.input_type("x", DType.F32, (None, 4), (1, 5))
+        bound((None, 4), (1, 5))

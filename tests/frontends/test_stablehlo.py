@@ -287,3 +287,73 @@ def test_literals(text: str, type: str, right: object) -> None:
     found = dense(text, spec(type))
     assert found.dtype == spec(type).dtype.numpy
     np.testing.assert_array_equal(found.astype(np.float64), np.asarray(right, np.float64))
+
+
+CELLS: dict[str, Callable[[Array], Array]] = {
+    "sign": np.sign,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_nearest_even": np.rint,
+    "exponential_minus_one": np.expm1,
+    "sine": np.sin,
+    "cosine": np.cos,
+    "tan": np.tan,
+    "log_plus_one": lambda x: np.log1p(np.abs(x)),
+    "log": lambda x: np.log(np.abs(x)),
+    "rsqrt": lambda x: 1 / np.sqrt(np.abs(x)),
+}
+
+
+@pytest.mark.parametrize("op", CELLS)
+def test_functions_of_single_cells(op: str, tmp_path: Path) -> None:
+    body = f"%a = stablehlo.abs %x : {T}\n" if op in ("log", "log_plus_one", "rsqrt") else ""
+    x = 3 * X
+    made = graph(tmp_path, f"{body}%y = stablehlo.{op} %{'a' if body else 'x'} : {T}", T)
+    np.testing.assert_allclose(computed(made, x), CELLS[op](x), rtol=1e-5, atol=1e-5)
+
+
+OF_TWO: dict[str, tuple[str, Callable[[Array, Array], Array]]] = {
+    "power": ("f32", lambda a, b: np.power(np.abs(a), b)),
+    "maximum": ("f32", np.maximum),
+    "minimum": ("f32", np.minimum),
+    "or": ("i32", np.bitwise_or),
+    "xor": ("i32", np.bitwise_xor),
+    "and": ("i32", np.bitwise_and),
+}
+
+
+@pytest.mark.parametrize("op", OF_TWO)
+def test_functions_of_pairs_of_cells(op: str, tmp_path: Path) -> None:
+    element, function = OF_TWO[op]
+    kind = "tensor<2x3xf32>" if element == "f32" else "tensor<2x3xi32>"
+    other = np.array([[1.5, 0.25, -2.0], [-1.0, 0.5, 3.0]] if element == "f32" else [[1, 6, -3], [12, 0, 5]])
+    first = np.array([[0.5, 2.0, 1.0], [-1.5, -0.25, 4.0]], np.float32) * (1 if element == "f32" else 4)
+    text = str(other.tolist())
+    before = f"%a = stablehlo.abs %x : {kind}\n" if op == "power" else ""
+    body = f"%c = stablehlo.constant dense<{text}> : {kind}\n{before}"
+    made = graph(tmp_path, f"{body}%y = stablehlo.{op} %{'a' if before else 'x'}, %c : {kind}", kind, kind)
+    x = first if element == "f32" else first.astype(np.int32)
+    found = computed(made, x)
+    expected = function(x, other.astype(x.dtype))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_products_of_the_last_with_the_first_dimension(tmp_path: Path) -> None:
+    weights = np.arange(20, dtype=np.float32).reshape(4, 5)
+    matrix = f"%c = stablehlo.constant dense<{weights.tolist()}> : tensor<4x5xf32>\n"
+    body = f"{matrix}%y = stablehlo.dot %x, %c : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>"
+    made = graph(tmp_path, body, "tensor<3x5xf32>", "tensor<3x4xf32>")
+    np.testing.assert_allclose(computed(made, X[0]), X[0] @ weights, rtol=1e-5)
+    vector = "%c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n"
+    body = f"{vector}%y = stablehlo.dot %x, %c : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3xf32>"
+    made = graph(tmp_path, body, "tensor<3xf32>", "tensor<3x4xf32>")
+    np.testing.assert_allclose(computed(made, X[0]), X[0] @ np.arange(1.0, 5), rtol=1e-5)
+
+
+def test_slices_by_constants(tmp_path: Path) -> None:
+    bounds = ("[0, 1, 0]", "[2, 3, 4]", "[1, 1, 2]")
+    kind = "tensor<3xi32>"
+    names = [f"%c{i} = stablehlo.constant dense<{text}> : {kind}" for i, text in enumerate(bounds)]
+    call = f'%y = "stablehlo.real_dynamic_slice"(%x, %c0, %c1, %c2) : ({T}, {kind}, {kind}, {kind})'
+    made = graph(tmp_path, "\n".join([*names, f"{call} -> tensor<2x2x2xf32>"]), "tensor<2x2x2xf32>")
+    np.testing.assert_array_equal(computed(made, X), X[:, 1:3, ::2])

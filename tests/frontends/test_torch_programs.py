@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -122,9 +123,10 @@ def test_dynamic_sizes_are_bound(torch: Any, tmp_path: Path) -> None:
     dim = torch.export.Dim
     shapes = {"x": {0: dim("n"), 1: dim("length", min=3, max=50)}}
     path = exported(Net(), [torch.randn(3, 7, 4)], tmp_path / "net.pt2", dynamic_shapes=shapes)
-    with pytest.raises(EdgeKitError, match=r"dynamic shape \[\?,\?,4\]") as caught:
+    with pytest.raises(EdgeKitError, match=r"dynamic shape \[s\d+,s\d+,4\]") as caught:
         convert(path)
-    assert (caught.value.code, caught.value.hint) == ("E0302", "bind it: --shape x=N,N,4")
+    assert caught.value.code == "E0302"
+    assert re.fullmatch(r"bind it: --dim s\d+=N", caught.value.hint)
     x = torch.randn(2, 5, 4)
     graph = convert(path, shapes={"x": (2, 5, 4)})
     np.testing.assert_allclose(simulated(graph, [x])[0], Net()(x).numpy(), rtol=1e-5)

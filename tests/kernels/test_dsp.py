@@ -1,7 +1,9 @@
 """Kernels for the DSP instructions of Cortex-M, on emulated boards: the integers of the simulator, always."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
@@ -24,6 +26,7 @@ from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
 from edgekit.ir import DType
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.transpose import Transpose
 from edgekit.passes.simplify import simplify
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
@@ -67,6 +70,24 @@ def channels(b: Bench) -> None:
     top, left, bottom, right = (b.size(3) - 1 for _ in range(4))
     op = Conv2d((b.size(2), b.size(3)), (top, left, bottom, right), (1, 1), width, *b.limits())
     b.result(op, x, w, bias, quant=b.quant(0, 6))
+
+
+def points(b: Bench) -> None:
+    """Windows of one pixel, of whole words."""
+    x = b.input(b.size(2), b.size(4), b.size(5), 4 * b.size(9))
+    w, bias = b.weights(DType.S8, b.size(20), 1, 1, b.builder.type(x).shape[3])
+    b.result(Conv2d((b.size(2), 1), (0, 0, 0, 0), (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
+
+
+def planes_to_16_bits(b: Bench) -> None:
+    """Of an image in planes of channels, as first layers read it; also bounded from above alone."""
+    b.rounding = "E"
+    channels, outputs = b.size(4), b.size(20)
+    image = b.input(1, channels, 3 + b.size(5), 3 + b.size(5))
+    (x,) = b.builder.add(Transpose((0, 2, 3, 1)), image)
+    w, bias = b.weights(DType.S8, outputs, 3, 3, channels)
+    op = Conv2d((b.size(2), b.size(2)), (1, 1, 1, 1), (1, 1), 1, *b.pick(((-np.inf, 9.0), (0.0, np.inf))))
+    b.result(replace(op, dtype=DType.S16), x, w, bias, quant=b.quant(0, 6, DType.S16))
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -121,6 +142,8 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     families = (windows, channels, residuals, *FAMILIES[4:8], other_formats, other_formats, other_formats)
     for i in range(110):
         bench.case(families[i % len(families)])
+    for family in (points, planes_to_16_bits) * 4:
+        bench.case(family)
     graph = bench.graph()
     everything = {name for node in graph.nodes for name in node.outputs}
     program = compile_graph(graph, load("cortex-m4", compiler), small=everything)

@@ -12,19 +12,15 @@ import numpy as np
 import pytest
 from support import x86
 from support.blocks import with_zeros
-from support.generated import units
+from support.each_target import TARGETS, drive, load
 from support.integer_bench import Bench, Family, Seeded
-from support.tools import require, require_module
 
 from edgekit import fixed, simulate
-from edgekit import target as targets
-from edgekit.codegen import lower, memory, toolchain
+from edgekit.codegen import lower, memory
 from edgekit.codegen.arena import Buffer, Plan, Shift
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.kernels import variant_of
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
 from edgekit.codegen.variants import KERNELS, variants
 from edgekit.ir import Array, DType, Graph, Quant, Type
 from edgekit.ops import Call
@@ -33,23 +29,6 @@ from edgekit.ops.dense import Dense
 from edgekit.ops.pool2d import Pool2d
 from edgekit.target import Target
 
-# A target, of which the first instruction set is tested, and a compiler that links it quickly.
-TARGETS = {
-    "host": "gcc",
-    "cortex-m3": "arm-none-eabi-gcc",
-    "cortex-m4": "arm-none-eabi-gcc",
-    "cortex-m55": "ziglang",  # the other one ends with an internal error
-    "aarch64": "aarch64-linux-gnu-gcc",
-    "aarch64-dotprod": "aarch64-linux-gnu-gcc",
-    "aarch64-i8mm": "aarch64-linux-gnu-gcc",
-    "armv7-neon": "arm-linux-gnueabihf-gcc",
-    "x86-64-avx2": "gcc",
-    "x86-64-avxvnni": "gcc",
-    "x86-64-avx512": "gcc",
-    "wasm32-simd": "ziglang",
-    "wasm32-relaxed": "ziglang",
-}
-EMULATORS = {"cortex": "qemu-system-arm", "aarch64": "qemu-aarch64", "armv7": "qemu-arm"}
 MOST_CASES = 600
 FLOATS = (DType.F32, DType.BF16, DType.F16)
 
@@ -205,7 +184,7 @@ class Apart:
 def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:
     # Kernels for microcontrollers read words, others the elements of tensors.
     monkeypatch.setattr(memory, "plan", Apart(4 if target.name.startswith("cortex") else 2, less))
-    monkeypatch.setattr(memory, "with_moves", lambda calls, sharing, align: calls)
+    monkeypatch.setattr(memory, "with_moves", lambda calls, sharing, align: (calls, None))
     return compile_graph(graph, target, "arena")
 
 
@@ -223,30 +202,6 @@ def bench(families: Sequence[Family], target: Target, wanted: set[str], at_least
         outputs = tuple(name for node in new for name in node.outputs)
         found |= lying_over(replace(graph, nodes=new, outputs=outputs), target)
     return made
-
-
-def load(name: str) -> Target:
-    if name.startswith("x86"):
-        return x86.load(name)
-    target, compiler = targets.load(name), TARGETS[name]
-    require_module(compiler) if compiler == "ziglang" else require(compiler)
-    for family, emulator in EMULATORS.items():
-        if name.startswith(family):
-            require(emulator)
-    if target.runner == "wasmtime":
-        require_module("wasmtime")
-    chosen = tuple(c for c in target.compilers if c.startswith("zig" if compiler == "ziglang" else compiler))
-    return replace(target, compilers=chosen or target.compilers)
-
-
-def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
-    if program.target.name.startswith("x86"):
-        return x86.drive(program, folder, optimize, [level])
-    files = render(program, optimize)
-    write(files, folder)
-    compiler = toolchain.find(program.target)
-    names = units(sources(files, optimize), folder)
-    return Driver([program], names, folder, compiler, [level, *program.target.cflags])
 
 
 def wrong(program: Program, driver: Driver, inputs: dict[str, Array]) -> list[str]:

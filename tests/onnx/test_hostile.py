@@ -60,7 +60,7 @@ def test_faults_of_a_kind_are_listed_at_once() -> None:
 def test_the_first_exception_stays_attached() -> None:
     """`E0403` means that a handler met what it did not expect: the way there must be found."""
     hostile = model([node("Range", "a b c", "y")], {"a": 0, "b": 9, "c": 0})
-    error = refused(lambda: convert(hostile), "ZeroDivisionError")
+    error = refused(lambda: convert(hostile), "makes no sense: a size or a step in it is 0")
     assert isinstance(error.__cause__, ZeroDivisionError)
     assert error.__cause__.__traceback__ is not None
 
@@ -191,3 +191,11 @@ def test_external_data_of_a_model_in_memory_are_refused(
     proto = ModelProto.FromString(external(tmp_path, {"location": "w.bin"}).read_bytes())
     monkeypatch.chdir(tmp_path)
     assert refused(lambda: convert(proto), "need a model file").code == "E0404"
+
+
+def test_strings_that_are_no_text_are_refused() -> None:
+    """The parser hands them out as bytes."""
+    content = model([RELU]).SerializeToString()
+    hostile = ModelProto.FromString(content + b"\x12\x03\xff\xfe\x80")  # the producer
+    error = refused(lambda: convert(hostile), "a producer_name is no text")
+    assert error.code == "E0401"

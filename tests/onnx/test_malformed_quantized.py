@@ -137,7 +137,7 @@ def test_a_layer_over_integers_needs_its_zero_points() -> None:
     net = _net(
         node("QLinearAdd", "x xs xz", "y", domain="com.microsoft"), constants=_SOUND, x=TensorProto.UINT8
     )
-    refused(net, "QLinearAdd: missing")
+    refused(net, "QLinearAdd: operand b is missing")
 
 
 def test_a_scale_is_a_float() -> None:

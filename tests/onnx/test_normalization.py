@@ -61,3 +61,16 @@ def test_group_normalization_had_one_scale_a_group(opset: int) -> None:
     even = (groups - groups.mean(2, keepdims=True)) / np.sqrt(groups.var(2, keepdims=True) + 1e-5)
     scale, bias = (np.repeat(p, 6 // p.size).reshape(6, 1, 1) for p in (scale, bias))
     np.testing.assert_allclose(found, even.reshape(x.shape) * scale + bias, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("axes", [(0, 2, 3), (1,), (0, 1, 2, 3)])
+def test_mean_and_variance_are_those_of_what_hardly_varies(axes: tuple[int, ...]) -> None:
+    """The mean of squares less the square of the mean, as the function in the specification has it, rounds to
+    less than nothing, and its root is not a number."""
+    x = 7 + Dice(4).normal(2, 3, 4, 5) * np.float32(2e-3)
+    model = of("MeanVarianceNormalization", {"x": x}, {"axes": axes}, opset=13)
+    found = simulate.run(convert(model.proto), model.inputs)["y0"]
+    wide = x.astype(np.float64)
+    wide -= wide.mean(axes, keepdims=True)
+    expected = wide / (np.sqrt((wide**2).mean(axes, keepdims=True)) + 1e-9)
+    np.testing.assert_allclose(found, expected, atol=2e-3)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.onnx_models import model, node, tensor
 from support.onnx_nodes import NodeCase, node_case, node_model, reference
 
 from edgekit.converters.from_onnx import convert
+from edgekit.errors import EdgeKitError
 from edgekit.passes import verify
 from edgekit.simulate import run
 
@@ -174,7 +176,7 @@ RESIZING = tuple(
 @pytest.mark.parametrize("case", [*ELEMENTWISE, *MOVEMENT, *INDEXING, *RESIZING], ids=str)
 def test_import_computes_what_the_specification_says(case: NodeCase) -> None:
     model, inputs = node_model(case)
-    graph = convert(model)
+    graph = convert(model, reference=True)
     verify(graph)
     found = run(graph, inputs)
     for name, wanted in zip(graph.outputs, reference(model, inputs), strict=True):
@@ -205,6 +207,12 @@ def test_an_index_of_gather_elements_may_be_smaller_than_the_data() -> None:
     assert np.array_equal(y, np.take_along_axis(X[:2], SHORT, 1))
 
 
+def test_an_index_to_scatter_by_has_the_shape_of_the_updates() -> None:
+    """torch's exporter of TorchScript writes files in which it has not: ONNX Runtime refuses them, too."""
+    with pytest.raises(EdgeKitError, match=r"index s64\[1,2\] and updates f32\[2,2\] differ in shape"):
+        result(node_case("ScatterElements", X, SHORT[:1], _f(1, 2, 3, 4).reshape(2, 2), axis=1))
+
+
 def test_scatter_is_the_old_name_of_scatter_elements() -> None:
     update = _f(1, 2, 3, 4).reshape(2, 2)
     old = result(node_case("Scatter", X, SHORT, update, opset=10, axis=1, variable=(0, 1, 2)))
@@ -222,3 +230,18 @@ def test_upsample_takes_the_cell_before_or_when_it_shrinks_the_one_after(
         node_case("Resize", x, _f(scale, 1), opset=10),
     ):
         assert np.array_equal(result(case), x[rows][: int(3 * scale)])
+
+
+def test_a_recurrent_layer_with_another_function() -> None:
+    """There is no kernel for it, so that its steps are unrolled."""
+    x, w, r = (_RNG.standard_normal(shape).astype(F32) for shape in ((4, 2, 3), (1, 5, 3), (1, 5, 5)))
+    made = node("RNN", "x w r", "y last", hidden_size=5, activations=["Sigmoid"])
+    inputs = [tensor("x", [4, 2, 3])]
+    graph = convert(model([made], {"w": w, "r": r}, inputs=inputs, outputs=["y", "last"]))
+    found = run(graph, {"x": x})
+    h, steps = np.zeros((2, 5)), []
+    for cells in x:
+        h = 1 / (1 + np.exp(-(cells @ w[0].T + h @ r[0].T)))
+        steps.append(h)
+    np.testing.assert_allclose(found["y"], np.stack(steps)[:, None], rtol=1e-5)
+    np.testing.assert_allclose(found["last"], h[None], rtol=1e-5)

@@ -56,6 +56,25 @@ def test_a_step_folds_into_the_layer(kind: str, op: Op, constant: Any, first: bo
     assert_same(graph, after)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "merges"),
+    [
+        (100.0, -60.0, False),  # less than half of the larger is left
+        (-60.0, 100.0, False),
+        (100.0, -40.0, True),
+        ([100.0, 1.0], [-60.0, 1.0], False),  # in one of them
+        ([100.0, 1.0], [-40.0, 1.0], True),
+    ],
+)
+def test_offsets_that_cancel_are_not_added_up(first: Any, second: Any, merges: bool) -> None:
+    net = Net()
+    y = net(Add(), net.x(3, 2), np.asarray(first, np.float32))
+    graph = net.done(net(Add(), y, np.asarray(second, np.float32), name="y"))
+    after = affine(graph)
+    assert kinds(after) == ["Add"] * (1 if merges else 2)
+    assert_same(graph, after)
+
+
 def test_batch_normalization_and_bias_disappear() -> None:
     net = Net()
     y = layer(net, "conv")

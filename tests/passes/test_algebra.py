@@ -204,6 +204,29 @@ def test_cuts_merge() -> None:
     assert_same(graph, after, 0)
 
 
+def _cut(rng: np.random.Generator, sizes: tuple[int, ...]) -> Slice:
+    """Steps over elements of each dimension, in either direction, with some left over on both sides."""
+    cuts = []
+    for n in sizes:
+        step, start = int(rng.integers(2, 4)), int(rng.integers(1, 3))
+        count = (n - 2 - start) // step + 1
+        backwards = rng.integers(2) == 1
+        cuts.append((start + (count - 1) * step if backwards else start, -step if backwards else step, count))
+    starts, steps, counts = zip(*cuts, strict=True)
+    return Slice(starts, steps, counts)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cuts_of_any_steps_merge(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = Net()
+    first = _cut(rng, (31, 43))
+    graph = net.done(net(_cut(rng, first.shape), net(first, net.x(31, 43)), name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Slice"]
+    assert_same(graph, after, 0)
+
+
 @pytest.mark.parametrize("condition", [True, False])
 def test_a_selection_that_is_decided_goes(condition: bool) -> None:
     net = Net()

@@ -209,6 +209,18 @@ def test_operators_hand_dead_channels_on(between: str) -> None:
     assert_same(graph, after)
 
 
+def test_a_constant_that_is_spread_over_channels_stays_whole() -> None:
+    """Its one channel becomes three, of which one is read."""
+    net = Layers(DType.F32)
+    few = net.x(1, 3, 1, name="few")
+    read = net(Slice((0,), (1,), (1,)), net(Reshape((3,)), few))
+    graph = net.done(net(Add(), read, net.conv(net.image(), 4, dead=[1])))
+    constant = Value(graph.type(few), net.random(1, 3, 1))  # as a pass makes one, not folded yet
+    graph = replace(graph, inputs=("x",), values={**graph.values, few: constant})
+    after = dead_channels(graph)
+    assert_same(graph, after)
+
+
 def test_a_transposed_convolution_takes_zeros() -> None:
     def make(net: Layers) -> str:
         x = net.conv(net.image(), 4, dead=[1], lo=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,19 @@ from support.random_graphs import random_network
 from edgekit import fixed, simulate
 from edgekit.ir import Array, DType, Graph, Quant
 from edgekit.ops import Op
-from edgekit.ops.activations import HardSwish, Sigmoid, Tanh
+from edgekit.ops.activations import HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.ops.cast import BitCast
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.gather import Gather
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.pad import Pad
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.ops.reduce import Reduce
+from edgekit.ops.resample import Resample
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
@@ -240,6 +243,54 @@ def test_a_bias_beyond_all_units_stays_real(bias: float) -> None:
     assert integer_layers(graph) is graph
 
 
+@pytest.mark.parametrize(("share", "fits"), [(0.45, True), (0.9, True), (1.1, False), (1.9, False)])
+def test_a_bias_leaves_room_for_sums(share: float, fits: bool) -> None:
+    """At most 2^30 units of the products, which are added to it."""
+    net = Quantized()
+    w = np.asarray([[1, -127, 5], [3, 127, 2]], np.float32)
+    b = np.full(2, share * 2**30 * X.scale[0], np.float32)
+    graph = net.done(net.to(Quant((2.0**24,), (0,)), net(Dense(), net.bytes(X, 2, 3), w, b)))
+    after = integer_layers(graph)
+    assert (after is not graph) == fits
+    if fits:
+        assert floats(after) == []
+        assert units_off(graph, after) <= 1
+
+
+# Functions of one tensor by their constants: the norm scales by -g, the others by g.
+GAINS: dict[str, Callable[[float], tuple[Op, tuple[Any, ...]]]] = {
+    "layer_norm": lambda g: (LayerNorm(1e-5), (np.asarray([-g, 0, -g, 0], np.float32), np.zeros(4))),
+    "rms_norm": lambda g: (RmsNorm(1e-5), (np.asarray([-g, 0, -g, 0], np.float32),)),
+    "prelu": lambda g: (PRelu(), (np.asarray([-g, 0, -g, 0], np.float32),)),
+    "resample": lambda g: (Resample(1), (np.asarray([[0, 1]], np.int32), np.asarray([[-g, 0]], np.float32))),
+}
+
+
+@pytest.mark.parametrize("kind", GAINS)
+def test_what_multiplies_too_much_stays_real(kind: str) -> None:
+    """Multipliers have no bits left from 2^13 units of the result for one of the operand on."""
+    for gain, fits in ((0.8 * 2**13, True), (1.2 * 2**13, False)):
+        per_unit = 1.0 if "norm" in kind else X.scale[0]  # a norm makes rows of size 1 first
+        op, constants = GAINS[kind](gain * Y.scale[0] / per_unit)
+        net = Quantized()
+        operands = [net.const(c) if c.dtype.kind == "i" else c for c in constants]
+        graph = net.done(net.to(Y, net(op, net.bytes(X, 3, 4), *operands)))
+        assert (floats(integer_layers(graph)) == []) == fits
+
+
+def test_rows_without_weights_are_as_fine_as_the_finest() -> None:
+    """Their bias would be rounded to the units of the coarsest, or of the result, otherwise."""
+    net = Quantized()
+    w = np.asarray([[0, 0], [127, 1], [1270, 10]], np.float32) * np.float32(0.001)
+    graph = net.done(net.to(Y, net(Dense(), net.bytes(X, 2, 2), w, np.asarray([0.73, 0, 0], np.float32))))
+    after = settled(graph)
+    (node,) = [node for node in after.nodes if isinstance(node.op, Dense)]
+    quant = after.type(node.inputs[1]).quant
+    assert quant is not None
+    assert quant.scale[0] == quant.scale[1] == np.float32(0.001)
+    assert units_off(graph, after) <= 1
+
+
 def test_an_output_without_weights_is_its_bias() -> None:
     net = Quantized()
     w = net.weights(5, 8)
@@ -305,6 +356,20 @@ def test_clips_of_integers_are_limits_of_the_layer() -> None:
     after = settled(graph)
     assert kinds(after) == ["BitCast", "Dense", "BitCast"]
     assert units_off(graph, after) <= 1
+
+
+def test_a_layer_with_limits_is_still_called_after_the_layer() -> None:
+    net = Quantized()
+    x = net.bytes(X, 2, 8)
+    net.origin = "layer"
+    layer = net(Dense(), x, net.weights(5, 8), net.random(5))
+    net.origin = "conversion"
+    (y,) = net.add(Quantize(), layer, quant=Y)
+    net.origin = "clip"
+    real = net.one(Clip(), net.one(Dequantize(), y), net.const(np.float32(-0.4)), net.const(np.float32(2)))
+    graph = net.done(net.to(Y, real))
+    (node,) = [node for node in settled(graph).nodes if isinstance(node.op, Dense)]
+    assert node.origin == "layer"
 
 
 def test_bytes_are_moved_rather_than_reals() -> None:
@@ -382,6 +447,30 @@ def test_grids_of_odd_tensors(data: list[float]) -> None:
         np.testing.assert_allclose((found[0] - float(found[2])) * found[1], data, rtol=1e-6)
     else:
         assert found is None
+
+
+def test_the_zero_point_is_the_nearest() -> None:
+    """The range is that of the data, whose least number is -128."""
+    for low in (-100, -99, -3, 0):
+        data = np.arange(low, low + 256).astype(np.float32) * np.float32(0.7)
+        found = on_grid(data)
+        assert found is not None
+        np.testing.assert_array_equal(found[0], np.arange(-128, 128))
+        assert found[2] == -128 - low
+
+
+def test_zeros_are_on_the_grid_of_ones() -> None:
+    found = on_grid(np.zeros((2, 3), np.float32))
+    assert found is not None
+    assert (found[0].shape, found[0].any(), *found[1:]) == ((2, 3), False, 1.0, 0)
+
+
+def test_rows_without_numbers_and_rows_of_zeros_have_no_scale() -> None:
+    for shape in ((3, 0), (3, 4)):
+        found = rows_on_grid(np.zeros(shape, np.float32))
+        assert found is not None
+        assert (found[0].shape, found[0].any()) == (shape, False)
+        np.testing.assert_array_equal(found[1], [0.0] * 3)
 
 
 def test_other_reals_are_on_no_grid() -> None:

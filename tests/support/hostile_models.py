@@ -39,6 +39,7 @@ def calls(depth: int, times: int) -> ModelProto:
     return model([node(f"f{depth - 1}", "x", "y", domain="local")], functions=functions)
 
 
+IMAGE = (tensor("x", [1, 1, 4, 4]),)
 # Name: code, words of the message, the model.
 CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     # Graphs
@@ -95,7 +96,7 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     "input without a shape": ("E0302", r"\[...\]", lambda: model([RELU], inputs=[tensor("x", None)])),
     "input of dynamic shape": (
         "E0302",
-        r"\[\?,\?\]",
+        r"\[n,m\]\n *hint: bind it: --dim m=N",
         lambda: model([RELU], inputs=[tensor("x", ["n", "m"])]),
     ),
     "input of negative shape": ("E0402", "absurd", lambda: model([RELU], inputs=[tensor("x", [2, -5])])),
@@ -122,10 +123,10 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
     "constant too short": ("E0401", r"no float\[3\]", lambda: with_tensor(raw(FLOAT, [3], b"1234"))),
     "constant of half a number": (
         "E0401",
-        "multiple of element size",
+        "there are 5 bytes",
         lambda: with_tensor(raw(FLOAT, [1], b"12345")),
     ),
-    "constant of no type": ("E0401", "UNDEFINED", lambda: with_tensor(raw(0, [1], b"1234"))),
+    "constant of no type": ("E0401", "has no element type", lambda: with_tensor(raw(0, [1], b"1234"))),
     "constant of an unknown type": ("E0401", "no type 99", lambda: with_tensor(raw(99, [1], b"1234"))),
     "constant of negative shape": ("E0402", "absurd", lambda: with_tensor(raw(FLOAT, [-1, -1], b"1234"))),
     "constant of absurd shape": ("E0402", "absurd", lambda: with_tensor(raw(FLOAT, [1 << 40], b""))),
@@ -293,6 +294,26 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
         lambda: model([node("Expand", "x n", "y")], {"n": [1 << 40, 1, 1]}),
     ),
     "huge Tile": ("E0402", "absurd|makes", lambda: model([node("Tile", "x n", "y")], {"n": [1 << 40, 1]})),
+    "MaxPool with pads of another rank": (
+        "E0401",
+        "two for each of 2 dimensions",
+        lambda: model([node("MaxPool", "x", "y", kernel_shape=[2, 2], pads=[1, 1])], inputs=IMAGE),
+    ),
+    "MaxPool that does not move": (
+        "E0401",
+        r"with strides \[0, 1\]",
+        lambda: model([node("MaxPool", "x", "y", kernel_shape=[2, 2], strides=[0, 1])], inputs=IMAGE),
+    ),
+    "Gemm of cubes": (
+        "E0401",
+        "which should be matrices",
+        lambda: model([node("Gemm", "x w", "y")], {"w": np.zeros((2, 3, 4), np.float32)}),
+    ),
+    "opset beyond 32 bits": (
+        "E0401",
+        "opset 1099511627776 makes no sense",
+        lambda: model([RELU], opset=1 << 40),
+    ),
     "huge Pad": (
         "E0402",
         "absurd|makes",
@@ -345,7 +366,7 @@ CASES: dict[str, tuple[str, str, Callable[[], ModelProto]]] = {
         ),
     ),
     "huge Resize": (
-        "E0402",
+        "E0401|E0402",
         "absurd|makes",
         lambda: model(
             [node("Resize", "x - s", "y")],

@@ -98,6 +98,8 @@ def _lines(rows: Mapping[tuple[str, str], _Row], outcomes: Sequence[Outcome]) ->
     yield ""
     yield f"{' and '.join(f'`{name}`' for name in EXACT)} are judged by the exact result:"
     yield "what the suite expects there is off by more than its own tolerance."
+    yield "Where ONNX Runtime and onnx's reference evaluator differ in Resize, the suite holds EdgeKit to the"
+    yield "evaluator, and models of users follow the runtime: see ADR 0049."
     yield ""
     yield "*Constant* are operands that must not depend on the model's inputs: generated code fixes shapes"
     yield "and counts. *Types* are those of inputs and outputs of right cases. Operators that the"

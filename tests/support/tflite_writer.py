@@ -1,4 +1,4 @@
-"""Writes TFLite models of one operator."""
+"""Writes TFLite models of one operator, or of several."""
 
 from __future__ import annotations
 
@@ -55,28 +55,56 @@ class Operator:
     intermediates: Sequence[Tensor] = ()  # whose types say what is between the steps of an operator
 
 
-def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None = None) -> bytes:
+def model(
+    op: Operator,
+    number: int | None = None,
+    inputs: Sequence[int] | None = None,
+    every_field: bool = False,
+) -> bytes:
     """The file of a model; `number` instead of the one of the operator's name, `inputs` instead of all
-    operands without data."""
-    s = require_module("ai_edge_litert.schema_py_generated")
-    made = s.ModelT()
-    made.version = 3
-    made.description = b"test"
-    made.buffers = [s.BufferT()]
-    code = s.OperatorCodeT()
-    code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, op.kind)
-    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
-    code.version = 2 if op.kind == "BROADCAST_TO" else 1
-    made.operatorCodes = [code]
-    graph = s.SubGraphT()
-    graph.name = b"main"
-    graph.tensors = []
+    operands without data. Fields that have the default of the schema are left out, or written as well."""
+    file = _File()
+    node = file.node(op, number)
+    for name, tensor in zip(node.inputs, op.inputs, strict=True):
+        if tensor is not None and tensor.data is None and not tensor.variable:
+            file.inputs.append(int(name))
+    return file.packed(file.inputs if inputs is None else inputs, node.outputs, every_field)
 
-    def place(tensor: Tensor | None, name: str) -> int:
+
+def network(ops: Sequence[Operator], inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> bytes:
+    """The file of a model of several operators; a tensor that one makes and others take is one object."""
+    file = _File(shared=True)
+    first = [file.place(t, f"in{i}") for i, t in enumerate(inputs)]
+    for op in ops:
+        file.node(op)
+    return file.packed(first, [file.places[id(t)] for t in outputs])
+
+
+class _File:
+    """A model in the making. `shared` tensors are one where they are the same object."""
+
+    def __init__(self, shared: bool = False) -> None:
+        self.schema = s = require_module("ai_edge_litert.schema_py_generated")
+        self.shared = shared
+        self.places: dict[int, int] = {}
+        self.inputs: list[int] = []
+        self.made = s.ModelT()
+        self.made.version = 3
+        self.made.description = b"test"
+        self.made.buffers = [s.BufferT()]
+        self.made.operatorCodes = []
+        self.graph = s.SubGraphT()
+        self.graph.name = b"main"
+        self.graph.tensors, self.graph.operators = [], []
+
+    def place(self, tensor: Tensor | None, name: str) -> int:
         if tensor is None:
             return -1
+        if self.shared and id(tensor) in self.places:
+            return self.places[id(tensor)]
+        s = self.schema
         t = s.TensorT()
-        t.name = name.encode()
+        t.name = (f"{name}_{len(self.graph.tensors)}" if self.shared else name).encode()
         t.shape = np.array(tensor.shape, np.int32)
         t.type = getattr(s.TensorType, _TYPES[tensor.dtype])
         t.isVariable = tensor.variable
@@ -84,45 +112,49 @@ def model(op: Operator, number: int | None = None, inputs: Sequence[int] | None 
         if tensor.data is not None:
             b = s.BufferT()
             b.data = np.frombuffer(np.ascontiguousarray(tensor.data).tobytes(), np.uint8)
-            made.buffers.append(b)
-            t.buffer = len(made.buffers) - 1
+            self.made.buffers.append(b)
+            t.buffer = len(self.made.buffers) - 1
         if len(tensor.scale):
             q = s.QuantizationParametersT()
             q.scale = np.asarray(tensor.scale, np.float32)
             q.zeroPoint = np.asarray(tensor.zero, np.int64)
             q.quantizedDimension = tensor.axis
             t.quantization = q
-        graph.tensors.append(t)
-        return len(graph.tensors) - 1
+        self.graph.tensors.append(t)
+        self.places[id(tensor)] = len(self.graph.tensors) - 1
+        return len(self.graph.tensors) - 1
 
-    node = s.OperatorT()
-    node.opcodeIndex = 0
-    node.inputs = np.array([place(t, f"x{i}") for i, t in enumerate(op.inputs)], np.int32)
-    node.outputs = np.array([place(t, f"y{i}") for i, t in enumerate(op.outputs)], np.int32)
-    if op.intermediates:
-        node.intermediates = np.array([place(t, f"z{i}") for i, t in enumerate(op.intermediates)], np.int32)
-    if op.options:
-        node.builtinOptionsType = getattr(s.BuiltinOptions, op.options)
-        node.builtinOptions = getattr(s, f"{op.options}T")()
-        for name, value in op.values.items():
-            assert hasattr(node.builtinOptions, name), name
-            setattr(node.builtinOptions, name, value)
-    graph.operators = [node]
-    graph.inputs = np.array(
-        [
-            i
-            for i, t in zip(node.inputs, op.inputs, strict=True)
-            if t is not None and t.data is None and not t.variable
-        ],
-        np.int32,
-    )
-    if inputs is not None:
-        graph.inputs = np.array(inputs, np.int32)
-    graph.outputs = node.outputs
-    made.subgraphs = [graph]
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(made.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    def node(self, op: Operator, number: int | None = None) -> Any:
+        s = self.schema
+        code = s.OperatorCodeT()
+        code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, op.kind)
+        code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+        code.version = 2 if op.kind == "BROADCAST_TO" else 1
+        self.made.operatorCodes.append(code)
+        node = s.OperatorT()
+        node.opcodeIndex = len(self.made.operatorCodes) - 1
+        node.inputs = np.array([self.place(t, f"x{i}") for i, t in enumerate(op.inputs)], np.int32)
+        node.outputs = np.array([self.place(t, f"y{i}") for i, t in enumerate(op.outputs)], np.int32)
+        if op.intermediates:
+            found = [self.place(t, f"z{i}") for i, t in enumerate(op.intermediates)]
+            node.intermediates = np.array(found, np.int32)
+        if op.options:
+            node.builtinOptionsType = getattr(s.BuiltinOptions, op.options)
+            node.builtinOptions = getattr(s, f"{op.options}T")()
+            for name, value in op.values.items():
+                assert hasattr(node.builtinOptions, name), name
+                setattr(node.builtinOptions, name, value)
+        self.graph.operators.append(node)
+        return node
+
+    def packed(self, inputs: Sequence[int], outputs: Sequence[int], every_field: bool = False) -> bytes:
+        self.graph.inputs = np.array(inputs, np.int32)
+        self.graph.outputs = np.array(outputs, np.int32)
+        self.made.subgraphs = [self.graph]
+        builder = flatbuffers.Builder(1024)
+        builder.ForceDefaults(every_field)
+        builder.Finish(self.made.Pack(builder), b"TFL3")
+        return bytes(builder.Output())
 
 
 def with_data_behind(content: bytes) -> bytes:

@@ -230,6 +230,10 @@ LINES = Family(
         "average pool": lambda x: F.avg_pool1d(x, 2),
         "adaptive": lambda x: F.adaptive_avg_pool1d(x, 3) + F.adaptive_max_pool1d(x, 3),
         "linear resize": lambda x: F.interpolate(x, size=30, mode="linear"),
+        "nearest exact": lambda x: F.interpolate(x, size=17, mode="nearest-exact"),
+        "volume exact": lambda x: F.interpolate(
+            x.reshape(1, 2, 4, 3, 4), size=(5, 2, 7), mode="nearest-exact"
+        ),
         "volume": lambda x: F.max_pool3d(x.reshape(1, 2, 4, 3, 4), 2),
         "volume resized": lambda x: F.interpolate(x.reshape(1, 2, 4, 3, 4), scale_factor=2, mode="trilinear"),
         "volume repeated": lambda x: F.interpolate(x.reshape(1, 2, 4, 3, 4), scale_factor=2),

@@ -304,9 +304,9 @@ def hard_swish(rng: Rng) -> Operator:
 def softmax(rng: Rng) -> Operator:
     shape = (*sizes(rng, int(rng.integers(1, 4)), 4), int(rng.integers(1, 40)))
     beta = float(np.float32(rng.choice([1.0, 1.0, 0.5, 2.7])))
-    return Operator(
-        "SOFTMAX", [s8(rng, shape)], [s8(rng, shape, **LOGISTIC)], "SoftmaxOptions", {"beta": beta}
-    )
+    wide = Tensor(shape, "int16", scale=(1 / 65536,), zero=(-32768,))
+    y = wide if rng.integers(2) else s8(rng, shape, **LOGISTIC)
+    return Operator("SOFTMAX", [s8(rng, shape)], [y], "SoftmaxOptions", {"beta": beta})
 
 
 def reduction(kind: str, wide: bool = False) -> Make:

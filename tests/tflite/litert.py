@@ -25,7 +25,10 @@ def litert_steps(
     package = require_module("ai_edge_litert.interpreter")
     kinds = package.OpResolverType
     resolver = kinds.BUILTIN_REF if reference else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = package.Interpreter(model_content=content, experimental_op_resolver_type=resolver)
+    # Without tensors of their own, some operators write over what others still read.
+    interpreter = package.Interpreter(
+        model_content=content, experimental_op_resolver_type=resolver, experimental_preserve_all_tensors=True
+    )
     interpreter.allocate_tensors()
     interpreter.reset_all_variables()
     results = []

@@ -106,6 +106,17 @@ def unary(kind: str, options: str = "", dtype: str = "float32", **values: Any) -
     return make
 
 
+def whole_quotient(rng: Rng) -> Operator:
+    shape = sizes(rng, 3)
+    divisor = constant(rng.choice([-4, -3, -1, 1, 2, 5], shape))
+    return Operator("FLOOR_DIV", [Tensor(shape, "int32"), divisor], [Tensor(shape, "int32")])
+
+
+def several_sums(rng: Rng) -> Operator:
+    shape = sizes(rng, 3)
+    return Operator("ADD_N", [Tensor(shape)] * int(rng.integers(2, 5)), [Tensor(shape)], "AddNOptions")
+
+
 def prelu(rng: Rng) -> Operator:
     x = Tensor(sizes(rng, 4))
     return Operator("PRELU", [x, floats(rng, (1, 1, x.shape[3]))], [result()])
@@ -429,6 +440,9 @@ CASES: Mapping[str, Make] = {
     "MAXIMUM": binary("MAXIMUM"),
     "MINIMUM int32": binary("MINIMUM", dtype="int32"),
     "FLOOR_MOD": binary("FLOOR_MOD"),
+    "FLOOR_DIV": binary("FLOOR_DIV"),
+    "FLOOR_DIV int32": whole_quotient,
+    "ADD_N": several_sums,
     "EQUAL": binary("EQUAL", dtype="int32", to="bool"),
     "NOT_EQUAL": binary("NOT_EQUAL", dtype="int32", to="bool"),
     "LESS": binary("LESS", to="bool"),
@@ -441,6 +455,7 @@ CASES: Mapping[str, Make] = {
     "RELU": unary("RELU"),
     "RELU6": unary("RELU6"),
     "RELU_N1_TO_1": unary("RELU_N1_TO_1"),
+    "RELU_0_TO_1": unary("RELU_0_TO_1"),
     "LEAKY_RELU": unary("LEAKY_RELU", "LeakyReluOptions", alpha=0.2),
     "PRELU": prelu,
     "HARD_SWISH": unary("HARD_SWISH"),

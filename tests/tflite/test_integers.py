@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.tflite_writer import model
+from support.tflite_writer import Operator, Tensor, constant, model
 from tflite.integer_cases import ALL, BY_MEANING, CASES
 from tflite.litert import converted, inputs_of, litert, named
 
@@ -30,6 +30,22 @@ def test_simulator_gives_the_integers_of_litert(kind: str, tmp_path: Path) -> No
         for name, right in zip(graph.outputs, expected, strict=True):
             assert found[name].dtype == right.dtype
             assert np.array_equal(found[name], right), f"{kind}, seed {seed}"
+
+
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize(("old", "new"), [(2, 4), (4, 3), (3, 6), (5, 8), (2, 6)])
+def test_scales_of_resizing_are_rounded(old: int, new: int, corners: bool, tmp_path: Path) -> None:
+    """Sizes whose ratio lies right between two scales, or next to that."""
+    x = Tensor((1, old, old, 3), "int8", scale=[0.1], zero=[3])
+    y = Tensor((1, new, new, 3), "int8", scale=[0.1], zero=[3])
+    options = {"alignCorners": corners, "halfPixelCenters": False}
+    op = Operator("RESIZE_BILINEAR", [x, constant([new, new])], [y], "ResizeBilinearOptions", options)
+    content = model(op)
+    graph = converted(content, tmp_path, "net")
+    for seed in range(4):
+        inputs = inputs_of(op, np.random.default_rng(seed))
+        (found,) = simulate.run(graph, named(graph, inputs)).values()
+        assert np.array_equal(found, litert(content, inputs)[0])
 
 
 def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:

@@ -5,14 +5,13 @@
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint16_t *e, int8_t *y, int32_t n)
 {
     const int32_t most = ek_mve_largest(x, n);
-    uint32_t sum = 0, bits = 0;
+    uint32_t sum = 0;
     for (int32_t i = 0; i < n; i += 8) {
         const mve_pred16_t lanes = vctp16q((uint32_t)(n - i));
         const int16x8_t below = vsubq_s16(vdupq_n_s16((int16_t)most), vldrbq_z_s16(x + i, lanes));
         sum = vaddvaq_u16(sum, vldrhq_gather_shifted_offset_z_u16(e, vreinterpretq_u16_s16(below), lanes));
     }
-    while (sum >> bits >> 16)
-        bits++;
+    const uint32_t bits = sum >> 16 ? 16 - (uint32_t)__builtin_clz(sum) : 0;
     const uint32x4_t reciprocal = vdupq_n_u32(0x80000000u / ((sum + (1u << bits >> 1)) >> bits));
     const int32_t down = bits > 8 ? (int32_t)bits - 8 : 0, shift = bits > 8 ? 31 : 23 + (int32_t)bits;
     for (int32_t i = 0; i < n; i += 4) {

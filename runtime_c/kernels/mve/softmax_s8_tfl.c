@@ -15,11 +15,10 @@ EK_INLINE int32x4_t EK_FN_four(
 static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)
 {
     const int32_t most = ek_mve_largest(x, p->n);
-    int32_t sum = 0, headroom = 0;
+    int32_t sum = 0;
     for (int32_t i = 0; i < p->n; i += 4)
         sum = vaddvaq_s32(sum, vrshrq_n_s32(EK_FN_four(x, e, most, i, p), 12));
-    while (!(((uint32_t)sum << headroom) & 0x80000000u))
-        headroom++;
+    const int32_t headroom = __builtin_clz((uint32_t)sum);
     const int32_t reciprocal =
         ek_reciprocal_of_one_plus((int32_t)(((uint32_t)sum << headroom) - 0x80000000u));
     for (int32_t i = 0; i < p->n; i += 4) {

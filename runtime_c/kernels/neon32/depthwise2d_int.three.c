@@ -26,9 +26,9 @@ EK_INLINE void EK_FN_pixel(const int8_t *const *row, const int32_t at, const int
     const int8x8_t x01 = from > 1 || to < 2 ? none : vld1_s8(r0 + p->in_c);
     const int8x8_t x11 = from > 1 || to < 2 ? none : vld1_s8(r1 + p->in_c);
     const int8x8_t x21 = from > 1 || to < 2 ? none : vld1_s8(r2 + p->in_c);
-    const int8x8_t x02 = to < 3 ? none : vld1_s8(r0 + 2 * p->in_c);
-    const int8x8_t x12 = to < 3 ? none : vld1_s8(r1 + 2 * p->in_c);
-    const int8x8_t x22 = to < 3 ? none : vld1_s8(r2 + 2 * p->in_c);
+    const int8x8_t x02 = from > 2 || to < 3 ? none : vld1_s8(r0 + 2 * p->in_c);
+    const int8x8_t x12 = from > 2 || to < 3 ? none : vld1_s8(r1 + 2 * p->in_c);
+    const int8x8_t x22 = from > 2 || to < 3 ? none : vld1_s8(r2 + 2 * p->in_c);
     const int16x8_t c0 = EK_FN_two(x00, w[0], x01, w[1]), c1 = EK_FN_two(x02, w[2], x10, w[3]);
     const int16x8_t c2 = EK_FN_two(x11, w[4], x12, w[5]), c3 = EK_FN_two(x20, w[6], x21, w[7]);
     const int16x8_t c4 = vmull_s8(x22, w[8]);
@@ -58,8 +58,9 @@ EK_INLINE void EK_FN_line(const int8_t *const *row, const int8_t *EK_RESTRICT w,
     const int8x8_t k[9] = {vld1_s8(w + first), vld1_s8(w + c + first), vld1_s8(w + 2 * c + first),
         vld1_s8(w + 3 * c + first), vld1_s8(w + 4 * c + first), vld1_s8(w + 5 * c + first),
         vld1_s8(w + 6 * c + first), vld1_s8(w + 7 * c + first), vld1_s8(w + 8 * c + first)};
+    const int32_t before = (p->pad_left + p->stride_w - 1) / p->stride_w;
     int32_t v = 0, left = -p->pad_left;
-    for (; v < p->out_w && left < 0; v++, left += p->stride_w)
+    for (; v < p->out_w && v < before; v++, left += p->stride_w)
         EK_FN_pixel(
             row, left * c + first, k, b0, b1, m0, m1, e0, e1, y + v * c + first, -left, p->in_w - left, p);
     for (; v < p->out_w && left + 3 <= p->in_w; v++, left += p->stride_w)

@@ -37,9 +37,7 @@ EK_INLINE void EK_FN_taps(
     EK_T_ACC floor, f;
     if (p->taps == 1)
         at = EK_MATH_T(round_even)(at);
-    if (p->padding == 1)
-        at = at < low ? 0 : at > high ? last : at;
-    else if (p->padding == 2)
+    if (p->padding == 2)
         at = EK_FN_reflect(at, low, high);
     at = at > -4 ? (at < last + 4 ? at : last + 4) : -4; /* farther away all is the same; NaN is there */
     floor = EK_MATH_T(floor)(at);

@@ -4,12 +4,14 @@
 #include "edgekit/fixed16.h"
 #include "edgekit/inverse_sqrt.h"
 
+/* Modulo 2^32: a damaged file may have biases that leave no room. */
 EK_INLINE int32_t EK_FN_dot(
-    const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, int32_t sum, const int32_t n)
+    const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, const int32_t bias, const int32_t n)
 {
+    uint32_t sum = (uint32_t)bias;
     for (int32_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+        sum += (uint32_t)(a[i] * b[i]);
+    return (int32_t)sum;
 }
 
 /* The sums of all gates for one step of one sequence, without peepholes. */
@@ -97,10 +99,10 @@ EK_INLINE void EK_FN_state(const int16_t *EK_RESTRICT hidden, const int8_t *EK_R
             h[o] = (int8_t)hidden[o];
             continue;
         }
-        int32_t sum = q[o];
+        uint32_t sum = (uint32_t)q[o];
         for (int32_t i = 0; i < p->size; i++)
-            sum += hidden[i] * proj[o * p->size + i];
-        const int32_t y = ek_clamp_s32(ek_requantize_tfl(sum, p->p_m, p->p_e) + p->zero, -128, 127);
+            sum += (uint32_t)(hidden[i] * proj[o * p->size + i]);
+        const int32_t y = ek_clamp_s32(ek_requantize_tfl((int32_t)sum, p->p_m, p->p_e) + p->zero, -128, 127);
         h[o] = ek_clamp_s8(y, p->lo, p->hi);
     }
 }

@@ -43,7 +43,7 @@ CASES = {
     "blob beyond reason": Case("E0402", "absurd", stored(blob(bytes(8), (1 << 30, 1 << 30)))),
     "blob that is short": Case("E0401", "there are 8", stored(blob(bytes(8), (2, 3)))),
     "blob of another size": Case("E0401", "do not make 2 of 3", stored(blob(bytes(16), (2, 2)))),
-    "layer without weights": Case("E0401", "'w'", net(NET, part(1, b"net"))),
+    "layer without weights": Case("E0401", "operand w is missing", net(NET, part(1, b"net"))),
     "weights are no message": Case("E0401", "damaged", net(NET, b"\xff" * 64)),
     "reads what is not there": Case(
         "E0401", "computed by nothing", net(NET.replace('bottom: "x"', 'bottom: "z"'))

@@ -33,6 +33,7 @@ def _lstm_s8(
     batch=2,
     inputs=5,
     size=4,
+    most=9000,
     **how,
 ):
     """Gates that are open, shut and between, cells that reach their bounds."""
@@ -54,10 +55,10 @@ def _lstm_s8(
     )
     operands = (
         *(some(np.int8, steps, batch, inputs), some(np.int8, gates * size, inputs)),
-        *(some(np.int32, gates * size, most=9000), some(np.int8, gates * size, n)),
-        *(some(np.int32, gates * size, most=9000), some(np.int16, 3 * peeps, size)),
+        *(some(np.int32, gates * size, most=most), some(np.int8, gates * size, n)),
+        *(some(np.int32, gates * size, most=most), some(np.int16, 3 * peeps, size)),
         *(some(np.int16, gates * norms, size, most=9000), some(np.int32, gates * norms, size, most=9000)),
-        *(some(np.int8, outputs, size), some(np.int32, outputs, most=900)),
+        *(some(np.int8, outputs, size), some(np.int32, outputs, most=most and most // 10)),
         *(some(np.int8, batch, n), some(np.int16, batch, size)),
     )
     return case(op, *operands, **{"constant": range(1, 10), **how})
@@ -99,6 +100,7 @@ CASES = (
     *(_integers(Rnn(True, a), 1, 40, x_scale=2.0**-15) for a in ("tanh", "relu")),
     _lstm_s8(),
     _lstm_s8(constant=()),
+    _lstm_s8(outputs=5, most=None, constant=()),  # biases that leave no room
     _lstm_s8(gates=3),
     _lstm_s8(peeps=True),
     _lstm_s8(norms=True),

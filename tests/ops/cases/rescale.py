@@ -26,6 +26,8 @@ CASES = (
     *(case(op, _ANY, _MULTIPLIER, _DOWN) for op in (Rescale(), RescaleOnce())),
     *(case(op, _SMALL, _MULTIPLIER, _UP) for op in (Rescale(), RescaleOnce())),
     case(Rescale(), _ANY, 0, 0),
+    # Exponents that no file should have, yet damaged ones do.
+    *(case(op, _SMALL, _MULTIPLIER, whole(DType.S32, 40)) for op in (Rescale(), RescaleOnce())),
     *(case(op, _ROOTS) for op in (InverseSqrt(), InverseSqrtExponent())),
     case(Lookup(), whole(DType.S8, 6, 50), _table()),
     case(Lookup(), whole(DType.S8, 6, 50), _table(), constant=(1,)),

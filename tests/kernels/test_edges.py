@@ -1,0 +1,42 @@
+"""Kernels of all instruction sets at the edges of what they distinguish: to the bit what is simulated."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import x86
+from support.each_target import TARGETS, drive, load
+from support.edge_families import FAMILIES, REAL_FAMILIES
+from support.integer_bench import Bench, Seeded
+
+from edgekit import simulate
+from edgekit.codegen import lower
+from edgekit.codegen.program import compile_graph
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_layers_at_the_edges(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # The rules themselves: what is proven to give the same is another kernel, which random layers take.
+    for shortcut in ("proven", "as_affine"):
+        monkeypatch.setattr(lower, shortcut, lambda call: None)
+    bench = Bench(Seeded(len(name)))
+    for family in FAMILIES:
+        family(bench)
+    program = compile_graph(bench.graph(), load(name))
+    found = drive(program, tmp_path, "size", "-Os").run(program, bench.inputs)
+    expected = simulate.run(program.graph, bench.inputs)
+    for output in program.graph.outputs:
+        assert np.array_equal(found[output], expected[output]), program.graph.producer(output)
+
+
+# Those that have kernels for floats of their own, and portable C.
+REALS = ("host", "cortex-m4", "aarch64", "armv7-neon", "x86-64-avx2", "x86-64-avx512", "wasm32-simd")
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(len(name)))
+    for family in REAL_FAMILIES:
+        family(bench)
+    program = compile_graph(bench.graph(), load(name))
+    x86.check(program, drive(program, tmp_path, "size", "-Os"), [bench.inputs])

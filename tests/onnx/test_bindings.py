@@ -1,0 +1,138 @@
+"""What --shape, --dim and --const bind, and the one error about all that is left open."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+from support.onnx_models import FLOAT, model, node, tensor
+from support.tools import require_module
+
+from edgekit import EdgeKitError, simulate
+from edgekit.converters.from_onnx import convert
+from edgekit.converters.inputs import fix_inputs
+from edgekit.passes.simplify import simplify
+
+
+def encoder() -> ModelProto:
+    """Ids and a mask of one length, and a table of another one."""
+    inputs = [
+        tensor("ids", ["batch", "sequence"]),
+        tensor("mask", ["batch", "sequence"]),
+        tensor("table", ["words", 4]),
+    ]
+    return model(
+        [node("Add", "ids mask", "y"), node("Relu", "table", "z")], inputs=inputs, outputs=["y", "z"]
+    )
+
+
+def shapes(bound: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    graph = convert(encoder(), dims=bound)
+    return {name: graph.type(name).shape for name in graph.inputs}
+
+
+def test_a_name_binds_every_dimension_that_has_it() -> None:
+    assert shapes({"sequence": 64, "words": 9}) == {"ids": (1, 64), "mask": (1, 64), "table": (9, 4)}
+    assert shapes({"batch": 3, "sequence": 2, "words": 1})["mask"] == (3, 2)
+
+
+def test_one_error_tells_all_that_is_open() -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        convert(encoder())
+    lines = str(caught.value).splitlines()
+    assert "input ids has a dynamic shape [batch,sequence]" in lines[0]
+    assert "bind it: --dim sequence=N" in lines[1]
+    assert any("input mask" in line for line in lines)
+
+
+def test_a_batch_is_1_wherever_its_name_stands() -> None:
+    inputs = [tensor("x", ["batch", 2]), tensor("state", [2, "batch", 3])]
+    graph = convert(
+        model([node("Relu", "x", "y"), node("Relu", "state", "z")], inputs=inputs, outputs=["y", "z"])
+    )
+    assert graph.type("state").shape == (2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ({"dims": {"sequences": 4}}, "--dim names sequences, which is no dimension.*did you mean sequence"),
+        ({"shapes": {"id": (1, 4)}}, "--shape names id, which is no input"),
+        (
+            {"shapes": {"ids": (1, 4, 1)}},
+            r"shape \[1, 4, 1\] does not fit input ids, which is \[batch,sequence\]",
+        ),
+        ({"dims": {"sequence": 4}, "shapes": {"ids": (1, 5)}}, r"shape \[1, 5\] does not fit input ids"),
+        (
+            {"dims": {"sequence": 4, "words": 2}, "constants": {"x": 1.0}},
+            "--const names x, which is no input",
+        ),
+    ],
+)
+def test_bindings_that_do_not_fit_are_refused(bound: dict[str, object], words: str) -> None:
+    with pytest.raises(EdgeKitError, match=f"(?s){words}"):
+        convert(encoder(), **bound)
+
+
+def branches() -> ModelProto:
+    """If sr is 16000, y = x + 1, else something that has no valid shape."""
+    right = helper.make_graph(
+        [helper.make_node("Add", ["x", "one"], ["a"])],
+        "right",
+        [],
+        [helper.make_tensor_value_info("a", FLOAT, [2])],
+    )
+    wrong = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "other"], ["b"])],
+        "wrong",
+        [],
+        [helper.make_tensor_value_info("b", FLOAT, None)],
+    )
+    choice = helper.make_node("If", ["is_16k"], ["y"], then_branch=right, else_branch=wrong)
+    return model(
+        [node("Equal", "sr rate", "is_16k"), choice],
+        {"rate": np.int64(16000), "one": np.float32(1), "other": np.ones((5, 3), np.float32)},
+        inputs=[tensor("x", [2]), tensor("sr", [], TensorProto.INT64)],
+    )
+
+
+def test_a_constant_input_chooses_a_branch() -> None:
+    graph = simplify(convert(branches(), constants={"sr": 16000.0}))
+    assert graph.inputs == ("x",)
+    (y,) = simulate.run(graph, {"x": np.array([1, 2], np.float32)}).values()
+    assert y.tolist() == [2, 3]
+
+
+def test_a_number_has_to_fit_the_type() -> None:
+    with pytest.raises(EdgeKitError, match=r"--const sr=0\.5 does not fit input sr"):
+        convert(branches(), constants={"sr": 0.5})
+
+
+def test_inputs_of_any_graph_become_constants() -> None:
+    graph = convert(model([node("Add", "a b", "y")], inputs=[tensor("a", [2]), tensor("b", [2])]))
+    fixed = simplify(fix_inputs(graph, {"b": 3.0}))
+    assert fixed.inputs == ("a",)
+    (y,) = simulate.run(fixed, {"a": np.array([1, 2], np.float32)}).values()
+    assert y.tolist() == [4, 5]
+    with pytest.raises(EdgeKitError, match="--const names c, which is no input"):
+        fix_inputs(graph, {"c": 1.0})
+
+
+def test_symbols_of_torch_export_are_bound_by_name(tmp_path) -> None:
+    torch = require_module("torch")
+    n = torch.export.Dim("n", min=2, max=64)
+
+    class Sum(torch.nn.Module):
+        def forward(self, x, y):  # type: ignore[no-untyped-def]  # as torch has it
+            return x + y
+
+    example = torch.ones(1, 5), torch.ones(1, 5)
+    exported = torch.export.export(Sum(), example, dynamic_shapes=({1: n}, {1: n}))
+    torch.export.save(exported, tmp_path / "sum.pt2")
+    from edgekit.converters.from_pt2 import convert as read
+
+    with pytest.raises(EdgeKitError, match=r"dynamic shape \[1,(\w+)\]") as caught:
+        read(tmp_path / "sum.pt2")
+    symbol = caught.value.hint.partition("--dim ")[2].partition("=")[0]
+    graph = read(tmp_path / "sum.pt2", dims={symbol: 7})
+    assert [graph.type(name).shape for name in graph.inputs] == [(1, 7), (1, 7)]
