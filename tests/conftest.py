@@ -19,6 +19,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write golden files anew instead of comparing with them; read the diff as a user would",
     )
+    parser.addoption(
+        "--truth-seed", type=int, help="the seed of random networks instead of that of the commit"
+    )
+    parser.addoption("--network", help="one random network to judge again, as a failed test names it")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

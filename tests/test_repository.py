@@ -125,3 +125,65 @@ def passes(command: list[str]) -> None:
         said = (done.stdout + done.stderr).splitlines()
         more = [f"... and {len(said) - 100} more lines"] if len(said) > 100 else []
         pytest.fail("\n".join([*said[:100], *more]), pytrace=False)
+
+
+# Where the text of somebody else's exception is shown on purpose.
+SHOWN = {
+    "edgekit/cli.py": "a bug of EdgeKit is reported with it, and typer says what is wrong with options",
+    "codegen/wasm_host.py": "the error stream of a program that runs for a user",
+}
+# What of an exception may be read: numbers and words of the system, and the clause that EdgeKit wrote.
+FACTS = {"strerror", "errno", "filename", "lineno", "colno", "start"}
+
+
+@cache
+def product() -> tuple[Path, ...]:
+    """The Python files that users run."""
+    tests = {"tests", "benchmarks", "examples", "scripts"}
+    return tuple(p for p in files() if p.suffix == ".py" and p.relative_to(ROOT).parts[0] not in tests)
+
+
+@cache
+def own_exceptions() -> frozenset[str]:
+    """The classes of exceptions whose text EdgeKit writes."""
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for path in product()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    }
+    own = {"EdgeKitError", "OwnWordsError"}
+    while more := {name for name, of in bases.items() if of & own} - own:
+        own |= more
+    return frozenset(own)
+
+
+def is_own(caught: ast.expr | None) -> bool:
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return all(kind and ast.unparse(kind).rpartition(".")[2] in own_exceptions() for kind in kinds)
+
+
+@pytest.mark.parametrize("path", product(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_message_carries_the_text_of_a_foreign_exception(path: Path) -> None:
+    """Users read what EdgeKit wrote: an exception goes into a message by `reason_of`, or by its position."""
+    faults = [
+        f"line {name.lineno}: {ast.unparse(node)}"
+        for handler in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(handler, ast.ExceptHandler) and handler.name and not is_own(handler.type)
+        for node in ast.walk(handler)
+        for name in ast.iter_child_nodes(node)
+        if isinstance(name, ast.Name) and name.id == handler.name and not is_harmless(node, name)
+    ]
+    assert bool(faults) == (str(path.relative_to(ROOT)) in SHOWN), faults
+
+
+def is_harmless(use: ast.AST, name: ast.Name) -> bool:
+    """Is an exception only raised from, asked for a fact, or put into words?"""
+    match use:
+        case ast.Raise(cause=cause):
+            return cause is name
+        case ast.Attribute(attr=attribute):
+            return attribute in FACTS
+        case ast.Call(func=ast.Name(id=function)):
+            return function == "reason_of"
+    return False

@@ -98,4 +98,7 @@ def int8(rounding: str) -> Graph:
     if rounding == "E":  # TFLite's rule has other kernels for these
         outputs.append(add(Pool2d("mean", (3, 3), pads=(1, 1, 1, 1)), x))
         outputs.append(add(Requantize(DType.S16), x, quant=Quant((0.01,), (0,), None, rounding)))
+    else:
+        wide = Quant((1 / 65536,), (-32768,), None, rounding)
+        outputs.append(add(Softmax(wide=True), rows, quant=wide))
     return b.graph(f"int8_{rounding}".lower(), ["x", "rows"], outputs)

@@ -7,6 +7,7 @@ import pytest
 # What takes more than half a minute, the longest first, roughly.
 LONG = (
     "onnx/test_node_suite.py",
+    "second_truth/test_random_networks.py",
     "quantize/test_integers.py",
     "quantize/test_narrow_exact.py",
     "ops/test_ops.py",

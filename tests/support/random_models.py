@@ -302,6 +302,44 @@ def recurrent(dice: Dice) -> RandomModel:
     return of(op, inputs, attributes, 3 if op == "LSTM" else 2, 14, order)
 
 
+# Quotients that float32 rounds, among them those by which ties and lengths fall to either side.
+_FACTORS = (0.3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.3, 2.5, 3.0, 3.7)
+_COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric")
+
+
+def resize(dice: Dice) -> RandomModel:
+    """By scales or to sizes, of one or two dimensions."""
+    mode = dice.pick("nearest", "linear", "cubic")
+    x = dice.normal(1, 2, *dice.rolls(2, 3, 13))
+    one = dice.coin()
+    attributes: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": dice.pick(*_COORDINATES)}
+    if mode == "nearest":
+        attributes["nearest_mode"] = dice.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+    elif not dice.roll(0, 3):
+        attributes["antialias"] = 1
+    if mode == "cubic":
+        attributes |= {"exclude_outside": dice.roll(0, 1), "cubic_coeff_a": dice.pick(-0.5, -0.75)}
+    if dice.coin():
+        factors = [1, 1, dice.pick(*_FACTORS), 1 if one else dice.pick(*_FACTORS)]
+        given = {"scales": np.asarray(factors, np.float32)}
+    else:
+        to = [1, 2, dice.roll(1, 20), x.shape[3] if one else dice.roll(1, 20)]
+        given = {"sizes": np.asarray(to, np.int64)}
+        attributes["keep_aspect_ratio_policy"] = dice.pick("stretch", "stretch", "not_larger", "not_smaller")
+        if attributes["keep_aspect_ratio_policy"] != "stretch":
+            attributes["axes"], given["sizes"] = [2, 3], given["sizes"][2:]
+    return of("Resize", {"x": x, **given}, attributes, opset=19, order="x roi scales sizes")
+
+
+def old_resize(dice: Dice) -> RandomModel:
+    """Upsample, and Resize as it was when positions had one rule only."""
+    op, opset = dice.pick(("Upsample", 9), ("Resize", 10))
+    x = dice.normal(1, 2, *dice.rolls(2, 3, 13))
+    factors = [f for f in _FACTORS if f >= 1 or op == "Resize"]
+    scales = np.asarray([1, 1, dice.pick(*factors), dice.pick(*factors)], np.float32)
+    return of(op, {"x": x, "scales": scales}, {"mode": dice.pick("nearest", "linear")}, opset=opset)
+
+
 FAMILIES: tuple[Callable[[Dice], RandomModel], ...] = (
     conv,
     conv_transpose,
@@ -314,4 +352,6 @@ FAMILIES: tuple[Callable[[Dice], RandomModel], ...] = (
     gemm,
     einsum,
     recurrent,
+    resize,
+    old_resize,
 )

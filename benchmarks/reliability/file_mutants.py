@@ -1,0 +1,222 @@
+"""Reads a million damaged model files of all formats, and counts what is neither read nor refused.
+
+Seeded and resumable: what is done lies in build/reliability/file_mutants.jsonl, a line for each block of
+seeds. Faults that an earlier version of the code had are judged again before the section is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import RELIABILITY, table, write_section
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy; processes share the cores
+
+from support.file_mutants import MEMORY, SECONDS, formats, judge, limit_memory, prepare  # noqa: E402 - needs the path
+
+STATE = ROOT / "build" / "reliability" / "file_mutants.jsonl"
+_BLOCK = 250  # seeds of one format that a process takes at a time
+_HANGING = 300  # seconds on the clock without a mutant done: the process sits in code that no signal ends
+_CONTEXT = get_context("fork")
+
+
+@dataclass
+class Block:
+    """What became of the mutants of a block."""
+
+    format: str
+    first: int
+    read: int = 0
+    codes: dict[str, int] = field(default_factory=dict)
+    faults: list[tuple[int, str]] = field(default_factory=list)  # seed, what went wrong
+    seconds: float = 0.0  # of processor time, of the slowest
+    memory: int = 0  # bytes at most, of the process until here
+
+    @property
+    def mutants(self) -> int:
+        return self.read + sum(self.codes.values()) + len(self.faults)
+
+
+class Worker:
+    """A process that judges blocks, and says which mutant it is at."""
+
+    def __init__(self) -> None:
+        self.at = _CONTEXT.Value("q", 0, lock=False)
+        self.block: Block | None = None
+        self.since = (0, 0.0)  # the mutant last seen, and when
+        self.pipe, other = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=_work, args=(other, self.at), daemon=True)
+        self.process.start()
+        other.close()
+
+    def give(self, block: Block) -> None:
+        self.block, self.since = block, (-1, time.monotonic())
+        self.at.value = block.first
+        self.pipe.send((block.format, block.first))
+
+    def hangs(self) -> bool:
+        if self.at.value != self.since[0]:
+            self.since = (self.at.value, time.monotonic())
+        return time.monotonic() - self.since[1] > _HANGING
+
+
+def _work(pipe: Connection, at: Any) -> None:
+    limit_memory()
+    with tempfile.TemporaryDirectory() as folder:
+        while True:
+            try:
+                format, first = pipe.recv()
+            except EOFError:
+                return
+            pipe.send(_judged(format, first, Path(folder), at))
+
+
+def _judged(format: str, first: int, folder: Path, at: Any) -> Block:
+    block, codes = Block(format, first), Counter[str]()
+    for seed in range(first, first + _BLOCK):
+        at.value = seed
+        before = time.process_time()
+        verdict = judge(format, seed, folder)
+        block.seconds = max(block.seconds, time.process_time() - before)
+        if verdict.fault:
+            block.faults.append((seed, verdict.fault))
+        elif verdict.code:
+            codes[verdict.code] += 1
+        else:
+            block.read += 1
+    block.codes = dict(codes)
+    block.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return block
+
+
+def run(blocks: Iterator[Block], processes: int, until: float) -> Iterator[Block]:
+    """Judge blocks in so many processes; a process that dies or hangs is a fault of the mutant it was at."""
+    workers = [Worker() for _ in range(processes)]
+    for worker in workers:
+        _next(worker, blocks, until)
+    while busy := [w for w in workers if w.block]:
+        ready = connection.wait([w.pipe for w in busy], timeout=5)
+        for i, worker in enumerate(workers):
+            if worker.block is None or (worker.pipe not in ready and not worker.hangs()):
+                continue
+            try:
+                if worker.pipe not in ready:
+                    raise EOFError
+                done = worker.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                what = "hangs" if worker.process.is_alive() else "ends the process"
+                worker.process.kill()
+                done = worker.block  # the others of the block stay unjudged
+                done.faults = [(worker.at.value, f"{done.format} {worker.at.value}: {what}")]
+                workers[i] = Worker()
+            yield done
+            _next(workers[i], blocks, until)
+
+
+def _next(worker: Worker, blocks: Iterator[Block], until: float) -> None:
+    block = next(blocks, None) if time.monotonic() < until else None
+    worker.block = None
+    if block is not None:
+        worker.give(block)
+
+
+def wanted(seed: int, mutants: int, done: Sequence[Block]) -> Iterator[Block]:
+    """The blocks that are missing, a format after the other, until there are enough mutants."""
+    have, total = {(b.format, b.first) for b in done}, sum(b.mutants for b in done)
+    for i in count():
+        for format in formats():
+            if total >= mutants:
+                return
+            if (format, seed + i * _BLOCK) not in have:
+                total += _BLOCK
+                yield Block(format, seed + i * _BLOCK)
+
+
+def stored() -> list[Block]:
+    """What is done already."""
+    if not STATE.exists():
+        return []
+    return [Block(**json.loads(line)) for line in STATE.read_text().splitlines()]
+
+
+def still_faulty(blocks: Sequence[Block]) -> list[str]:
+    """Of the faults that were found, those that this version of the code has."""
+    left = []
+    with tempfile.TemporaryDirectory() as folder:
+        for block in blocks:
+            for seed, _ in block.faults:
+                if fault := judge(block.format, seed, Path(folder)).fault:
+                    left.append(fault)
+    return left
+
+
+def report(blocks: Sequence[Block], seed: int, left: Sequence[str]) -> str:
+    """The section, and its table."""
+    rows = []
+    for format in [*formats(), ""]:
+        own = [b for b in blocks if format in ("", b.format)]
+        total, read = sum(b.mutants for b in own), sum(b.read for b in own)
+        faults = sum(text.startswith(f"{format} ") for text in left) if format else len(left)
+        rows.append([format or "all", f"{total:,}", f"{read:,}", f"{total - read - faults:,}", str(faults)])
+    found = sum(len(b.faults) for b in blocks)
+    on_the_way = f" {found:,} faults were found on the way; their mutants were judged again." if found else ""
+    slowest, most = max(b.seconds for b in blocks), max(b.memory for b in blocks)
+    return f"""\
+Model files with one to four changes in their structure (operators, operands, attributes, shapes, types,
+numbers, members of archives, fields of messages) or in their bytes, from the seed {seed} on. Each is read and
+simplified; half of what is read is saved and loaded, half is compiled into calls, an eighth becomes C. A
+fault is an exception other than a refusal with a code, an assertion, a process that ends, more than
+{SECONDS} s of processor time, or more than {MEMORY >> 30} GB.{on_the_way}
+
+{table(["format", "mutants", "read", "refused", "faults"], rows)}
+
+The slowest took {slowest:.1f} s, the largest process {most / 2**20:,.0f} MB."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mutants", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop after so long; run again to go on"
+    )
+    parser.add_argument("--report", action="store_true", help="write the section of what is done so far")
+    options = parser.parse_args()
+    for format in formats():
+        prepare(format)
+    done = stored()
+    until = 0.0 if options.report else time.monotonic() + 60 * options.minutes
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    with STATE.open("a") as state:
+        for block in run(wanted(options.seed, options.mutants, done), options.processes, until):
+            done.append(block)
+            state.write(json.dumps(asdict(block)) + "\n")
+            state.flush()
+            for _, fault in block.faults:
+                print(fault, flush=True)
+    left = still_faulty(done)
+    print("\n\n".join(left))
+    write_section(
+        "reliability.file_mutants", "Damaged model files", report(done, options.seed, left), on=RELIABILITY
+    )
+
+
+if __name__ == "__main__":
+    main()

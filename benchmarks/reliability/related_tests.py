@@ -1,0 +1,264 @@
+"""Which tests run a line: recorded once with coverage.py, a test file at a time.
+
+Tests of a kernel are those that compiled it: a family of tests that share one program counts as one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+# Recorded folders: those whose tests run the mutated code in this process, or compile its kernels.
+FOLDERS = ("passes", "frontends", "quantize", "onnx", "tflite", "runtime", "codegen", "ops", "kernels")
+NODE_CASES = "benchmarks/reliability/node_cases.py"
+# What takes long to import; children of a process have what it has.
+HEAVY = ("numpy", "onnx", "torch", "hypothesis", "ml_dtypes", "jinja2", "typer", "flatbuffers")
+RECORD_LIMIT = 2400  # seconds that the tests of one file may take
+_SOURCES = ("edgekit", "converters", "quantize", "codegen")
+
+
+def forked(work: Callable[[], int], log: Path, limit: float) -> int | None:
+    """The exit code of work in a child of this process, which has the heavy modules already; none if it took
+    longer than the limit, in seconds. What it writes goes to a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            os.setsid()
+            file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            code = int(work())
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.killpg(child, 9)
+    os.waitpid(child, 0)
+    return None
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+class Recorder:
+    """A plugin of pytest: the lines, the kernels, the time and the outcome of each test."""
+
+    def __init__(self, tree: Path) -> None:
+        import coverage
+
+        self.tree = tree
+        self.coverage = coverage.Coverage(
+            data_file=None, config_file=False, source=[str(tree / name) for name in _SOURCES], branch=False
+        )
+        self.tests: dict[str, list[Any]] = {}
+        self.kernels: dict[str, set[str]] = defaultdict(set)
+        self.now = ""
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.now = nodeid
+        self.coverage.switch_context(nodeid)
+        self._watch()
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        test = self.tests.setdefault(report.nodeid, [0.0, True, 0.0])
+        at = 2 if report.when == "setup" else 0
+        test[at] = round(test[at] + report.duration, 3)
+        test[1] = test[1] and report.passed
+
+    def _watch(self) -> None:
+        """Hear of the kernels that programs are made of, once the code generator is there."""
+        module = sys.modules.get("edgekit.codegen.kernels")
+        if module is None or hasattr(module.variant_of, "watched"):
+            return
+        plain, instantiate = module.variant_of, module._instantiate
+
+        def variant_of(call: Any, target: Any) -> Any:
+            variant = plain(call, target)
+            self.kernels[str(variant.path.resolve())].add(self.now)
+            return variant
+
+        def made(*arguments: Any) -> Any:
+            kernel = instantiate(*arguments)
+            for name in kernel.supports:
+                path = self.tree / "runtime_c" / "include" / "edgekit" / name
+                self.kernels[str(path)].add(self.now)
+            return kernel
+
+        variant_of.watched = True  # type: ignore[attr-defined]
+        module.variant_of, module._instantiate = variant_of, made
+
+    def write(self, path: Path, state: str) -> None:
+        """The record of a test file: lines and kernels by the index of a test."""
+        tests = list(self.tests)
+        index = {name: i for i, name in enumerate(tests)}
+        data = self.coverage.get_data()
+        lines: dict[str, dict[int, list[int]]] = {}
+        for file in data.measured_files():
+            found = {
+                line: [index[c] for c in contexts if c in index]
+                for line, contexts in data.contexts_by_lineno(file).items()
+            }
+            lines[self._name(file)] = {line: ids for line, ids in found.items() if ids}
+        kernels = {
+            self._name(f): sorted(index[t] for t in ts if t in index) for f, ts in self.kernels.items()
+        }
+        sources = {name: digest(self.tree / name) for name in [*lines, *kernels]}
+        record = {"state": state, "tests": self.tests, "lines": lines, "kernels": kernels, "sources": sources}
+        path.write_text(json.dumps(record))
+
+    def _name(self, file: str) -> str:
+        return Path(file).resolve().relative_to(self.tree.resolve()).as_posix()
+
+
+def record(tree: Path, folder: Path, only: str = "") -> None:
+    """Run every test file that has changed since it was recorded."""
+    import pytest
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [file for name in FOLDERS for file in sorted((tree / "tests" / name).glob("test_*.py"))]
+    for file in (tree / NODE_CASES, *files):
+        test = file.relative_to(tree).as_posix()
+        target = folder / (test.replace("/", ".") + ".json")
+        state = digest(file)
+        if not re.search(only, test) or (
+            target.exists() and json.loads(target.read_text())["state"] == state
+        ):
+            continue
+        begin = time.monotonic()
+
+        def work(test: str = test, target: Path = target, state: str = state) -> int:
+            recorder = Recorder(tree)
+            recorder.coverage.start()
+            code = pytest.main([*PYTEST, "-m", "not slow", test], plugins=[recorder])
+            recorder.coverage.stop()
+            if recorder.tests:
+                recorder.write(target, state)
+            return int(code)
+
+        code = forked(work, folder / "log.txt", RECORD_LIMIT)
+        print(f"{test}: exit code {code}, {time.monotonic() - begin:.0f} s", flush=True)
+
+
+PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test, the time that it takes, and the longest time that a test of its file waited for fixtures, which
+    others may share: whichever is first pays for it."""
+
+    name: str
+    seconds: float
+    fixtures: float
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
+
+    @property
+    def function(self) -> str:
+        return self.name.partition("[")[0]
+
+
+class Related:
+    """Tests by the line that they run, as recorded."""
+
+    def __init__(self, tree: Path, folder: Path) -> None:
+        self.tree, self.folder = tree, folder
+
+    @cached_property
+    def _records(self) -> list[Any]:
+        return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
+
+    def of_lines(self, file: str, first: int, last: int) -> list[Test]:
+        """Tests that run one of these lines; all that run the file, where it has changed since."""
+        found: list[Test] = []
+        for each in self._records:
+            same = each["sources"].get(file) == digest(self.tree / file)
+            lines = each["lines"].get(file, {}).items()
+            hits = [ids for line, ids in lines if not same or first <= int(line) <= last]
+            found += _tests(each, {i for ids in hits for i in ids})
+        return ordered(found, file)
+
+    def of_file(self, file: str) -> list[Test]:
+        """All tests of a test file."""
+        found: list[Test] = []
+        for each in self._records:
+            found += _tests(each, {i for i, name in enumerate(each["tests"]) if name.startswith(f"{file}::")})
+        return ordered(found, file)
+
+    def of_kernel(self, file: str) -> list[Test]:
+        """Tests that compiled a file of the runtime, and those that share their programs."""
+        found: list[Test] = []
+        for each in self._records:
+            names = list(each["tests"])
+            families = {_family(names[i]) for i in each["kernels"].get(file, ())}
+            found += _tests(each, {i for i, name in enumerate(names) if _family(name) in families})
+        return ordered(found, file)
+
+
+def _tests(record: Any, wanted: set[int]) -> list[Test]:
+    """Those of a record that passed."""
+    fixtures = max((test[2] for test in record["tests"].values()), default=0.0)
+    return [
+        Test(name, seconds, fixtures)
+        for i, (name, (seconds, passed, _)) in enumerate(record["tests"].items())
+        if passed and i in wanted
+    ]
+
+
+def _family(test: str) -> str:
+    """tests/ops/test_ops.py::test_c[pool-Pool2d(...)-speed] -> ...test_c[pool"""
+    return test.split("-")[0]
+
+
+def ordered(tests: Iterable[Test], file: str) -> list[Test]:
+    """Those that are named after the code first, then those of its folder; among them one of each function
+    first, the cheapest ahead, then a second one of each, and so on."""
+    words = set(re.findall(r"[a-z0-9]+", file.removesuffix(".py"))) - {"ops", "from", "c", "kernels"}
+    functions: dict[str, list[Test]] = defaultdict(list)
+    for test in sorted(tests, key=lambda t: (t.seconds, t.name)):
+        functions[test.function].append(test)
+    rounds = [(i, test) for each in functions.values() for i, test in enumerate(each)]
+
+    def place(item: tuple[int, Test]) -> tuple[int, int, float, str]:
+        turn, test = item
+        _, folder, *rest = test.file.removesuffix(".py").split("/")
+        named = bool(words & set("_".join(rest).split("_")))
+        distance = 0 if named else 1 if folder in words else 2
+        return distance, turn.bit_length(), test.fixtures + test.seconds, test.name
+
+    return [test for _, test in sorted(rounds, key=place)]
+
+
+def within(tests: Iterable[Test], seconds: float, count: int) -> Iterator[Test]:
+    """The first tests that together take no longer than this; the first one always."""
+    left, taken = seconds, 0
+    files: set[str] = set()
+    for test in tests:
+        cost = test.seconds + (0.0 if test.file in files else test.fixtures)
+        if taken and (cost > left or taken == count):
+            continue
+        left, taken = left - cost, taken + 1
+        files.add(test.file)
+        yield test

@@ -1,0 +1,155 @@
+"""Judges 20,000 random networks of all formats by ONNX Runtime, LiteRT and torch, as tests do with 500.
+
+Seeded and resumable: what is done lies in build/reliability/second_truth.jsonl, a line for each block
+of seeds. Networks that an earlier version of the code got wrong or refused are judged again before the
+section is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import RELIABILITY, table, write_section
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy; processes share the cores
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from support.random_networks.families import FAMILIES, Block, make, run, wrong_in_c  # noqa: E402 - needs the path
+from support.random_networks.judge import judged  # noqa: E402
+from support.random_networks.trial import Recipe, RuntimeRefusalError, UnfitError  # noqa: E402
+
+STATE = ROOT / "build" / "reliability" / "second_truth.jsonl"
+_BLOCK = 50  # seeds of one family that a process takes at a time
+_COMPILED = 4  # networks of a block that are compiled, too
+
+
+def planned(count: int, seed: int) -> list[tuple[str, range]]:
+    """Blocks of seeds, in an order in which all families proceed alike, however many there are of each."""
+    blocks = []
+    for name, family in FAMILIES.items():
+        seeds = range(seed, seed + count * family.share // 1000)
+        blocks += [(at / len(seeds), name, seeds[at : at + _BLOCK]) for at in range(0, len(seeds), _BLOCK)]
+    return [(name, seeds) for _, name, seeds in sorted(blocks, key=lambda block: block[:2])]
+
+
+def done(seed: int) -> list[Block]:
+    """The blocks of an earlier run with this seed."""
+    if not STATE.exists():
+        return []
+    records = (json.loads(line) for line in STATE.read_text(encoding="utf-8").splitlines())
+    return [Block(**r["block"]) for r in records if r["seed"] == seed]
+
+
+def work(family: str, seeds: Sequence[int]) -> Block:
+    return run(family, seeds, _COMPILED)
+
+
+def judge_all(count: int, seed: int, jobs: int) -> None:
+    """Judge what is not judged yet; each block is kept as soon as it is done."""
+    known = {(block.family, block.first) for block in done(seed)}
+    rest = [(family, seeds) for family, seeds in planned(count, seed) if (family, seeds[0]) not in known]
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        STATE.open("a", encoding="utf-8") as file,
+        ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=20) as pool,
+    ):
+        for future in as_completed([pool.submit(work, family, seeds) for family, seeds in rest]):
+            block = future.result()
+            file.write(json.dumps({"seed": seed, "block": block.record()}) + "\n")
+            file.flush()
+            faults = "".join(f"\n  {recipe} {words}" for recipe, words in block.wrong.items())
+            print(f"{block.family} {block.first}: {block.networks} networks{faults}", file=sys.stderr)
+
+
+def judged_again(block: Block) -> None:
+    """What is still wrong or refused with the code as it is now."""
+    for kept in (block.wrong, block.refused):
+        for recipe in list(kept):
+            words = fault(recipe)
+            if words:
+                kept[recipe] = words
+            else:
+                del kept[recipe]
+
+
+def fault(recipe: str) -> str:
+    """What is wrong with a network, in the simulator or in C, or why it is refused."""
+    try:
+        trial = make(Recipe.parse(recipe))
+    except (UnfitError, RuntimeRefusalError):
+        return ""  # the families make another network of this recipe now
+    verdict = judged(trial)
+    in_c = verdict.graph is not None and not verdict.wrong and not verdict.graph.states
+    return (
+        verdict.wrong or verdict.refused or ("".join(wrong_in_c([(trial, verdict)]).values()) if in_c else "")
+    )
+
+
+def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
+    rows: list[Sequence[str]] = []
+    all_operators: set[str] = set()
+    for name, family in FAMILIES.items():
+        own = [block for block in blocks if block.family == name]
+        operators = {kind for block in own for kind in block.operators}
+        # Operators of one name are one, whatever the format calls them.
+        all_operators |= {kind.lower().replace("_", "") for kind in operators}
+        rows.append([family.words, *_sums(own), f"{len(operators)}"])
+    rows.append(["all", *_sums(blocks), f"{len(all_operators)}"])
+    head = ["networks of", "judged", "compiled as C", "wrong", "refused", "operators"]
+    errors = [error.split("   ")[0] for block in blocks for error in block.refused.values()]
+    reasons = Counter(errors)
+    refusals = "".join(f"\n- {count}: {words}" for words, count in reasons.most_common())
+    wrong = "".join(f"\n- `{recipe}`: {words}" for block in blocks for recipe, words in block.wrong.items())
+    total = sum(block.networks for block in blocks)
+    parts = [
+        f"{total:,} random networks of {planned_count:,} that are planned, seed {seed}: several layers with"
+        " residuals, branches, odd sizes, strides, dilations and groups, in the operator sets of each format."
+        " The simulator runs all of them, C some, and both are compared with the runtime that the format"
+        " comes from. Integers of TFLite, and what only moves or compares, are equal bit for bit; floats are"
+        " as near as noise in the last places of each value explains.",
+        table(head, rows),
+    ]
+    parts += [f"Refused, with an error that says why:\n{refusals}"] if refusals else []
+    parts += [f"Wrong:\n{wrong}"] if wrong else []
+    return "\n\n".join(parts)
+
+
+def _sums(blocks: Sequence[Block]) -> list[str]:
+    counts: list[int] = [
+        sum(block.networks for block in blocks),
+        sum(block.compiled for block in blocks),
+        sum(len(block.wrong) for block in blocks),
+        sum(len(block.refused) for block in blocks),
+    ]
+    return [f"{count:,}" for count in counts]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser: Any = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--report", action="store_true", help="write the section from what is done so far")
+    given = parser.parse_args(arguments)
+    if not given.report:
+        judge_all(given.networks, given.seed, given.jobs)
+    blocks = done(given.seed)
+    for block in blocks:
+        judged_again(block)
+    text = report(blocks, given.seed, given.networks)
+    write_section("reliability.second_truth", "Random networks against other runtimes", text, on=RELIABILITY)
+
+
+if __name__ == "__main__":
+    main()

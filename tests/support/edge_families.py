@@ -1,0 +1,299 @@
+"""Families of quantized layers at the edges of what kernels distinguish, where random ones seldom are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from support.blocks import with_zeros
+from support.integer_bench import Bench
+from support.more_integer_families import recurrent_layer
+
+from edgekit.ir import DType, Quant, Type
+from edgekit.ops._linear import Linear
+from edgekit.ops.arithmetic import Add, Mul, Sub
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.pool2d import Pool2d
+from edgekit.ops.quantize import Dequantize
+from edgekit.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.ops.resample import Resample
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+
+ROUNDINGS = ("E", "tfl", "tflm")
+
+
+def one(scale: float, zero: int = 0, rounding: str = "E") -> Quant:
+    return Quant((scale,), (zero,), None, rounding)
+
+
+def far_results(b: Bench) -> None:
+    """Sums that leave 30 bits at the scale of their results, in both directions."""
+    for rounding, groups in product(ROUNDINGS, (0, 1, 8)):
+        b.rounding = rounding
+        bias = b.constant(b.choices.generator().integers(-(2**26), 2**26, 8).astype(np.int32))
+        image = (2, 8) if groups == 0 else (1, 4, 4, 8)
+        weights = (8, 8) if groups == 0 else (8, 3, 3, 8 // groups)
+        w = b.constant(b.integers(weights, DType.S8, -127), one(0.97, 0, rounding))
+        x = b.input(*image, quant=one(1.0, 3, rounding))
+        op = Dense() if groups == 0 else Conv2d(groups=groups)
+        b.result(op, x, w, bias, quant=one(2.0**-10, -5, rounding))
+
+
+def exact_products(b: Bench) -> None:
+    """Layers of weights with many zeros, whose scales are powers of two: nothing is left to round."""
+    for rounding in ROUNDINGS:
+        data = with_zeros(b.integers((16, 128), DType.S8, -127) & -8, (16, 4), 0.8, b.choices.generator())
+        w = b.constant(data, one(0.25, 0, rounding))
+        bias = b.constant(np.zeros(16, np.int32))
+        for rows in (2, 5, 17):
+            x = b.input(rows, 128, quant=one(0.5, 0, rounding))
+            b.result(Dense(), x, w, bias, quant=one(4.0, 0, rounding))
+
+
+def long_equal_rows(b: Bench) -> None:
+    """Of so many equal numbers that their exponentials add up to the largest sums; of one; and far apart."""
+    for rounding, (n, scale) in product(ROUNDINGS, ((1, 0.05), (700, 0.05), (20, 1.0))):
+        x = b.input(2, n, quant=one(scale, 0, rounding))
+        b.inputs[x][0] = 7
+        b.result(Softmax(), x, quant=one(1 / 256, -128, rounding))
+        if rounding != "E":
+            b.result(Softmax(wide=True), x, quant=one(2.0**-16, -(2**15), rounding))
+
+
+def powers_of_two(b: Bench) -> None:
+    """Rows whose variance is a power of two, also the least."""
+    ones, zeros = (b.constant(np.full(16, value, np.float32)) for value in (1, 0))
+    for low, high in ((-4, 4), (-1, 1), (0, 0), (-64, 64)):
+        x = b.input(3, 16, quant=one(1.0))
+        b.inputs[x][:] = np.resize(np.array([low, high], np.int8), (3, 16))
+        b.result(LayerNorm(0.0 if high else 1.0), x, ones, zeros, quant=one(0.05))
+        b.result(RmsNorm(0.0 if high else 1.0), x, ones, quant=one(0.05))
+
+
+def loud_means(b: Bench) -> None:
+    """Means on a scale so much finer that few of them fit, and on the same one."""
+    for channels, scale, counted in product((5, 16), (2.0**-24, 1.0, 0.7), (0, 1)):
+        x = b.input(1, 4, 4, channels, quant=one(1.0, 1))
+        pads = (1, 1, 1, 1)
+        op = Pool2d("mean", (2, 2), (1, 1), pads, counted=(counted,) * 4)  # type: ignore[arg-type]  # four
+        b.result(op, x, quant=one(scale, -3))
+
+
+def loud_filters(b: Bench) -> None:
+    """Filters whose weights are far beyond the scale of the result."""
+    for axis, weight in product((0, 1, 2), (0.25, 1.0, 2.0**20)):
+        weights = np.array([[weight, -weight], [weight, 0.0], [0.0, -3 * weight]], np.float32)
+        index = np.array([[0, 1], [1, 0], [1, 1]], np.int32)
+        x = b.input(3, 3, 9, quant=one(1.0, 2))
+        b.result(Resample(axis), x, b.constant(index), b.constant(weights), quant=one(1.0, 1))
+
+
+def long_norms(b: Bench) -> None:
+    """Rows as loud and as long as rows are, whose sums of squares have the most bits."""
+    n = 2048
+    scale, bias = (b.constant(b.choices.generator().normal(size=n).astype(np.float32)) for _ in range(2))
+    x = b.input(2, n, quant=one(1.0, 127))
+    b.inputs[x][:] = np.resize(np.array([-128, 127], np.int8), (2, n))
+    b.result(LayerNorm(1e-5), x, scale, bias, quant=one(0.05))
+    b.result(RmsNorm(1e-5), x, scale, quant=one(0.05))
+
+
+def bounded_above(b: Bench) -> None:
+    """Results of 16 bits that have a highest number and no lowest one, and the other way round."""
+    for bounds, groups in product(((-np.inf, 9.0), (0.0, np.inf)), (0, 1, 8)):
+        image, depth = ((3, 8), 8) if groups == 0 else ((1, 5, 5, 8), 8 // groups)
+        w, bias = b.weights(DType.S8, 8, *(() if groups == 0 else (3, 3)), depth)
+        op = Dense(*bounds) if groups == 0 else Conv2d((1, 1), (0, 1, 0, 1), (1, 1), groups, *bounds)
+        x = b.input(*image)
+        b.result(replace(op, dtype=DType.S16), x, w, bias, quant=b.quant(0, 6, DType.S16))
+
+
+def windows_beside_images(b: Bench) -> None:
+    """Of images smaller than windows, in borders that are wider: some windows see nothing else."""
+    for channels, (top, left, bottom, right), stride in product(
+        (3, 8, 16), ((4, 4, 4, 4), (0, 0, 4, 4), (4, 4, 0, 0)), (1, 9)
+    ):
+        image, kernel = (1, 3, 3, channels), (3, 3)
+        for groups in (1, channels):
+            w, bias = b.weights(DType.S8, channels, *kernel, channels // groups)
+            op = Conv2d((stride, stride), (top, left, bottom, right), (1, 1), groups)
+            b.result(op, b.input(*image), w, bias, quant=b.quant(0, 6))
+
+
+def long_lines(b: Bench) -> None:
+    """Of more pixels and numbers than kernels hold at a time."""
+    for channels, groups, kernel, zeros in (
+        (8, 1, 3, 0.0),
+        (16, 1, 1, 0.8),
+        (64, 1, 1, 0.8),
+        (16, 16, 3, 0.0),
+    ):
+        weights = (16, kernel, kernel, channels // groups)
+        w, bias = b.weights(DType.S8, *weights)
+        data = with_zeros(b.integers(weights, DType.S8, -127), (16, 4), zeros, b.choices.generator())
+        w = b.constant(data, b.builder.type(w).quant)
+        b.result(Conv2d(groups=groups), b.input(1, kernel + 1, 150, channels), w, bias, quant=b.quant(0, 6))
+    for length, outputs in product((1, 2, 3, 5, 8, 9, 11, 12, 13, 16, 17, 25), (8, 40)):
+        w, bias = b.weights(DType.S8, outputs, 1, 1, 8)
+        b.result(Conv2d(), b.input(1, 1, length, 8), w, bias, quant=b.quant(0, 6))
+    for rows, outputs in product((1, 4, 17), (3, 64, 300)):
+        w, bias = b.weights(DType.S8, outputs, 40)
+        b.result(Dense(), b.input(rows, 40), w, bias, quant=b.quant(0, 6))
+    for other in ((3, 700), (3, 1), (1, 700)):
+        b.result(Mul(), b.input(3, 700), b.input(*other), quant=b.quant(-8, 4))
+
+
+def high_windows(b: Bench) -> None:
+    """Depthwise windows of all heights, at strides that lead to rows that were read before, or do not."""
+    for height, width, stride, channels in product((1, 4, 6, 9), (3,), (1, 2, 3), (5, 16)):
+        w, bias = b.weights(DType.S8, channels, height, width, 1)
+        op = Conv2d((stride, 1), (height - 1, 1, 0, 0), (1, 1), channels)
+        b.result(op, b.input(1, 9, 7, channels), w, bias, quant=b.quant(0, 6))
+
+
+def planes(b: Bench) -> None:
+    """Images in planes of channels and on their side, with borders and without."""
+    for channels, pad, outputs in product((1, 3, 9), (0, 1, 3), (5, 16)):
+        if outputs == 5:
+            (x,) = b.builder.add(Transpose((0, 2, 3, 1)), b.input(1, channels, 4, 5))
+        else:
+            (x,) = b.builder.add(Transpose((0, 2, 1, 3)), b.input(1, 5, 4, channels))
+        w, bias = b.weights(DType.S8, outputs, 3, 3, channels)
+        b.result(Conv2d((1, 1), (pad,) * 4), x, w, bias, quant=b.quant(0, 6))  # type: ignore[arg-type]  # four
+
+
+# Strides, and padding below and at the right: as many results as pixels in both directions, or not.
+POINTS = (((1, 1), (0, 0)), ((1, 2), (0, 1)), ((2, 1), (0, 0)), ((1, 1), (1, 0)), ((1, 1), (0, 1)))
+
+
+def points(b: Bench) -> None:
+    """Windows of one pixel that read whole images as they lie, or nearly so; also in planes."""
+    for (strides, (bottom, right)), channels in product(POINTS, (8, 11)):
+        w, bias = b.weights(DType.S8, 12, 1, 1, channels)
+        op = Conv2d(strides, (0, 0, bottom, right))
+        b.result(op, b.input(1, 4, 4, channels), w, bias, quant=b.quant(0, 6))
+    (x,) = b.builder.add(Transpose((0, 2, 3, 1)), b.input(1, 8, 4, 4))
+    w, bias = b.weights(DType.S8, 12, 1, 1, 8)
+    b.result(Conv2d(), x, w, bias, quant=b.quant(0, 6))
+
+
+def matrices(b: Bench) -> None:
+    """Products of matrices of whole vectors and with rests, as they lie and turned."""
+    for rows, inner, columns in ((4, 16, 16), (3, 8, 8), (5, 9, 24), (4, 3, 3)):
+        b.result(MatMul(), b.input(1, rows, inner), b.input(1, inner, columns), quant=b.quant(0, 4))
+        op = MatMul((), (0, 2, 1))
+        b.result(op, b.input(1, rows, inner), b.input(1, columns, inner), quant=b.quant(0, 4))
+    b.result(Mul(), b.input(2, 32), b.input(2, 32), quant=b.quant(-8, 4))
+
+
+def widths(b: Bench) -> None:
+    """Of whole vectors alone, and with rests of any size."""
+    for channels in (1, 2, 3, 5, 6, 7, 8, 16, 32):
+        x = b.input(1, 4, 3, channels)
+        b.result(Pool2d("max", (2, 2)), x, quant=b.builder.type(x).quant)
+        b.result(Dequantize(), b.input(1, channels))
+
+
+def states(b: Bench) -> None:
+    """Recurrent layers whose cells have all the numbers of bits before the point."""
+    b.rounding = "E"
+    for op, units in ((Lstm(), 7), (Gru(), 5), (Lstm(reverse=True), 28), (Rnn(), 200)):
+        for _ in range(4 if units < 100 else 1):
+            b.outputs += recurrent_layer(b, op, units)
+
+
+def sums_by_the_rule(b: Bench, scales: Sequence[float] = (2.0, 0.3, 0.02)) -> None:
+    """Sums at scales near and far, of rows with vectors and rests."""
+    for op, first, other in product((Add(), Sub()), scales, scales):
+        shape, zero = (2, b.size(40)), b.size(9)
+        operands = [b.input(*shape, quant=one(scale, zero, "tfl")) for scale in (first, other)]
+        b.result(op, *operands, quant=one(3.0, -zero, "tfl"))
+    near = [b.input(2, 20, quant=one(scale, 1, "tfl")) for scale in (2.0, 0.3)]
+    b.result(Add(), *near, quant=one(5.5e-6, 0, "tfl"))  # hardly coarser than the sums of TFLite's rule
+
+
+def real_layer(b: Bench, op: Linear, image: Sequence[int], weights: Sequence[int], dtype: DType) -> None:
+    numbers, x = b.choices.generator(), f"x{len(b.inputs)}"
+    b.inputs[x] = numbers.normal(size=image).astype(np.float32)
+    b.builder.input(x, Type(DType.F32, tuple(image)))
+    w = b.constant(numbers.normal(size=weights).astype(dtype.numpy))
+    b.result(op, x, w, b.constant(numbers.normal(size=weights[0]).astype(np.float32)))
+
+
+def real_windows(b: Bench) -> None:
+    """Convolutions of floats, with weights of all types: small images in wide borders."""
+    for dtype, (top, left, bottom, right), stride in product(
+        REALS, ((4, 4, 4, 4), (0, 0, 4, 4), (1, 1, 0, 1)), (1, 9)
+    ):
+        for depth, outputs, groups in (
+            (1, 8, 1),
+            (3, 2, 1),
+            (3, 17, 1),
+            (8, 24, 1),
+            (4, 13, 2),
+            (1, 1, 3),
+            (1, 1, 16),
+        ):
+            op = Conv2d((stride, stride), (top, left, bottom, right), (1, 1), groups, -1.0, 1.0)
+            real_layer(b, op, (1, 3, 3, depth * groups), (outputs * groups, 3, 3, depth), dtype)
+
+
+def real_lines(b: Bench) -> None:
+    """Lines of all lengths and vectors of all widths."""
+    for dtype, width in product(REALS, range(1, 10)):
+        real_layer(b, Conv2d(), (1, 2, width, 5), (4 * width - 3, 1, 1, 5), dtype)
+        real_layer(b, Conv2d(groups=2 * width), (1, 3, width + 2, 2 * width), (2 * width, 3, 3, 1), dtype)
+        real_layer(b, Dense(-1.0, 1.0), (width, 7), (5 * width - 4, 7), dtype)
+
+
+def real_shapes(b: Bench) -> None:
+    """Of whole vectors and tiles, tall and wide; with a bound above alone; in planes of channels."""
+    for bounds, outputs in product(((-np.inf, np.inf), (-np.inf, 0.5)), (2, 16, 24, 64)):
+        lo, hi = bounds
+        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 7, 9, 8), (outputs, 1, 1, 8), DType.F32)
+        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 14, 12, 8), (outputs, 3, 3, 8), DType.F32)
+        real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 32), (outputs, 3, 3, 32), DType.F32)
+        real_layer(b, Dense(lo, hi), (9, 16), (2 * outputs, 16), DType.F32)
+    for dtype, (height, width), channels in product(REALS[:2], ((2, 8), (3, 3), (1, 7)), (1, 2, 8, 40)):
+        for stride, pad in ((1, 0), (1, width), (2, width)):
+            op = Conv2d((1, stride), (1, pad, 1, pad), (1, 1), channels)
+            real_layer(b, op, (1, 9, 12, channels), (channels, height, width, 1), dtype)
+    for strides, (bottom, right) in POINTS:
+        real_layer(b, Conv2d(strides, (0, 0, bottom, right)), (1, 4, 3, 8), (12, 1, 1, 8), DType.F32)
+    for channels in (16, 24, 32, 64):
+        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
+        real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
+    for channels, outputs, pad, size in ((2, 3, 0, 3), (8, 16, 3, 3), (2, 16, 3, 3), (8, 12, 0, 1)):
+        image = b.choices.generator().normal(size=(1, channels, 5, 7)).astype(np.float32)
+        name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, image.shape))
+        b.inputs[name] = image
+        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), name)
+        w = b.constant(b.choices.generator().normal(size=(outputs, size, size, channels)).astype(np.float32))
+        b.result(Conv2d((1, 1), (pad,) * 4), x, w, b.constant(np.zeros(outputs, np.float32)))  # type: ignore[arg-type]  # four
+
+
+REALS = (DType.F32, DType.BF16, DType.F16)
+REAL_FAMILIES = (real_windows, real_lines, real_shapes)
+FAMILIES = (
+    far_results,
+    exact_products,
+    long_equal_rows,
+    powers_of_two,
+    loud_means,
+    loud_filters,
+    long_norms,
+    bounded_above,
+    windows_beside_images,
+    long_lines,
+    high_windows,
+    planes,
+    points,
+    matrices,
+    widths,
+    states,
+    sums_by_the_rule,
+)

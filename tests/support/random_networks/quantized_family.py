@@ -1,0 +1,120 @@
+"""Random ONNX networks that onnxruntime quantizes, against onnxruntime.
+
+EdgeKit's integer layers may be one unit off (ADR 0009), and later layers see that unit. So a result may
+be off by two units of its own scale, or by half of what quantization itself changed, whichever is more:
+a wrong zero point, scale, axis or layout is further off, a rounding is not.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto
+from support.quantized_models import SCHEMES, Scheme
+from support.random_models import Dice
+from support.random_networks import onnx_layers, onnx_moves
+from support.random_networks.onnx_net import OnnxNet, run
+from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError
+from support.tools import require_module
+
+from edgekit.converters.from_onnx import convert
+from edgekit.ir import Array
+
+_TRIES = 6
+_SAMPLES = 6
+_SHARE = 0.5  # of what quantization changed
+_LAYERS = (
+    onnx_layers.conv_block, onnx_layers.conv_block, onnx_layers.residual, onnx_layers.gate,
+    onnx_layers.dense_block, onnx_layers.pool, onnx_layers.global_pool, onnx_layers.linear, onnx_layers.gemm,
+    onnx_layers.classifier, onnx_layers.to_sequence, onnx_moves.transpose, onnx_moves.reshape,
+    onnx_moves.flatten, onnx_moves.concat, onnx_moves.pad, onnx_moves.slice_, onnx_moves.split,
+)  # fmt: skip
+_SKIPPED = 3  # of the steps: quantized networks are shorter
+
+
+def make(recipe: Recipe) -> Trial:
+    dice = Dice(recipe.seed)
+    net = OnnxNet(dice, dice.pick(13, 17))
+    shape = dice.pick(
+        (1, dice.roll(1, 8), dice.roll(4, 11), dice.roll(4, 11)),
+        (2, dice.roll(3, 17)),
+        (1, dice.roll(2, 7), 9),
+    )
+    net.input(dice.normal(*shape))
+    for step in recipe.steps[_SKIPPED:]:
+        net.dice = Dice(recipe.seed, step)
+        for _ in range(_TRIES):
+            if net.attempt(net.dice.pick(*_LAYERS)):
+                break
+    if not net.nodes:
+        raise UnfitError
+    outputs = net.loose_ends()[-1:]
+    plain = net.model(outputs)
+    dynamic = dice.roll(0, 4) == 0
+    (real,) = run(plain, [net.inputs])
+    quantized = _quantized(plain, net, None if dynamic else dice.pick(*SCHEMES))
+    (right,) = run(quantized, [net.inputs])
+    kinds = frozenset(node.op_type for node in quantized.graph.node)
+    slack = [_slack(quantized, y, r) for y, r in zip(right, real, strict=True)]
+    return Trial(
+        recipe,
+        kinds,
+        net.inputs,
+        Truth(right, [0.0] * len(right), [False] * len(right)),
+        lambda: convert(quantized),
+        slack,
+    )
+
+
+def _slack(proto: ModelProto, right: Array, real: Array) -> float:
+    changed = float(np.abs(right.astype(float) - real.astype(float)).max(initial=0))
+    constants = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
+    last = {name: node for node in proto.graph.node for name in node.output}[proto.graph.output[0].name]
+    unit = float(np.max(constants[last.input[1]])) if last.op_type == "DequantizeLinear" else 0.0
+    return max(2.001 * unit, _SHARE * changed)
+
+
+def _quantized(proto: ModelProto, net: OnnxNet, scheme: Scheme | None) -> ModelProto:
+    """Statically by a scheme, or dynamically: scales are found at run time then."""
+    q: Any = require_module("onnxruntime.quantization")
+
+    class Reader(q.CalibrationDataReader):  # type: ignore[misc]  # no stubs
+        def __init__(self) -> None:
+            rng = np.random.default_rng(1)
+            noise = [
+                {name: rng.standard_normal(x.shape).astype(np.float32) for name, x in net.inputs.items()}
+                for _ in range(_SAMPLES)
+            ]
+            self.rest: Iterator[dict[str, Array]] = iter([dict(net.inputs), *noise])
+
+        def get_next(self) -> dict[str, Array] | None:
+            return next(self.rest, None)
+
+    logging.getLogger().setLevel(logging.ERROR)  # of advice, for each network
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+        path = Path(folder, "net.onnx")
+        try:
+            if scheme is None:
+                onnx.save(proto, Path(folder, "plain.onnx"))
+                q.quantize_dynamic(Path(folder, "plain.onnx"), path, weight_type=q.QuantType.QInt8)
+            else:
+                q.quantize_static(
+                    proto,
+                    path,
+                    Reader(),
+                    quant_format=q.QuantFormat.QOperator if scheme.operators else q.QuantFormat.QDQ,
+                    per_channel=scheme.per_channel,
+                    reduce_range=scheme.operators,
+                    activation_type=q.QuantType.QUInt8 if scheme.unsigned else q.QuantType.QInt8,
+                    weight_type=q.QuantType.QInt8,
+                    extra_options={"ActivationSymmetric": scheme.symmetric},
+                )
+        except Exception as fault:  # it fails in many ways, which are not ours
+            raise RuntimeRefusalError(str(fault)) from None
+        return onnx.load(path)

@@ -1,0 +1,93 @@
+"""Mutants of mutation testing: each is one change, and still a program."""
+
+import ast
+from textwrap import dedent
+
+import pytest
+from support.tools import ROOT
+
+from benchmarks.reliability import mutants_c, mutants_python
+
+PYTHON = '''
+    """Not this text: 1 < 2."""
+
+    LIMIT = 4
+
+
+    def clipped(x, low=0.5, *, name="x", strict=False):
+        """Nor this one."""
+        if not strict and x < low:
+            raise ValueError(f"{x + 1} is too small")
+        values[0] = min(x, LIMIT)
+        values.sort()
+        return np.rint(values[:len(x)]) * -x
+'''
+C = """
+    /* Not this: a < b. */
+    for (int32_t i = 0; i < n; i++) { // nor this, 3
+        y[i] = x[i] >> 2;
+    }
+"""
+
+
+def changed(source: str, language: str) -> set[tuple[str, str, str]]:
+    """(kind, line before, line after) of each mutant."""
+    edits = mutants_python.edits if language == "python" else mutants_c.edits
+    found = set()
+    for edit in edits(source):
+        pairs = zip(source.splitlines(), edit.apply(source).splitlines(), strict=True)
+        ((before, after),) = [pair for pair in pairs if pair[0] != pair[1]]
+        assert before == source.splitlines()[edit.line - 1]
+        found.add((edit.kind, before.strip(), after.strip()))
+    return found
+
+
+def test_mutants_of_python() -> None:
+    found = changed(dedent(PYTHON), "python")
+    head = 'def clipped(x, low=0.5, *, name="x", strict=False):'
+    assert {after for _, before, after in found if before == head} == {
+        head.replace("0.5", "1.5"),
+        head.replace("0.5", "0.25"),
+        head.replace('"x"', "'x_'"),
+        head.replace("False", "True"),
+    }
+    assert {(kind, after) for kind, _, after in found if "removed" in kind} == {
+        ("removed call", "pass"),
+        ("removed update", "pass"),
+    }
+    assert ("call", "values[0] = min(x, LIMIT)", "values[0] = max(x, LIMIT)") in found
+    assert ("comparison", "if not strict and x < low:", "if not strict and x <= low:") in found
+    assert ("and/or", "if not strict and x < low:", "if (not strict or x < low):") in found
+    assert ("dropped not", "if not strict and x < low:", "if (strict) and x < low:") in found
+    assert ("branch", "if not strict and x < low:", "if False:") in found
+    assert ("constant", "LIMIT = 4", "LIMIT = 3") in found
+    result = "return np.rint(values[:len(x)]) * -x"
+    assert ("call", result, result.replace("rint", "floor")) in found
+    assert ("slice", result, result.replace("len(x)", "(len(x)) + 1")) in found
+    assert ("dropped minus", result, result.replace("-x", "(x)")) in found
+    assert not any("small" in before or "text" in before or "Nor" in before for _, before, _ in found)
+
+
+def test_mutants_of_c() -> None:
+    loop = "for (int32_t i = 0; i < n; i++) { // nor this, 3"
+    shift = "y[i] = x[i] >> 2;"
+    assert changed(dedent(C), "c") == {
+        ("constant", loop, loop.replace("i = 0", "i = 1")),
+        ("comparison", loop, loop.replace("i < n", "i <= n")),
+        ("shift", shift, shift.replace(">>", "<<")),
+        ("constant", shift, shift.replace("2", "3")),
+        ("constant", shift, shift.replace("2", "1")),
+        ("removed update", shift, ";"),
+    }
+
+
+@pytest.mark.parametrize("file", ["edgekit/fixed.py", "quantize/lattice.py", "converters/mlir_text.py"])
+def test_mutants_are_programs(file: str) -> None:
+    source = (ROOT / file).read_text(encoding="utf-8")
+    edits = mutants_python.edits(source)
+    assert len(edits) > 200
+    texts = {edit.apply(source) for edit in edits[::7]}
+    assert len(texts) == len(edits[::7])
+    assert source not in texts
+    for text in texts:
+        ast.parse(text)
