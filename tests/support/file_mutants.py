@@ -86,7 +86,6 @@ class Verdict:
 
     code: str
     fault: str = ""
-    words: bool = True  # of its own; False: the text of a Python exception
 
 
 @cache
@@ -182,7 +181,7 @@ def judge(format: str, seed: int, folder: Path) -> Verdict:
                     stage = "writing C"
                     generate(program, "size")
     except EdgeKitError as error:
-        return Verdict(error.code, _refusal_fault(error, how, stage), error.code != "E0403")
+        return Verdict(error.code, _refusal_fault(error, how, stage))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
