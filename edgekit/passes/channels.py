@@ -36,6 +36,8 @@ def ranges(graph: Graph) -> dict[str, Known]:
     facts = {name: known(value) for name, value in graph.values.items()}
     for node in graph.nodes:
         outs = [graph.type(name) for name in node.outputs]
+        if not all(t.size for t in (*outs, *map(graph.type, node.inputs))):
+            continue  # nothing has no extremes
         found = node.op.bounds([facts[name] for name in node.inputs], outs)
         for name, range in zip(node.outputs, found or (), strict=bool(found)):
             facts[name] = known(graph.values[name], range)

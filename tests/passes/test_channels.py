@@ -221,6 +221,17 @@ def test_a_constant_that_is_spread_over_channels_stays_whole() -> None:
     assert_same(graph, after)
 
 
+def test_nothing_beside_layers_has_no_range() -> None:
+    net = Layers(DType.F32)
+    layer = net.conv(net.image(), 4, dead=[1], lo=0.0)
+    nothing = net(Reshape((0, 2)), net(Slice((0, 0, 0, 0), (1, 1, 1, 1), (1, 0, 6, 4)), layer))
+    read = net.conv(net.conv(layer, 4, dead=[1]), 2)
+    graph = net.done(read, net(Reshape((0, 4)), nothing))
+    after = dead_channels(graph)
+    assert weights(after)[1:] == [(3, 1, 1, 4), (2, 1, 1, 3)]
+    assert_same(graph, after)
+
+
 def test_a_transposed_convolution_takes_zeros() -> None:
     def make(net: Layers) -> str:
         x = net.conv(net.image(), 4, dead=[1], lo=0.0)

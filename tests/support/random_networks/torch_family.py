@@ -108,7 +108,7 @@ def onnx_files(recipe: Recipe) -> Trial:
                     dynamo=False,
                     verbose=False,
                 )
-        except (RuntimeError, ValueError, torch.onnx.errors.OnnxExporterError):
+        except (AssertionError, RuntimeError, ValueError, torch.onnx.errors.OnnxExporterError):
             raise UnfitError from None
         proto = onnx.load(path)
     trial = _trial(recipe, net, lambda _: from_onnx.convert(proto))
