@@ -11,14 +11,17 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from edgekit import converters
+from edgekit.attributes import encode_fields
 from edgekit.converters import strangers
 from edgekit.converters.inputs import fix_inputs
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
+from edgekit.reasons import reason_of
 from edgekit.wellformed import faults
 
 _PREFIX = "from_"
@@ -83,10 +86,19 @@ def read(
 def _well_formed(graph: Graph, path: Path) -> Graph:
     """The graph as it came, if it keeps the rules of every graph: readers cannot foresee all that damaged
     files combine, and passes, planners and kernels rely on these rules."""
-    if fault := next(faults(graph), None):
+    if fault := next(chain(faults(graph), _misfits(graph)), None):
         hint = "check the file with the software that wrote it; if it runs there, this is a fault of EdgeKit"
         raise EdgeKitError("E0401", f"{path.name} holds no valid network: {fault:.300}", hint=hint)
     return graph
+
+
+def _misfits(graph: Graph) -> Iterator[str]:
+    """Attributes of another type than their operator declares, such as a number for a flag."""
+    for node in graph.nodes:
+        try:
+            encode_fields(node.op)
+        except TypeError as error:
+            yield reason_of(error)
 
 
 def _known_profile(path: Path, reader: Reader, profile: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from edgekit.flat import Record
 from edgekit.ops import Op, registry
-from edgekit.reasons import DamageError, reason_of
+from edgekit.reasons import DamageError, OperandError, reason_of
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -49,7 +49,7 @@ def _encode(value: object) -> Record:
     if is_dataclass(value) and not isinstance(value, type):
         return {"kind": "record", "text": type(value).__name__, "items": encode_fields(value)}
     # A numpy number would come back as another type, and compute with another precision.
-    raise TypeError(f"attributes are plain values, this is {type(value).__name__}: {value!r}")
+    raise OperandError(f"attributes are plain values, this is {type(value).__name__}: {value!r:.80}")
 
 
 def encode_fields(value: Any) -> list[Record]:
@@ -60,7 +60,7 @@ def encode_fields(value: Any) -> list[Record]:
         item = getattr(value, name)
         records.append({"name": name, **_encode(item)})
         if not admits(hint, item):
-            raise TypeError(f"{name} of {value} is declared {hint}")
+            raise OperandError(f"{name} of {type(value).__name__} cannot be {item!r:.80}")
     return records
 
 

@@ -50,6 +50,15 @@ CASES = {
     "primitive that nobody knows": Case(
         "E0201", "unsupported op Launch", made(node("Launch", ["net:x"], "y"))
     ),
+    "number for a flag": Case(
+        "E0401",
+        "largest of TopK cannot be 2",
+        made(
+            node("Sort", ["net:x"], "s", axis=0, descending=2),
+            constant("c", 0),
+            node("TupleGetItem", ["s", "c"], "y", (4,)),
+        ),
+    ),
     "constant nested without end": Case(
         "E0402", "nested without end", made(constant("c", nested(100)), node("Reshape", ["net:x", "c"], "y"))
     ),
