@@ -13,7 +13,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,8 @@ def done(seed: int) -> list[Block]:
     return [Block(**r["block"]) for r in records if r["seed"] == seed]
 
 
-def work(family: str, seeds: Sequence[int]) -> Block:
-    return run(family, seeds, _COMPILED)
+def work(planned: tuple[str, Sequence[int]]) -> Block:
+    return run(*planned, _COMPILED)
 
 
 def judge_all(count: int, seed: int, jobs: int) -> None:
@@ -62,10 +61,9 @@ def judge_all(count: int, seed: int, jobs: int) -> None:
     STATE.parent.mkdir(parents=True, exist_ok=True)
     with (
         STATE.open("a", encoding="utf-8") as file,
-        ProcessPoolExecutor(jobs, get_context("spawn"), max_tasks_per_child=20) as pool,
+        get_context("spawn").Pool(jobs, maxtasksperchild=20) as pool,
     ):
-        for future in as_completed([pool.submit(work, family, seeds) for family, seeds in rest]):
-            block = future.result()
+        for block in pool.imap_unordered(work, rest):
             file.write(json.dumps({"seed": seed, "block": block.record()}) + "\n")
             file.flush()
             faults = "".join(f"\n  {recipe} {words}" for recipe, words in block.wrong.items())
