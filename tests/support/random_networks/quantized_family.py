@@ -76,7 +76,10 @@ def _slack(proto: ModelProto, right: Array, real: Array) -> float:
     changed = float(np.abs(right.astype(float) - real.astype(float)).max(initial=0))
     constants = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
     last = {name: node for node in proto.graph.node for name in node.output}[proto.graph.output[0].name]
-    unit = float(np.max(constants[last.input[1]])) if last.op_type == "DequantizeLinear" else 0.0
+    scale = (
+        constants.get(last.input[1]) if last.op_type == "DequantizeLinear" else None
+    )  # or found at run time
+    unit = 0.0 if scale is None else float(np.max(scale))
     return max(2.001 * unit, _SHARE * changed)
 
 
