@@ -1,7 +1,9 @@
 """The self-test of a library fails where one layer has other weights, for networks of many kinds."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.encoders import encoder
 from support.examples import EXAMPLES
@@ -85,6 +87,15 @@ def test_large_outputs_are_summed_so_that_no_element_is_left_out() -> None:
     assert summary.stride == summary.terms > 1
     assert summary.count * summary.stride > graph.type(name).size - summary.stride
     assert summary.count * len(test.draws) <= 256
+
+
+def test_outputs_whose_sums_overflow_are_not_summed() -> None:
+    test = prepare(api.convert(EXAMPLES / "anomaly" / "anomaly.onnx"))
+    (name,) = test.graph.outputs
+    large = [{name: np.full_like(one[name], 1e37)} for one in test.expected]
+    summary = Summary.of(replace(test, expected=large), name)
+    assert summary.terms == 1
+    assert np.isfinite(summary.values(large[0][name])).all()
 
 
 def test_tolerances_follow_the_conditioning() -> None:
