@@ -174,7 +174,7 @@ static inline int32_t ek_bounds_vfp(const float lo, const float hi)
         "s30", "s31"
 
 /* y[o] = b[o] + the products of x with output o of a block, for four outputs of each pixel. */
-static EK_VFP_SHARED void ek_dots_f32_vfp(const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
+static EK_VFP_SHARED void ek_f32_dots_vfp(const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
 {
     const float *x0, *w0;
     int32_t row, column, left;
@@ -194,7 +194,7 @@ static EK_VFP_SHARED void ek_dots_f32_vfp(const float *x, const float *w, float 
 }
 
 /* The same for two pixels a turn. */
-static EK_VFP_SHARED void ek_dots_f32_vfp_x2(
+static EK_VFP_SHARED void ek_f32_dots_vfp_x2(
     const float *x, const float *w, float *y, struct ek_pixels_vfp *p)
 {
     const float *x0, *x1, *w0;
@@ -270,7 +270,7 @@ static EK_VFP_SHARED void ek_dots_f32_vfp_x2(
         "ldrd %[x], %[y], [%[p], #52]\n"
 
 #define EK_VFP_DEFINE_HALVES(format)                                                                         \
-    static EK_VFP_SHARED void ek_dots_##format##_vfp(                                                        \
+    static EK_VFP_SHARED void ek_##format##_dots_vfp(                                                        \
         const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
     {                                                                                                        \
         const float *x0;                                                                                     \
@@ -291,7 +291,7 @@ static EK_VFP_SHARED void ek_dots_f32_vfp_x2(
             : EK_VFP_REGISTERS, "cc", "memory");                                                             \
     }                                                                                                        \
                                                                                                              \
-    static EK_VFP_SHARED void ek_dots_##format##_vfp_x2(                                                     \
+    static EK_VFP_SHARED void ek_##format##_dots_vfp_x2(                                                     \
         const float *x, const uint16_t *w, float *y, struct ek_pixels_vfp *p)                                \
     {                                                                                                        \
         const float *x0, *x1;                                                                                \
@@ -330,10 +330,10 @@ EK_VFP_DEFINE_HALVES(f16)
         if (width >= 4) {                                                                                    \
             p->turns = pixels / 2;                                                                           \
             if (p->turns)                                                                                    \
-                ek_dots_##format##_vfp_x2(x, w, y, p);                                                       \
+                ek_##format##_dots_vfp_x2(x, w, y, p);                                                       \
             p->turns = pixels % 2;                                                                           \
             if (p->turns)                                                                                    \
-                ek_dots_##format##_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);          \
+                ek_##format##_dots_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);          \
             return;                                                                                          \
         }                                                                                                    \
         p->y_step = 4 * (int32_t)sizeof(float);                                                              \
@@ -341,9 +341,9 @@ EK_VFP_DEFINE_HALVES(f16)
             const int32_t here = pixels - v < 2 ? 1 : 2;                                                     \
             p->turns = 1;                                                                                    \
             if (here == 2)                                                                                   \
-                ek_dots_##format##_vfp_x2(x, w, few, p);                                                     \
+                ek_##format##_dots_vfp_x2(x, w, few, p);                                                     \
             else                                                                                             \
-                ek_dots_##format##_vfp(x, w, few, p);                                                        \
+                ek_##format##_dots_vfp(x, w, few, p);                                                        \
             for (int32_t i = 0; i < here; i++, y += y_step)                                                  \
                 for (int32_t o = 0; o < width; o++)                                                          \
                     y[o] = few[4 * i + o];                                                                   \
