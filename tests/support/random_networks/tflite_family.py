@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from support.random_networks import tflite_layers
 from support.random_networks.tflite_net import JUMPS, Made, Rng, TfliteNet, rescaled, varied
-from support.random_networks.trial import Recipe, Trial, Truth, UnfitError, spread
+from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError, spread
 from support.tflite_writer import Operator, Tensor
 from tflite import integer_cases, real_cases
 from tflite.litert import litert
@@ -86,9 +86,12 @@ def _trial(recipe: Recipe, net: TfliteNet) -> Trial:
     outputs = net.loose_ends()
     content = net.content(outputs)
     given = [m.data for m in net.inputs]
-    right = litert(content, given, reference=net.reference)
     exact = [net.find(t).exact for t in outputs]
-    others = [] if all(exact) else [litert(net.noisy(outputs, seed), given, net.reference) for seed in (1, 2)]
+    noisy = [] if all(exact) else [net.noisy(outputs, seed) for seed in (1, 2)]
+    try:
+        right, *others = (litert(each, given, net.reference) for each in (content, *noisy))
+    except RuntimeError as fault:  # such as a division by what noise, or the whole network, makes zero
+        raise RuntimeRefusalError(str(fault)) from None
     return Trial(
         recipe,
         frozenset(op.kind for op in net.ops),
