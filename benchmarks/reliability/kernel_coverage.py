@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 UNREACHABLE = Path(__file__).with_name("unreachable_branches.toml")
 _FIRST_COMMENT = re.compile(r"\A/\*.*?\*/\n", re.DOTALL)
 # Operators in C for every processor; of the integers one build, as all builds have the same cases.
-_OPERATORS = ("tests/ops/test_ops.py", "-k", "speed")
+_OPERATORS = ("tests/ops", "-k", "speed or place")
 _INTEGERS = ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator", "-k", "gcc")
 # Networks are no cases of kernels, Windows runs the same ones, and `speed` compiles them once for each layer:
 # for tiles of vectors whose outcomes are recorded, that takes compilers an hour.

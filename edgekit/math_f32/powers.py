@@ -41,18 +41,16 @@ def _exp2(e: Array, sign: Array) -> Array:
 
 
 def _size(logarithm: Array, unit: Array, b: Array) -> Array:
-    """|logarithm| b in units of 2^-32, at most _MOST."""
+    """|logarithm| b in units of 2^-32, at most _MOST: where it would be shifted to the left, b is large."""
     size = np.abs(logarithm).astype(_U)
     low = bits(b).astype(np.int64)
     exponent = low >> 23
     factor = np.where(exponent > 0, (low & 0x7FFFFF) | 0x800000, low).astype(_U)
     product = ((size >> _U(32)) * factor << _U(8)) + ((size & _U(0xFFFFFFFF)) * factor >> _U(24))
     shift = np.maximum(exponent, 1) - 150 + 24 - unit + 32
-    up, down = np.clip(shift, 0, 39).astype(_U), np.clip(-shift, 0, 63).astype(_U)
-    fits = (shift < 40) & (product >> (_U(40) - up) == 0)
-    left = np.where(fits, product << up, _U(_MOST))
+    down = np.clip(-shift, 0, 63).astype(_U)
     right = np.where(shift > -64, product >> down, _U(0))
-    return np.where(shift > 0, left, np.minimum(right, _U(_MOST))).astype(np.int64)
+    return np.where(shift > 0, _U(_MOST), np.minimum(right, _U(_MOST))).astype(np.int64)
 
 
 def _finite(x: Array, a: Array, b: Array, down: Array, odd: Array) -> Array:

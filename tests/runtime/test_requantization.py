@@ -123,7 +123,7 @@ RULES = (
     Rule("e_long", rule_e(FAR), lambda a, b, c: saturated(half_up(a * b, c)), (1, 54), sum_bits=40, bits=22),
     Rule("tfl", fixed.mbqm, two_roundings, (-31, 30)),
     Rule("once", fixed.mbqm_once, lambda a, b, c: saturated(half_away(a * b, 31 - c)), (-31, 30)),
-    Rule("shift_away", lambda a, b, c: fixed.rdbpot(a, c), lambda a, b, c: half_away(a, c), (0, 31)),
+    Rule("shift_away", lambda a, b, c: fixed.rdbpot(a, c), lambda a, b, c: half_away(a, c), (1, 31)),
     Rule(
         "shift_up",
         lambda a, b, c: (a << c).clip(LEAST, MOST),

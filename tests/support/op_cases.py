@@ -151,6 +151,14 @@ def run_in_c(
 ) -> list[list[Array]]:
     """The results of each case from one compiled model. At `size`, one source includes all kernels."""
     graph, inputs, outputs = as_graph(cases)
+    results = run_graph_in_c(graph, inputs, folder, optimize, flags)
+    return [[results[name] for name in names] for names in outputs]
+
+
+def run_graph_in_c(
+    graph: Graph, inputs: dict[str, Array], folder: Path, optimize: Optimize, flags: Sequence[str]
+) -> dict[str, Array]:
+    """The outputs of a graph as it is: nothing is simplified."""
     program = compile_graph(graph, targets.load("host"))
     files = render(program, optimize)
     write(files, folder)
@@ -159,8 +167,7 @@ def run_in_c(
     compiler.run([*FLAGS, *flags, "-c", *names], folder)
     objects = [f"{Path(name).stem}.o" for name in names]
     links = [flag for flag in flags if flag.startswith(("-fsanitize", "-D"))]
-    results = Driver([program], objects, folder, compiler, links).run(program, inputs)
-    return [[results[name] for name in names] for names in outputs]
+    return Driver([program], objects, folder, compiler, links).run(program, inputs)
 
 
 def assert_close(found: Array, wanted: Array, c: Case) -> None:

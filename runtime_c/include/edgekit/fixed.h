@@ -31,11 +31,10 @@ static inline int32_t ek_high_product(int32_t a, int32_t b)
     return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
 }
 
-/* x / 2^shift, halves away from zero, 0 <= shift <= 31. */
+/* x / 2^shift, halves away from zero, 1 <= shift <= 31. */
 static inline int32_t ek_shift_away(int32_t x, int32_t shift)
 {
-    const int64_t half = shift > 0 ? (int64_t)1 << (shift - 1) : 0;
-    return (int32_t)((x + (shift > 0 ? (int64_t)(x >> 31) : 0) + half) >> shift);
+    return (int32_t)((x + (int64_t)(x >> 31) + ((int64_t)1 << (shift - 1))) >> shift);
 }
 
 /* Rule T: acc m / 2^31 2^e with two roundings, -31 <= e <= 30. */

@@ -56,7 +56,7 @@ static inline float ek_pow_f32(float x, float y)
     if (x != x || y != y) {
         return x + y;
     }
-    if (a == 1.0f && (whole || b == ek_inf_f32())) {
+    if (a == 1.0f && whole) { /* infinity is whole, too */
         return odd ? x : 1.0f;
     }
     if (a == 0.0f || a == ek_inf_f32() || b == ek_inf_f32()) {
@@ -71,10 +71,11 @@ static inline float ek_pow_f32(float x, float y)
     y_exponent = ek_bits_f32(b) >> 23;
     factor = y_exponent ? (ek_bits_f32(b) & 0x7FFFFFu) | 0x800000u : ek_bits_f32(b);
     product = ((size >> 32) * factor << 8) + ((size & 0xFFFFFFFFu) * factor >> 24);
-    /* To units of 2^-32, at most 2^40: the power is far outside the floats. */
+    /* To units of 2^-32, at most 2^40: the power is far outside the floats. There is always where the product would
+     * be shifted to the left: y is 2^22 at least, 2^33 near x = 1, and log2(x) 2^-5, or 2^-24. */
     shift = (int32_t)(y_exponent ? y_exponent : 1u) - 150 + 24 - unit + 32;
     if (shift > 0) {
-        product = shift < 40 && product >> (40 - shift) == 0u ? product << shift : (uint64_t)1 << 40;
+        product = (uint64_t)1 << 40;
     } else {
         product = shift > -64 ? product >> -shift : 0u;
         product = product >> 40 ? (uint64_t)1 << 40 : product;

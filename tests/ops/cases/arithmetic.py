@@ -26,6 +26,18 @@ _SIGNED = tuple(d for d in _INTEGERS if d.is_signed)
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
 
 
+_WIDE = (DType.F32, DType.F64)
+_UNITS = np.arange(-2, 3)
+_NEAR_ONE = np.array([1.01, 0.99, 1.0001, 1.5])
+_EXPONENTS = np.array([3.0, 1000.5, 2.0**25, -(2.0**40)])
+
+
+def _subnormal_remainders(dtype: DType) -> tuple[np.ndarray, np.ndarray]:
+    least = np.finfo(dtype.numpy).smallest_normal
+    factors = np.array([1.3, 1.5, 2.75, -1.9]), np.array([1.2, 1.0, 2.5, 1.7])
+    return (factors[0] * least).astype(dtype.numpy), (factors[1] * least).astype(dtype.numpy)
+
+
 def _divisors(dtype: DType) -> np.ndarray:
     """Numerators against denominators, with all the corners of division."""
     low, high = limits(dtype)
@@ -59,4 +71,9 @@ CASES = (
     *(case(Pow(), uniform(d, 0, 4, 20), uniform(d, -3, 3, 20), ulps=2) for d in _FLOATS),
     *(case(Pow(), whole(d, 9)[:, None], whole(d, 7, low=0, high=9)) for d in _INTEGERS),
     *(case(Pow(), whole(d, 9, low=-3, high=3)[:, None], whole(d, 7, low=-5, high=5)) for d in _SIGNED),
+    *(case(Pow(), _UNITS.astype(d.numpy)[:, None], np.arange(-3, 4).astype(d.numpy)) for d in _SIGNED),
+    *(case(Pow(), _NEAR_ONE.astype(d.numpy)[:, None], _EXPONENTS.astype(d.numpy), ulps=2) for d in _WIDE),
+    # Remainders that are subnormal.
+    *(case(Mod(), *_subnormal_remainders(d)) for d in _WIDE),
+    *(case(Remainder(), *_subnormal_remainders(d)) for d in _WIDE),
 )

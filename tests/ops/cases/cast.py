@@ -47,7 +47,7 @@ CASES = (
     *(
         case(
             Cast(DType.F8E8M0, saturate, mode),
-            np.concatenate([_POWERS.reshape(-1), _LARGE.astype(np.float32)]),
+            np.concatenate([_POWERS.reshape(-1), _LARGE.astype(np.float32), special(DType.F32)]),
         )
         for saturate in (True, False)
         for mode in ROUND_MODES

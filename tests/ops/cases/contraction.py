@@ -45,6 +45,7 @@ CASES = (
     _matmul((35, 3), (4, 35), MatMul((1, 0), (1, 0))),
     _matmul((2, 6, 3, 17), (2, 6, 3, 17), MatMul((0, 2, 1, 3), (0, 2, 3, 1))),
     _matmul((2, 6, 3, 4), (2, 4, 3, 17), MatMul((0, 2, 1, 3), (0, 2, 1, 3))),
+    _matmul((35, 3), (20, 35), MatMul((1, 0), (1, 0))),
     *(_conv(Dense(), (3, 5), (4, 5), d) for d in _FLOATS),
     *(_conv(Dense(), (2, 3, 20), (n, 20), constant=c) for n in (1, 16, 35) for c in ((), (1,), (1, 2))),
     _conv(Dense(lo=-1, hi=0.5), (5, 20), (20, 20)),
@@ -73,6 +74,7 @@ CASES = (
     *(_conv(ConvTranspose2d((8, 9), (2, 3)), (1, 4, 3, 3), (4, 2, 3, 3), d) for d in _FLOATS),
     _conv(ConvTranspose2d((6, 7), (2, 1), (1, 1), (1, 2)), (2, 3, 5, 3), (17, 3, 3, 3)),
     _conv(ConvTranspose2d((5, 4), groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 2, 1, 3), constant=(1,)),
+    _conv(ConvTranspose2d((5, 5), (2, 2)), (1, 2, 2, 3), (16, 2, 2, 3)),
     # Larger than all windows reach, which leaves the bias; and the far corner of it.
     _conv(ConvTranspose2d((9, 9), (3, 3)), (1, 2, 2, 2), (3, 2, 2, 2)),
     _conv(ConvTranspose2d((3, 3), (2, 2), (-1, 2)), (1, 3, 3, 2), (3, 3, 3, 2)),

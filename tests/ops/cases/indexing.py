@@ -98,4 +98,11 @@ CASES = (
         for axis in range(3)
         for d in (DType.F16, DType.F32, DType.F64)
     ),
+    case(
+        Resample(1),
+        normal(DType.F32, 2, 3, 16),
+        _table((0, 1), (1, 2)),
+        _table((0.5, 0.5), (1, 0), dtype=DType.F32),
+        constant=[1, 2],
+    ),
 )

@@ -47,9 +47,14 @@ CASES = (
     *(case(ArgMaxPool2d((2, 2), (100, 10, 1, 30)), normal(d, 2, 4, 5, 3)) for d in _FLOATS),
     case(ArgMaxPool2d((3, 3), (60, 1, 4, 20), (2, 1), (1, 2, 1, 0), (1, 2)), normal(_F32, 2, 4, 5, 3)),
     case(ArgMaxPool2d((2, 2), (4, 2, 1, 4), pads=(1, 1, 0, 0)), -(normal(_F32, 1, 2, 2, 1) ** 2)),
+    # Windows that reach over the last row and the last column.
+    case(ArgMaxPool2d((2, 2), (60, 1, 12, 3), pads=(0, 0, 1, 1)), normal(_F32, 2, 5, 4, 3)),
     *(_boxes(_BOXES, [0, 1, 1, 0], samples=n, kind=k) for n in (0, 1, 3) for k in ("mean", "max")),
     *(_boxes(_BOXES, [0, 1, 1, 0], samples=0, shift=0.0, kind=k) for k in ("mean", "max")),
     _boxes(_BOXES, [0, 1, 1, 0], channels=20),
+    _boxes(_BOXES, [0, 1, 1, 0], channels=16),
+    # Wider than there are samples for.
+    _boxes(np.array([[0, 0, 1e6, 1]], np.float32), [0], samples=0),
     # Boxes from anywhere, of images that do not exist.
     _boxes(_WILD, [-5, 7, 1, 0], samples=2),
     case(

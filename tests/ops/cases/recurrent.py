@@ -1,5 +1,7 @@
 """Recurrent layers."""
 
+from dataclasses import replace
+
 import numpy as np
 from support.op_cases import case, normal, whole
 
@@ -110,6 +112,7 @@ CASES = (
     _lstm_s8(gates=3, peeps=True, outputs=6, clips=True, bits=0),
     *(_lstm_s8(bits=bits, steps=2, size=40) for bits in range(7)),
     _lstm_s8(clips=True, steps=1, batch=1, inputs=1, size=1),
+    replace(_lstm_s8(), operands=tuple(map(np.zeros_like, _lstm_s8().operands))),  # gates of 0
     _lstm_s8(steps=0),
     # Less than a block of outputs, whole blocks, a rest; weights that are known, and that are computed.
     *(_layer(Rnn(activation=a), 1, n) for a in ("tanh", "relu") for n in (3, 16, 21)),
@@ -118,7 +121,7 @@ CASES = (
     *(f(21, constant=()) for f in (_gru, _lstm)),
     *(f(5, reverse=True) for f in (_gru, _lstm)),
     _layer(Rnn(True), 1, 5),
-    *(f(5, dtype=DType.F64) for f in (_gru, _lstm)),
+    *(f(n, dtype=DType.F64) for f in (_gru, _lstm) for n in (5, 33)),
     _layer(Rnn(), 1, 5, dtype=DType.F64),
     *(f(3, steps=1, batch=1) for f in (_gru, _lstm)),
     # No step: the state stays.

@@ -25,7 +25,12 @@ CASES = (
     *(case(Reduce(k, (0,)), normal(d, 3, 20), ulps=4, summed=True) for k in _KINDS for d in _FLOATS),
     *(case(Reduce(k, (i,)), whole(d, 3, 20)) for k in _KINDS for d in _INTEGERS for i in (0, 1)),
     *(case(Reduce(k, (i,)), whole(DType.BOOL, 2, 3)) for k in ("max", "min") for i in (0, 1)),
-    *(case(Reduce(k, (i,)), _ROW) for k in ("max", "min", "sum") for i in (0, 1)),
+    *(
+        case(Reduce(k, (i,)), _ROW.astype(d.numpy))
+        for k in ("max", "min", "sum")
+        for i in (0, 1)
+        for d in _WIDE
+    ),
     # What is reduced lies behind, before, between and around what stays.
     _over((4, 33), 1),
     _over((33, 4), 0),
@@ -49,6 +54,7 @@ CASES = (
     *(case(Softmax(), normal(d, 3, n, scale=5), ulps=8) for d in _WIDE for n in (1, 7, 16, 40)),
     *(case(Softmax(), np.array([[1e4, 1e4 - 1, -1e4], [-np.inf, 0, 1]], d.numpy), ulps=4) for d in _WIDE),
     *(case(Softmax(), special(d)[None]) for d in _WIDE),
+    *(case(Softmax(), normal(d, 3, n, scale=5), ulps=1) for d in (DType.F16, DType.BF16) for n in (7, 40)),
     case(Softmax(), normal(_F32, 2, 0)),
     *(
         case(LayerNorm(1e-5), normal(d, 2, 3, n), normal(d, n), normal(d, n), ulps=8, summed=True)
