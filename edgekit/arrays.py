@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from edgekit import array_heads, atomic, suggest
+from edgekit import array_heads, array_layouts, atomic, suggest
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Type
 
@@ -136,7 +136,8 @@ def sample_counts(graph: Graph, given: Arrays) -> dict[str, int | None]:
         try:
             counts[name] = _count(name, graph.type(name), given[name])
         except EdgeKitError as error:
-            faults.append(error)
+            faults += [error, *error.also]
+            error.also = []
     raise_all(faults)
     several = {name: count for name, count in counts.items() if count is not None}
     if len(set(several.values())) > 1:
@@ -173,20 +174,18 @@ def as_input(name: str, type: Type, sample: Array) -> Array:
 
 
 def _count(name: str, type: Type, array: Array) -> int | None:
-    """How many samples are in an array? None: it is a sample itself."""
-    array = _typed(name, type, array)
-    if array.shape == type.shape:
-        return None
-    if array.shape[1:] == type.shape and array.ndim == type.rank + 1:
-        return len(array)
-    if type.rank and type.shape[0] == 1 and array.shape[1:] == type.shape[1:] and array.ndim == type.rank:
-        return len(array)
-    found = ",".join(map(str, array.shape))
-    raise EdgeKitError(
-        "E0102",
-        f"input {name} is [{found}], the model takes {type}",
-        hint="its first dimension may count samples; convert --shape binds another shape",
-    )
+    """How many samples are in an array? None: it is a sample itself. One error tells all that is wrong."""
+    faults: list[EdgeKitError] = []
+    try:
+        array = _typed(name, type, array)
+    except EdgeKitError as error:
+        faults.append(error)
+    if not array_layouts.fits(array.shape, type.shape):
+        found = ",".join(map(str, array.shape))
+        hint = array_layouts.hint(array.shape, type.shape)
+        faults.append(EdgeKitError("E0102", f"input {name} is [{found}], the model takes {type}", hint=hint))
+    raise_all(faults)
+    return array_layouts.sample_count(array.shape, type.shape)
 
 
 def _typed(name: str, type: Type, array: Array) -> Array:
