@@ -75,9 +75,8 @@ def convert(
         made = top.run(inputs)
         outputs = {_named(place): x for place, x in zip(top.outputs, made, strict=True)}
         scope = {_named((*at, i)): x for at, xs in top.made.items() for i, x in enumerate(xs)}
-        return named_graph(
-            builder, name or model.stem, [x.name for x in inputs], list(outputs.items()), scope, file.source
-        )
+        source, names = bindings.noted(file.source), [x.name for x in inputs]
+        return named_graph(builder, name or model.stem, names, list(outputs.items()), scope, source)
 
 
 def _archive(path: Path) -> _File:

@@ -104,7 +104,7 @@ class Importer:
             raise EdgeKitError("E0401", "the model has no output, or one that is no tensor")
         many = len(results) > 1
         outputs = [(f"output{i}" if many else "output", x) for i, x in enumerate(results)]
-        return named_graph(self.builder, name, inputs, outputs, self.names, source)
+        return named_graph(self.builder, name, inputs, outputs, self.names, self.bindings.noted(source))
 
     def _bind_inputs(self) -> list[str]:
         found: list[str] = []

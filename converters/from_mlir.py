@@ -101,7 +101,9 @@ class Importer:
         outputs = [(_label(main, i), y.whole()) for i, y in enumerate(results)]
         if not outputs:
             raise EdgeKitError("E0401", "main returns nothing")
-        return named_graph(self.builder, name, [x.name for x in inputs], outputs, {}, source)
+        return named_graph(
+            self.builder, name, [x.name for x in inputs], outputs, {}, self.bindings.noted(source)
+        )
 
     def _inputs(self, main: Function) -> list[Tensor]:
         """The arguments of main, by the names that the source code gave them where it did."""

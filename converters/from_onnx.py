@@ -130,7 +130,7 @@ class Importer:
             missing = next(value.name for value in graph.output if value.name not in tensors)
             kind = "is a sequence, which " if missing in scope else ""
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
-        return named_graph(self.builder, name, inputs, outputs, tensors, source)
+        return named_graph(self.builder, name, inputs, outputs, tensors, self.bindings.noted(source))
 
     def _unsupported(
         self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""

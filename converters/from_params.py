@@ -116,6 +116,7 @@ class _Reader:
             raise EdgeKitError("E0401", "the graph computes nothing", self.symbol.where)
         results = [self._result(i, at) for i, at in heads]
         outputs = {_key(self.nodes[i], at): made for (i, at), made in zip(heads, results, strict=True)}
+        source = self.bindings.noted(source)
         return named_graph(self.builder, name, self.inputs, list(outputs.items()), self.scope, source)
 
     def _is_variable(self, i: int) -> bool:

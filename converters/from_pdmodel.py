@@ -107,7 +107,7 @@ class Importer:
         outputs = [(public, self._value(value)) for public, value in self.program.outputs]
         if not outputs:
             raise EdgeKitError("E0401", "the program has no output")
-        return named_graph(self.builder, name, inputs, outputs, self.names, source)
+        return named_graph(self.builder, name, inputs, outputs, self.names, self.bindings.noted(source))
 
     def _bind_inputs(self) -> list[str]:
         found: list[str] = []

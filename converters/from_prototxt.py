@@ -100,7 +100,8 @@ def _graph(
                 unread.pop(bottom, None)
     if not unread:
         raise EdgeKitError("E0401", "the net computes nothing", net.where)
-    return named_graph(builder, name, inputs, [(key, scope[key]) for key in unread], scope, source)
+    outputs = [(key, scope[key]) for key in unread]
+    return named_graph(builder, name, inputs, outputs, scope, bindings.noted(source))
 
 
 def _layer(

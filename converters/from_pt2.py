@@ -99,7 +99,8 @@ class Importer:
         memories = list(self._memories(ends))
         named = ((key, self.scope[key]) for key in self.scope)
         tensors = {key: x for key, x in named if isinstance(x, Tensor)}
-        return named_graph(self.builder, name, inputs, outputs, tensors, self.program.source, memories)
+        source = self.bindings.noted(self.program.source)
+        return named_graph(self.builder, name, inputs, outputs, tensors, source, memories)
 
     def _unsupported(self, graph: Record) -> Iterator[tuple[str, str]]:
         """Operators without a handler and their nodes, those of parts of the graph, too."""

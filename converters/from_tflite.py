@@ -106,7 +106,7 @@ class Importer:
         outputs = [self._output(i, scope) for i in exits]
         memories = [*self._memories(scope), *self.variables.memories()]
         layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
-        return named_graph(self.builder, name, inputs, outputs, layers, source, memories)
+        return named_graph(self.builder, name, inputs, outputs, layers, self.bindings.noted(source), memories)
 
     def _import_all(self, scope: dict[int, Tensor]) -> None:
         operators = list(self.subgraph.tables(3))
@@ -186,7 +186,8 @@ class Importer:
             # Where no signature says what may vary, the shape is only what the model was converted with.
             varies = [None if d < 0 else d for d in signature] or [None] * len(shape)
             fixed_too = self._name(i) not in self.bindings.shapes and -1 not in signature[1:]
-            shape = self.bindings.type(self._name(i), DType.F32, shape if fixed_too else varies).shape
+            usual = (None, *shape[1:]) if signature[:1] == [-1] and shape[:1] == (1,) else shape
+            shape = self.bindings.type(self._name(i), DType.F32, usual if fixed_too else varies).shape
         if any(d < 0 for d in shape) or absurd(shape):
             raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", where)
         dtype = TYPES[code]

@@ -10,7 +10,7 @@ import numpy as np
 from edgekit import suggest
 from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, DType, Graph, Type, Value
+from edgekit.ir import Array, DType, Graph, OpenBatch, Source, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
 NamedDims = Sequence[int | str | None]  # the file may have a name for it
@@ -26,6 +26,7 @@ class Bindings:
     _open: list[EdgeKitError] = field(default_factory=list)
     _names: dict[str, None] = field(default_factory=dict)  # of dimensions
     _batch: dict[str, int] = field(default_factory=dict)  # what the file calls it; 1, unless it is bound
+    _open_batches: list[OpenBatch] = field(default_factory=list)
 
     def type(self, name: str, dtype: DType, dims: NamedDims | None) -> Type:
         """The type of an input whose shape is `dims` in the file, None where it does not say. A batch, the
@@ -40,6 +41,9 @@ class Bindings:
         known = None if dims is None else [sizes.get(d) if isinstance(d, str) else d for d in dims]
         if known and known[0] is None:
             known[0] = 1  # the batch
+            self._open_batches.append(OpenBatch(name))
+        elif dims and isinstance(dims[0], str) and dims[0] not in self.dims:
+            self._open_batches.append(OpenBatch(name, dims[0]))
         if known is None or None in known:
             self._open.append(_open_shape(name, dims, known, text))
         shape = tuple(1 if d is None else d for d in known or ())
@@ -51,6 +55,10 @@ class Bindings:
     def is_complete(self) -> bool:
         """Is the shape of every input so far known?"""
         return not self._open
+
+    def noted(self, source: Source) -> Source:
+        """The source of the graph, with the batches that are 1 because nothing binds them."""
+        return replace(source, open_batches=tuple(self._open_batches))
 
     def _bound(self, name: str, dtype: DType, dims: NamedDims | None, text: str) -> Type:
         bound = self.shapes[name]

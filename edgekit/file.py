@@ -16,7 +16,7 @@ from edgekit import atomic, attributes, flat
 from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError
 from edgekit.flat import Record
-from edgekit.ir import Array, DType, Graph, Node, Quant, Source, State, Type, Value
+from edgekit.ir import Array, DType, Graph, Node, OpenBatch, Quant, Source, State, Type, Value
 from edgekit.reasons import DamageError, reason_of
 from edgekit.wellformed import faults
 
@@ -177,9 +177,19 @@ def _graph_record(graph: Graph) -> Record:
             for node in graph.nodes
         ],
         "values": values,
-        "source": dict(vars(graph.source)),
+        "source": _source_record(graph.source),
         "states": states or None,
     }
+
+
+def _source_record(source: Source) -> Record:
+    open_batches = [dict(vars(batch)) for batch in source.open_batches]
+    return {**vars(source), "open_batches": open_batches or None}
+
+
+def _source(record: Record) -> Source:
+    open_batches = tuple(OpenBatch(**batch) for batch in record.get("open_batches") or ())
+    return Source(**{**record, "open_batches": open_batches})
 
 
 def _value_record(name: str, value: Value, offset: int) -> Record:
@@ -224,7 +234,7 @@ def _graph(record: Record, data: memoryview) -> Graph:
         )
         for node in record["nodes"]
     )
-    source = Source(**(record["source"] or {}))
+    source = _source(record["source"] or {})
     inputs, outputs = pick(record["inputs"]), pick(record["outputs"])
     return Graph(record["name"], inputs, outputs, nodes, values, source, tuple(states))
 

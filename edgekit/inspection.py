@@ -10,10 +10,12 @@ import numpy as np
 
 from edgekit.codegen.program import compile_graph
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph, Source, Type
+from edgekit.ir import Graph, OpenBatch, Source, Type
 from edgekit.ops.cast import Cast
 from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.target import Target
+
+_MAX_SHOWN = 3  # inputs in one sentence
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,23 @@ def float_layers(graph: Graph) -> str:
     )
     names = ", ".join(sorted(floats))
     return f"{floats.total()} operators of this quantized model compute on floats: {names}" if floats else ""
+
+
+def open_batches(graph: Graph) -> str:
+    """Which batches the model file leaves open, so that they are 1, and what binds them, as a sentence."""
+    found = [batch for batch in graph.source.open_batches if batch.input in graph.inputs]
+    if not found:
+        return ""
+    options = dict.fromkeys(_binding(graph, batch) for batch in found)
+    names = ", ".join(batch.input for batch in found[:_MAX_SHOWN]) + ", ..." * (len(found) > _MAX_SHOWN)
+    return f"the batch of {names} is open in the file, and 1 here: {' '.join(options)} binds it"
+
+
+def _binding(graph: Graph, batch: OpenBatch) -> str:
+    """The option that binds a batch."""
+    if batch.dimension:
+        return f"--dim {batch.dimension}=N"
+    return f"--shape {batch.input}={','.join(['N', *map(str, graph.type(batch.input).shape[1:])])}"
 
 
 def broken_weights(graph: Graph) -> str:

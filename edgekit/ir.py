@@ -212,6 +212,14 @@ class State:
 
 
 @dataclass(frozen=True)
+class OpenBatch:
+    """A batch that the model file leaves open, and that is 1 because nobody bound it."""
+
+    input: str
+    dimension: str = ""  # its name in the file, if it has one
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -219,6 +227,7 @@ class Source:
     sha256: str = ""
     format: str = ""
     producer: str = ""
+    open_batches: tuple[OpenBatch, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -13,6 +13,9 @@ from edgekit import console, settings
 from edgekit import target as targets
 from edgekit.errors import EdgeKitError
 from edgekit.target import Target
+
+if TYPE_CHECKING:
+    from edgekit.ir import Graph  # numpy takes its time, which --help should not
 
 
 class Optimize(StrEnum):
@@ -118,6 +121,14 @@ def bound_inputs(
         "dims": settings.dims(dim),
         "constants": settings.constants(const),
     }
+
+
+def note_open_batches(model: str, graph: Graph) -> None:
+    """Tell of a batch that is 1 because nobody bound it; of an .ek file that was told when it was made."""
+    from edgekit import file, inspection
+
+    if (note := inspection.open_batches(graph)) and not file.is_ek(Path(model)):
+        console.say(f"note: {note}")
 
 
 def run_by(target: str, runner: str) -> str | Target:

@@ -24,6 +24,7 @@ from edgekit.commands._shared import (
     Whose,
     bound_inputs,
     emit,
+    note_open_batches,
     written,
 )
 
@@ -97,6 +98,7 @@ def build(
             tell=tell,
         )
     emit("build", found, report.build(found, verbose=verbose), json)
+    note_open_batches(model, graph)
     if found.warning:
         console.say(f"warning: {found.warning}")
     if found.unverified and verify is None:

@@ -19,6 +19,7 @@ from edgekit.commands._shared import (
     Whose,
     bound_inputs,
     emit,
+    note_open_batches,
     written,
 )
 
@@ -47,6 +48,7 @@ def convert(
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     emit("convert", found, report.conversion(found), json)
+    note_open_batches(model, graph)
     for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
     for warning in filter(None, (float_layers(graph), broken_weights(graph))):
