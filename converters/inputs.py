@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 import numpy as np
 
@@ -89,10 +90,10 @@ def _open_shape(
     """The error for an input with open dimensions, with a hint that binds them."""
     still = [d for d, n in zip(dims or (), known or (), strict=True) if n is None]
     if still and all(isinstance(d, str) for d in still):
-        options = " ".join(f"--dim {d}=N" for d in dict.fromkeys(still))
+        options = " ".join(f"--dim {quote(f'{d}=N')}" for d in dict.fromkeys(still))
     else:
-        options = f"--shape {name}={','.join(d if d.isdigit() else 'N' for d in text.split(','))}"
-        options = options if dims is not None else f"--shape {name}=..."
+        sizes = "..." if known is None else ",".join("N" if n is None else str(n) for n in known)
+        options = f"--shape {quote(f'{name}={sizes}')}"
     return EdgeKitError(
         "E0302", f"input {name} has a dynamic shape [{text}]", hint=f"bind it: {options}", inputs=(name,)
     )

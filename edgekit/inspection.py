@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 import numpy as np
 
@@ -114,8 +115,9 @@ def open_batches(graph: Graph) -> str:
 def _binding(graph: Graph, batch: OpenBatch) -> str:
     """The option that binds a batch."""
     if batch.dimension:
-        return f"--dim {batch.dimension}=N"
-    return f"--shape {batch.input}={','.join(['N', *map(str, graph.type(batch.input).shape[1:])])}"
+        return f"--dim {quote(f'{batch.dimension}=N')}"
+    sizes = ",".join(["N", *map(str, graph.type(batch.input).shape[1:])])
+    return f"--shape {quote(f'{batch.input}={sizes}')}"
 
 
 def broken_weights(graph: Graph) -> str:

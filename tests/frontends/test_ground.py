@@ -193,6 +193,6 @@ def test_shapes_of_inputs() -> None:
     assert bound((None, None), (2, 3)) == (2, 3)
     with pytest.raises(EdgeKitError) as error:
         bound((None, None, 4))
-    assert (code(error), error.value.hint) == ("E0302", "bind it: --shape x=N,N,4")
+    assert (code(error), error.value.hint) == ("E0302", "bind it: --shape x=1,N,4")
     with pytest.raises(EdgeKitError, match="does not fit"):
         bound((None, 4), (1, 5))

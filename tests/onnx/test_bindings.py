@@ -1,5 +1,6 @@
 """What --shape, --dim and --const bind, and the one error about all that is left open."""
 
+import shlex
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,7 +9,7 @@ from onnx import ModelProto, TensorProto, helper
 from support.onnx_models import FLOAT, model, node, tensor
 from support.tools import require_module
 
-from edgekit import EdgeKitError, simulate
+from edgekit import EdgeKitError, settings, simulate
 from edgekit.converters.from_onnx import convert
 from edgekit.converters.inputs import fix_inputs
 from edgekit.passes.simplify import simplify
@@ -43,6 +44,30 @@ def test_one_error_tells_all_that_is_open() -> None:
     assert "input ids has a dynamic shape [batch,sequence]" in lines[0]
     assert "bind it: --dim sequence=N" in lines[1]
     assert any("input mask" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("dims", "option"),
+    [
+        (["batch", "height", "width", 3], "--dim height=N --dim width=N"),
+        (["batch", "seq + 1"], "--dim 'seq + 1=N'"),  # as torch names what it computes
+        ([None, 3, None, None], "--shape x=1,3,N,N"),
+        (["batch", "sequence", None], "--shape x=1,N,N"),
+        (None, "--shape x=..."),
+    ],
+)
+def test_the_hint_is_what_a_shell_takes(dims: list[int | str | None] | None, option: str) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        convert(model([node("Relu", "x", "y")], inputs=[tensor("x", dims)]))
+    assert caught.value.hint == f"bind it: {option}"
+    words = [word.replace("N", "7") for word in shlex.split(option)]
+    if "x=..." not in words:
+        values = words[1::2]
+        options = (
+            {"dims": settings.dims(values)} if words[0] == "--dim" else {"shapes": settings.shapes(values)}
+        )
+        graph = convert(model([node("Relu", "x", "y")], inputs=[tensor("x", dims)]), **options)
+        assert 7 in graph.type("x").shape
 
 
 def test_a_batch_is_1_wherever_its_name_stands() -> None:
