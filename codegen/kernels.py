@@ -190,6 +190,10 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
         tokens[f"EK_PAIR_{letter}"] = f"EK_PAIR_{dtype.value}"
         tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
         tokens[f"EK_MATH_{letter}"] = compute.value
+    of = dict(types)
+    if {"T", "W"} <= of.keys() and of["W"].is_integer and of["W"] is not of["T"]:
+        # Weights that are integers become what they are multiplied in.
+        tokens["EK_LOAD_W"] = f"ek_{of['W'].value}_as_{compute_type(of['T']).value}"
     return tokens
 
 

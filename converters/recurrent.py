@@ -14,6 +14,8 @@ from edgekit.ops.logic import Less
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
 
+Result = tuple[Tensor, Tensor, "Tensor | None"]  # y [T, B, H], the last state, the last cells
+
 
 @dataclass(frozen=True)
 class Activation:
@@ -58,14 +60,25 @@ class Layer:
     def gates(self, bias: Tensor) -> Tensor:
         """What the input adds to each gate, for all steps at once."""
         steps, batch, inputs = self.x.shape
-        flat = linear(self.x.reshape(steps * batch, inputs), self.w) + bias
+        flat = self.input_products(self.x.reshape(steps * batch, inputs)) + bias
         return flat.reshape(steps, batch, self.w.shape[0])
+
+    def input_products(self, x: Tensor) -> Tensor:
+        """x w'"""
+        return linear(x, self.w)
+
+    def state_products(self, h: Tensor) -> Tensor:
+        """h r'"""
+        return linear(h, self.r)
+
+    def lstm(self, gates: Tensor) -> Result:
+        """A plain LSTM, where the input adds so much to its gates."""
+        assert self.c is not None, "an LSTM has cells"
+        y, h, c = gates.apply_all(Lstm(self.reverse), self.r, self.h, self.c)
+        return y, h, c
 
     def clipped(self, a: Tensor) -> Tensor:
         return a if self.clip is None else a.clip(-self.clip, self.clip)
-
-
-Result = tuple[Tensor, Tensor, Tensor | None]  # y [T, B, H], the last state, the last cells
 
 
 def linear(x: Tensor, w: Tensor) -> Tensor:
@@ -110,12 +123,10 @@ def gru(layer: Layer, reset_after: bool) -> Result:
 
 
 def lstm(layer: Layer, input_forget: bool) -> Result:
-    assert layer.c is not None, "an LSTM has cells"
     n = layer.size
     gates = layer.gates(layer.input_bias + layer.state_bias)
     if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
-        y, h, c = gates.apply_all(Lstm(layer.reverse), layer.r, layer.h, layer.c)
-        return y, h, c
+        return layer.lstm(gates)
     f, g, last = layer.activations
     p = layer.peepholes
     p_i, p_o, p_f = (None,) * 3 if p is None else (part(p, 0, i * n, n) for i in range(3))
@@ -126,7 +137,7 @@ def lstm(layer: Layer, input_forget: bool) -> Result:
 
     def step(x: Tensor, h: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor | None]:
         assert c is not None, "an LSTM has cells"
-        a = x + linear(h, layer.r)
+        a = x + layer.state_products(h)
         i = gate(0, a, p_i, c)
         forget = 1 - i if input_forget else gate(2, a, p_f, c)
         c = forget * c + i * g(layer.clipped(part(a, 1, 3 * n, n)))

@@ -9,6 +9,7 @@ from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops import cast as casts
+from edgekit.ops.dynamic_quantize import DynamicQuantize
 from edgekit.ops.reduce import integer_range
 from edgekit.ops.rounding import Round
 
@@ -48,6 +49,11 @@ def rounded(x: Tensor, zero: Tensor | None, to: DType, saturate: bool = True) ->
     low, high = integer_range(to)
     whole = x.apply(Round())
     return cast((whole if zero is None else whole + cast(zero, x.dtype)).clip(low, high), to)
+
+
+def DynamicQuantizeLinear(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    y, scale, zero = x.apply_all(DynamicQuantize())
+    return y, scale, zero
 
 
 def DequantizeLinear(

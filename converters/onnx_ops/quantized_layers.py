@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.converters.compose import matmul
-from edgekit.converters.convolution import Sliding, check_kernel, conv, sliding
+from edgekit.converters.convolution import check_kernel, conv, sliding
 from edgekit.converters.movement import cast
+from edgekit.converters.onnx_ops.integer_sums import MatMulInteger, channels, integer_conv, one, rows_of
 from edgekit.converters.onnx_ops.quantization import along, rounded
 from edgekit.converters.quantized import centred, check, quant_of, quantized, real
 from edgekit.converters.tensor import Tensor
@@ -49,10 +50,10 @@ def QLinearConv(
     if x_quant and y_quant and weights and x.data is None and (b is None or b.data is not None):
         bias = None if b is None else _real_bias(b, x_quant, w_scale)
         return quantized(conv(real(x, x_quant), weights, bias, slide, group), y_quant, y_zero.dtype)
-    sums = cast(_integer_conv(x, w, x_zero, w_zero, b, slide, group), DType.F32)
-    scale = _channels(_one(x_scale) * w_scale / _one(y_scale), w.rank - 1)
+    sums = cast(integer_conv(x, w, x_zero, w_zero, b, slide, group), DType.F32)
+    scale = channels(one(x_scale) * w_scale / one(y_scale), w.rank - 1)
     assert scale is not None
-    return rounded(sums * _one(scale), _one(y_zero), y_zero.dtype)
+    return rounded(sums * one(scale), one(y_zero), y_zero.dtype)
 
 
 def QLinearMatMul(
@@ -71,10 +72,10 @@ def QLinearMatMul(
     if a_quant and y_quant and right and a.data is None:
         return quantized(matmul(real(a, a_quant), right), y_quant, y_zero.dtype)
     product = cast(MatMulInteger(a, b, a_zero, b_zero), DType.F32)
-    left = _rows(a_scale)
+    left = rows_of(a_scale)
     assert left is not None
-    scale = cast(_one(left), DType.F32) * cast(_one(b_scale), DType.F32) / cast(_one(y_scale), DType.F32)
-    return rounded(product * scale, _one(y_zero), y_zero.dtype)
+    scale = cast(one(left), DType.F32) * cast(one(b_scale), DType.F32) / cast(one(y_scale), DType.F32)
+    return rounded(product * scale, one(y_zero), y_zero.dtype)
 
 
 def _right(b: Tensor, scale: Tensor, zero: Tensor) -> Tensor | None:
@@ -103,52 +104,3 @@ def _real_bias(b: Tensor, x: Quant, w_scale: Tensor) -> Tensor:
     scale = w_scale.constant("the scale of the weights").astype(np.float64).reshape(-1)
     wide: np.ndarray = b.constant("the bias") * (x.scale[0] * scale)
     return b.new(wide.astype(np.float32))
-
-
-def MatMulInteger(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
-    return matmul(centred(a, _rows(a_zero)), centred(b, b_zero))
-
-
-def ConvInteger(
-    x: Tensor,
-    w: Tensor,
-    x_zero: Tensor | None = None,
-    w_zero: Tensor | None = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Ints = None,
-    group: int = 1,
-    kernel_shape: Ints = None,
-    pads: Ints = None,
-    strides: Ints = None,
-) -> Tensor:
-    check_kernel(w, kernel_shape)
-    slide = sliding(x, w, auto_pad, dilations, pads, strides)
-    return _integer_conv(x, w, x_zero, w_zero, None, slide, group)
-
-
-def _integer_conv(
-    x: Tensor,
-    w: Tensor,
-    x_zero: Tensor | None,
-    w_zero: Tensor | None,
-    b: Tensor | None,
-    slide: Sliding,
-    group: int,
-) -> Tensor:
-    image = centred(x, None if x_zero is None else _one(x_zero))
-    return conv(image, centred(w, _channels(w_zero, w.rank)), b, slide, group)
-
-
-def _rows(p: Tensor | None) -> Tensor | None:
-    """A parameter of the left matrix: one, or one a row."""
-    return p if p is None or p.type.size == 1 or p.rank != 1 else p.reshape(p.shape[0], 1)
-
-
-def _one(p: Tensor) -> Tensor:
-    return p.reshape() if p.type.size == 1 else p
-
-
-def _channels(p: Tensor | None, rank: int) -> Tensor | None:
-    """A parameter of weights or results: one, or one an output."""
-    return p if p is None or p.type.size == 1 else p.reshape(p.type.size, *(1,) * (rank - 1))

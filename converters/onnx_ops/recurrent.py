@@ -55,7 +55,7 @@ def _activations(names: Sequence[str], alphas: Floats, betas: Floats) -> Iterato
         yield Activation(name, partial(function, **given) if given else function)
 
 
-def _recurrent(
+def all_directions(
     run: Callable[[Layer], Result],
     defaults: Sequence[str],
     x: Tensor,
@@ -155,7 +155,7 @@ def RNN(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor | None, ...]:
-    return _recurrent(
+    return all_directions(
         recurrent.rnn,
         ("Tanh",),
         *(x, w, r, b, lengths, h),
@@ -186,7 +186,7 @@ def GRU(
     linear_before_reset: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor | None, ...]:
-    return _recurrent(
+    return all_directions(
         partial(recurrent.gru, reset_after=bool(linear_before_reset)),
         ("Sigmoid", "Tanh"),
         *(x, w, r, b, lengths, h),
@@ -219,7 +219,7 @@ def LSTM(
     layout: int = 0,
     output_sequence: int = 0,
 ) -> tuple[Tensor | None, ...]:
-    return _recurrent(
+    return all_directions(
         partial(recurrent.lstm, input_forget=bool(input_forget)),
         ("Sigmoid", "Tanh", "Tanh"),
         *(x, w, r, b, lengths, h, c, p),

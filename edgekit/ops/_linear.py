@@ -1,19 +1,20 @@
 """Layers with weights: y = clamp(f(x, w) + b, lo, hi), where f is linear in x and in w.
 
-x and w may have different formats: floats of 32 bits take weights of 16, and quantized tensors of 8 or 16
-bits take weights of 8 or 4. Sums of 16-bit floats are computed in float32, in the order of the kernels.
+x and w may have different formats: floats of 32 bits take weights of 16, plain integers of 32 bits those of
+8 or 16, and quantized tensors of 8 or 16 bits take weights of 8 or 4. Sums of 16-bit floats are computed in
+float32, in the order of the kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from edgekit.ir import Array, DType, Type, Value
-from edgekit.ops import Op, require
+from edgekit.ops import Op, Param, require
 from edgekit.ops._integer import requantize_sums, sum_bits
 from edgekit.ops._known import Known, Range
 
@@ -47,6 +48,7 @@ class Linear(Op):
         """The format of results; TypeError where x and w do not go together."""
         narrower = {
             DType.F32: (DType.F16, DType.BF16),
+            DType.S32: () if w.quant else (DType.S8, DType.S16),
             DType.S8: (DType.S4,) if w.quant else (),
             DType.S16: (DType.S8, DType.S4) if w.quant else (),
         }
@@ -85,6 +87,31 @@ class Linear(Op):
         if self.skips_taps:
             least, most = np.minimum(least, 0), np.maximum(most, 0)
         return _sum(positive, least) + _sum(negative, most), _sum(positive, most) + _sum(negative, least)
+
+
+def wrapping(dtype: DType) -> DType:
+    """The type to add up in: integers as unsigned, which wrap to the bits that signed ones must not in C."""
+    return DType(f"u{dtype.bits}") if dtype.is_integer else dtype
+
+
+def letters(*ins: Type) -> dict[str, DType]:
+    """The types that kernels of layers on plain numbers are made for. Integers are added up as unsigned ones,
+    which wrap; weights that are narrower than these keep their sign."""
+    x, w, b = ins
+    types = {"T": wrapping(x.dtype), "W": w.dtype, "B": wrapping(b.dtype)}
+    return types | {"W": types["T"]} if w.dtype is x.dtype else types
+
+
+def wide_type(dtype: np.dtype[Any]) -> type:
+    """The type in which `eval` adds up products."""
+    if not DType.of(dtype).is_float:
+        return np.int64
+    return np.float64 if dtype == np.float64 else np.float32
+
+
+def limits(dtype: DType, lo: float, hi: float) -> dict[str, Param]:
+    """The limits of a result as kernels take them. Integers are computed as unsigned, and have none."""
+    return {"lo": lo, "hi": hi} if dtype.is_float else {"lo": 0, "hi": (1 << max(dtype.bits, 32)) - 1}
 
 
 def _sum(weights: Array, x: Array) -> Array:

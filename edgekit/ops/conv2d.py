@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
-from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
-from edgekit.ops.matmul import wrapping
 
 Pads = tuple[int, int, int, int]
 # Cells of an image with its border, and steps of a window: more is an attack or a mistake.
@@ -100,18 +98,6 @@ def _by(pair: tuple[int, int]) -> str:
 def _four(pads: Sequence[int]) -> Pads:
     top, left, bottom, right = pads
     return top, left, bottom, right
-
-
-def wide_type(dtype: np.dtype[Any]) -> type:
-    """The type in which `eval` adds up products."""
-    if not DType.of(dtype).is_float:
-        return np.int64
-    return np.float64 if dtype == np.float64 else np.float32
-
-
-def limits(dtype: DType, lo: float, hi: float) -> dict[str, Param]:
-    """The limits of a result as kernels take them. Integers are computed as unsigned, and have none."""
-    return {"lo": lo, "hi": hi} if dtype.is_float else {"lo": 0, "hi": (1 << max(dtype.bits, 32)) - 1}
 
 
 def add_pads(a: Pads, b: Pads) -> Pads:
@@ -216,7 +202,7 @@ class Conv2d(Linear):
         return [
             Call(
                 kernel=kernel,
-                types={letter: wrapping(arg.type.dtype) for letter, arg in zip("TWB", ins, strict=True)},
+                types=letters(x.type, w.type, b.type),
                 args=(x, w, b, outs[0]),
                 params=params,
                 macs=self.macs(x.type, w.type, b.type),

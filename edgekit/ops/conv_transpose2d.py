@@ -13,10 +13,9 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of, requantization, sum_bits
-from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
-from edgekit.ops.conv2d import MAX_CELLS, limits, wide_type
-from edgekit.ops.matmul import wrapping
+from edgekit.ops.conv2d import MAX_CELLS
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class ConvTranspose2d(Linear):
         return [
             Call(
                 kernel="conv_transpose2d",
-                types={letter: wrapping(arg.type.dtype) for letter, arg in zip("TWB", ins, strict=True)},
+                types=letters(x.type, w.type, b.type),
                 args=(x, w, b, outs[0]),
                 params=params,
                 macs=self.macs(x.type, w.type, b.type),

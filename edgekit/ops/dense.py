@@ -13,7 +13,7 @@ from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
 from edgekit.ops._layout import Layout, Moved, Want, plain
-from edgekit.ops._linear import Linear, clamped
+from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
 
 
@@ -37,17 +37,21 @@ class Dense(Linear):
             x.shape[-1] == w.shape[1],
             f"input {x} has {x.shape[-1]} features, weights {w} expect {w.shape[1]}",
         )
+        require(
+            x.dtype.is_float or x.quant is not None or (self.lo, self.hi) == (-inf, inf),
+            "limits are for floats",
+        )
         require(b.shape[0] == w.shape[0], f"weights {w} and bias {b} differ in outputs")
         return (replace(x, dtype=self.result_dtype(x, w), shape=(*x.shape[:-1], w.shape[0])),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
         x, w, b = ins
-        wide = np.float64 if x.dtype == np.float64 else np.float32
+        wide = wide_type(x.dtype)
         if is_narrow(x, w):
             y = _sums_in_order(x.astype(wide), w.astype(wide), b.astype(wide))
         else:
             y = np.matmul(x.astype(wide), w.astype(wide).T) + b.astype(wide)
-        return (clamped(y, self.lo, self.hi).astype(x.dtype),)
+        return ((y if wide is np.int64 else clamped(y, self.lo, self.hi)).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, w, b = args
@@ -82,9 +86,10 @@ class Dense(Linear):
         return [
             Call(
                 kernel="dense",
-                types={"T": x.type.dtype, "W": w.type.dtype, "B": b.type.dtype},
+                types=letters(x.type, w.type, b.type),
                 args=(x, w, b, outs[0]),
-                params={"rows": rows, "inputs": inputs, "outputs": outputs, "lo": self.lo, "hi": self.hi},
+                params={"rows": rows, "inputs": inputs, "outputs": outputs}
+                | limits(x.type.dtype, self.lo, self.hi),
                 macs=self.macs(x.type, w.type, b.type),
             )
         ]

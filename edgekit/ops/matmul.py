@@ -12,6 +12,7 @@ from edgekit.ir import Array, DType, Type, Value, type_of
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.ops._layout import Layout, Moved, plain, stored
+from edgekit.ops._linear import wrapping
 from edgekit.ops._order import is_narrow, product
 from edgekit.ops._strided import Strides, contiguous, loops
 from edgekit.reasons import OperandError
@@ -136,11 +137,6 @@ def _rule(ins: Sequence[Arg], y: Arg) -> SingleRule:
     zeros = {f"{letter}_zero": quant_of(x.type).zero[0] for letter, x in zip("ab", ins, strict=True)}
     bounds = {"zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
     return replace(rule, params={**rule.params, **zeros, **bounds})
-
-
-def wrapping(dtype: DType) -> DType:
-    """The type to add up in: integers as unsigned, which wrap to the bits that signed ones must not in C."""
-    return DType(f"u{dtype.bits}") if dtype.is_integer else dtype
 
 
 def _permuted(shape: Sequence[int], perm: Sequence[int]) -> tuple[int, ...]:

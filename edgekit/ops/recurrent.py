@@ -242,10 +242,7 @@ class Lstm(Recurrent):
         """The state and the cells after each step."""
         y, cells = (np.empty((*x.shape[:2], h.shape[1]), x.dtype) for _ in range(2))
         for t in self._steps(x):
-            sums = _each(x[t] + h @ r.T, 4)
-            i, o, f = _sigmoid(sums[:3])
-            c = f * c + i * np.tanh(sums[3])
-            h = o * np.tanh(c)
+            h, c = cell_step(x[t] + h @ r.T, c)
             y[t], cells[t] = h, c
         return y, cells
 
@@ -274,6 +271,14 @@ class Lstm(Recurrent):
         gates, narrow, bits = self._rules(*_types(ins, outs), _known(ins[1]))
         params = gates.params() | narrow.params() | {"bits": bits}
         return self._call(4, "lstm_int", (*ins, *gates.args(outs[0].name)), outs, params=params)
+
+
+def cell_step(sums: Array, c: Array) -> tuple[Array, Array]:
+    """The state and the cells of an LSTM after a step with these sums of its gates."""
+    gates = _each(sums, 4)
+    i, o, f = _sigmoid(gates[:3])
+    c = f * c + i * np.tanh(gates[3])
+    return o * np.tanh(c), c
 
 
 def _each(sums: Array, gates: int) -> Array:

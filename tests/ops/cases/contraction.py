@@ -23,6 +23,20 @@ def _conv(op, x, w, dtype=_F32, constant=()):
     return case(op, *operands, ulps=8, summed=True, constant=constant)
 
 
+def _narrow(op, x, w, dtype):
+    """Integers of 32 bits with weights of fewer."""
+    return case(op, whole(DType.S32, *x), whole(dtype, *w), whole(DType.S32, w[0]), constant=(1, 2))
+
+
+_NARROW = (
+    (Dense(), (3, 5), (35, 5)),
+    (Dense(), (2, 3, 20), (16, 20)),
+    (Conv2d((2, 1), (1, 0, 2, 1), (1, 2)), (2, 7, 6, 3), (17, 3, 3, 3)),
+    (Conv2d((1, 1), (1, 1, 1, 1), groups=8), (2, 3, 7, 8), (8, 3, 3, 1)),
+    (ConvTranspose2d((5, 5), (2, 2)), (1, 2, 2, 3), (4, 2, 2, 3)),
+)
+
+
 CASES = (
     *(_matmul((5, 7), (7, 3), dtype=d) for d in _FLOATS),
     *(case(MatMul(), whole(d, 3, 4), whole(d, 4, 20)) for d in _INTEGERS),
@@ -71,6 +85,7 @@ CASES = (
         case(Conv2d(pads=(1, 1, 1, 1)), whole(d, 1, 4, 4, 3), whole(d, 5, 3, 3, 3), whole(d, 5))
         for d in (DType.S32, DType.S64)
     ),
+    *(_narrow(op, x, w, d) for op, x, w in _NARROW for d in (DType.S8, DType.S16)),
     *(_conv(ConvTranspose2d((8, 9), (2, 3)), (1, 4, 3, 3), (4, 2, 3, 3), d) for d in _FLOATS),
     _conv(ConvTranspose2d((6, 7), (2, 1), (1, 1), (1, 2)), (2, 3, 5, 3), (17, 3, 3, 3)),
     _conv(ConvTranspose2d((5, 4), groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 2, 1, 3), constant=(1,)),

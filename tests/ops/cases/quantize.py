@@ -4,6 +4,7 @@ import numpy as np
 from support.op_cases import case, normal, special, whole
 
 from edgekit.ir import DType, Quant
+from edgekit.ops.dynamic_quantize import DynamicQuantize
 from edgekit.ops.quantize import Dequantize, Quantize, Requantize
 
 _RULES = ("E", "tfl")
@@ -15,7 +16,13 @@ def _quant(scale: float, zero: int, rounding: str = "E") -> Quant:
     return Quant((scale,), (zero,), None, rounding)
 
 
+_WIDE = np.float32([-3e38, 3e38, 1.0, 0.0])  # the range is infinite
+
 CASES = (
+    *(case(DynamicQuantize(), normal(DType.F32, *shape)) for shape in ((1,), (3, 7), (2, 5, 33), (0, 4))),
+    *(case(DynamicQuantize(), np.float32(x)) for x in ([0, 0], [2, 3, 7], [-5, -1], _WIDE)),
+    case(DynamicQuantize(), special(DType.F32)),
+    case(DynamicQuantize(), np.float32([1e-44, -1e-44, 0.0])),
     *(
         case(Quantize(), _HALVES, result=_quant(1.0, zero, rule))
         for rule in _RULES

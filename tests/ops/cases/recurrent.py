@@ -6,6 +6,7 @@ import numpy as np
 from support.op_cases import case, normal, whole
 
 from edgekit.ir import DType, Quant
+from edgekit.ops.dynamic_quantize import DynamicQuantizeLstm
 from edgekit.ops.lstm_s8 import LstmS8
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
 
@@ -22,6 +23,21 @@ def _lstm(size, reverse=False, batch=2, dtype=DType.F32, **shape):
 
 def _gru(size, reverse=False, reset_after=True, dtype=DType.F32, **shape):
     return _layer(Gru(reverse, reset_after), 3, size, normal(dtype, size), dtype=dtype, **shape)
+
+
+def _dynamic(size, reverse=False, steps=3, batch=2):
+    rng = np.random.default_rng([size, batch])
+    r, zero = (
+        rng.integers(-128, 128, shape).astype(kind)
+        for shape, kind in (((4 * size, size), np.int8), (4 * size, np.int32))
+    )
+    scale = (rng.random(4 * size) * 0.003 + 1e-4).astype(np.float32)
+    x, h, c = (
+        normal(DType.F32, *shape) for shape in ((steps, batch, 4 * size), (batch, size), (batch, size))
+    )
+    return case(
+        DynamicQuantizeLstm(reverse), x, r, scale, zero // 16, h, c, ulps=16, summed=True, constant=(1, 2, 3)
+    )
 
 
 def _lstm_s8(
@@ -88,6 +104,9 @@ def _integers(op, gates, size, steps=3, batch=2, bits=0, zero=-3, x_scale=2.0**-
 
 
 CASES = (
+    *(_dynamic(n, reverse) for n, reverse in ((1, False), (5, True), (16, False), (37, False))),
+    _dynamic(8, batch=1, steps=1),
+    _dynamic(4, steps=0),
     *(_integers(Lstm(), 4, n, bits=bits) for n, bits in ((3, 0), (16, 2), (21, 5), (8, 15))),
     _integers(Lstm(True), 4, 5, steps=4, batch=1, zero=17),
     _integers(Lstm(), 4, 40, y_scale=1 / 128, zero=0, x_scale=2.0**-14),

@@ -1,0 +1,109 @@
+"""MatMulInteger and ConvInteger: sums of products of integers, whose constant weights stay bytes.
+
+Weights around a zero point span nine bits. Where they do not fit into eight, the zero point is left out of
+them, and so many times the sum of what each output reads is subtracted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgekit.converters.compose import matmul, reduce
+from edgekit.converters.convolution import Sliding, check_kernel, conv, sliding
+from edgekit.converters.movement import cast
+from edgekit.converters.quantized import centred
+from edgekit.converters.tensor import Tensor
+from edgekit.ir import Array, DType
+from edgekit.ops.dense import Dense
+
+Ints = tuple[int, ...] | None
+_BYTES = (DType.S8, DType.U8)
+
+
+def MatMulInteger(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
+    x = centred(a, rows_of(a_zero))
+    weights = _bytes(b, b_zero) if b.rank == 2 and x.rank >= 1 and x.data is None else None
+    if weights is None:
+        return matmul(x, centred(b, b_zero))
+    w, zero = weights
+    y = x.apply(Dense(), w.transpose(1, 0), x.like(np.zeros(b.shape[1])))
+    return y if zero is None else y - zero * reduce(x, "sum", [-1])
+
+
+def ConvInteger(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> Tensor:
+    check_kernel(w, kernel_shape)
+    slide = sliding(x, w, auto_pad, dilations, pads, strides)
+    return integer_conv(x, w, x_zero, w_zero, None, slide, group)
+
+
+def integer_conv(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None,
+    w_zero: Tensor | None,
+    b: Tensor | None,
+    slide: Sliding,
+    group: int,
+) -> Tensor:
+    image = centred(x, None if x_zero is None else one(x_zero))
+    w_zero = channels(w_zero, w.rank)
+    weights = _bytes(w, w_zero) if image.data is None else None
+    if weights is None:
+        return conv(image, centred(w, w_zero), b, slide, group)
+    narrow, zero = weights
+    if zero is None:
+        return conv(image, narrow, b, slide, group)
+    if group > 1:  # windows of single channels: their sums are as many as their products
+        wide = cast(centred(w, w_zero), DType.S16)
+        return conv(image, wide, b, slide, group)
+    windows = conv(image, w.new(np.ones((1, *w.shape[1:]), np.int8)), None, slide, 1)
+    return conv(image, narrow, b, slide, group) - _first(zero) * windows
+
+
+def _bytes(w: Tensor, zero: Tensor | None) -> tuple[Tensor, Tensor | None] | None:
+    """Constant weights as int8, and the zero points that are left, as int32; None for weights that are known
+    at run time only."""
+    if w.data is None or (zero is not None and zero.data is None) or w.dtype not in _BYTES:
+        return None
+    integers = centred(w, None if zero is None else one(zero)).constant("the weights")
+    if not integers.size or -128 <= integers.min() <= integers.max() <= 127:
+        return w.new(integers.astype(np.int8)), None
+    assert zero is not None, "only bytes without a sign span nine bits"
+    middle = 0 if w.dtype.is_signed else 128
+    return w.new(_less(w, middle).astype(np.int8)), w.new(_less(one(zero), middle))
+
+
+def _less(x: Tensor, middle: int) -> Array:
+    integers: Array = x.constant("the weights").astype(np.int32) - np.int32(middle)
+    return integers
+
+
+def _first(zero: Tensor) -> Tensor:
+    """Zero points of outputs [O, 1, ..., 1] as results have them, [O, 1, ...]."""
+    return zero if zero.rank == 0 else zero.reshape(*zero.shape[:-1])
+
+
+def rows_of(p: Tensor | None) -> Tensor | None:
+    """A parameter of the left matrix: one, or one a row."""
+    return p if p is None or p.type.size == 1 or p.rank != 1 else p.reshape(p.shape[0], 1)
+
+
+def one(p: Tensor) -> Tensor:
+    return p.reshape() if p.type.size == 1 else p
+
+
+def channels(p: Tensor | None, rank: int) -> Tensor | None:
+    """A parameter of weights or results: one, or one an output."""
+    return p if p is None or p.type.size == 1 else p.reshape(p.type.size, *(1,) * (rank - 1))

@@ -1,0 +1,136 @@
+"""What onnxruntime.quantization.quantize_dynamic writes: its numbers, from weights that stay bytes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+from support.dynamic_models import (
+    NETWORKS,
+    Network,
+    convolutions,
+    gru,
+    lstm,
+    perceptron,
+    quantized,
+    reference,
+    samples,
+)
+from support.onnx_models import model, node, tensor
+from support.tools import require
+
+from edgekit import simulate, target
+from edgekit.codegen.program import compile_graph
+from edgekit.converters import from_onnx
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, Graph
+from edgekit.onnx_backend import compile_programs
+from edgekit.passes import verify
+from edgekit.passes.simplify import simplify
+
+SCHEMES = [(unsigned, per_channel) for unsigned in (False, True) for per_channel in (False, True)]
+
+
+def imported(net: ModelProto) -> Graph:
+    graph = simplify(from_onnx.convert(net))
+    verify(graph)
+    return graph
+
+
+def assert_near(found: dict[str, Array], expected: list[Array]) -> None:
+    """Integers are equal; what is left are the last bits of sigmoid, tanh and softmax."""
+    for (name, ours), theirs in zip(found.items(), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-6 * np.abs(theirs).max(), err_msg=name)
+
+
+def flash(constants: Iterable[Array]) -> int:
+    """Bytes of what is a matrix at least."""
+    return sum(data.nbytes for data in constants if data.ndim > 1)
+
+
+@pytest.mark.parametrize(("unsigned", "per_channel"), SCHEMES)
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.__name__)
+def test_networks_compute_what_onnxruntime_computes(
+    network: Network, unsigned: bool, per_channel: bool
+) -> None:
+    for seed in (1, 2):
+        net = quantized(network(np.random.default_rng(seed)), unsigned, per_channel)
+        inputs = samples(net, seed)
+        assert_near(simulate.run(imported(net), inputs), reference(net, inputs))
+
+
+@pytest.mark.parametrize("network", [convolutions, gru, lstm, perceptron], ids=lambda n: n.__name__)
+def test_weights_take_the_flash_that_they_take_in_the_file(network: Network) -> None:
+    net = quantized(network(np.random.default_rng(3)), False, True)
+    stored = [numpy_helper.to_array(t) for t in net.graph.initializer]
+    ours = [data for _, data in imported(net).constants()]
+    assert flash(ours) <= flash(stored)
+
+
+def test_c_computes_the_same_integers() -> None:
+    require("cc")
+    cases = [
+        (network(np.random.default_rng(5)), scheme)
+        for network in NETWORKS
+        for scheme in (SCHEMES[0], SCHEMES[3])
+    ]
+    nets = [quantized(net, *scheme) for net, scheme in cases]
+    graphs = [imported(net).with_name(f"net{i}") for i, net in enumerate(nets)]
+    programs = [compile_graph(graph, target.load("host")) for graph in graphs]
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+        driver, errors = compile_programs(programs, Path(folder), "speed", ("-O1", "-w"))
+        assert not errors
+        for net, made in zip(nets, programs, strict=True):
+            inputs = samples(net, 7)
+            assert_near(driver.run(made, inputs), list(simulate.run(made.graph, inputs).values()))
+
+
+@pytest.mark.parametrize("operator", ["DynamicQuantizeMatMul", "MatMulIntegerToFloat"])
+@pytest.mark.parametrize("seed", range(3))
+def test_fused_matrix_products(operator: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kind = np.uint8 if seed % 2 else np.int8
+    inputs, outputs = rng.integers(1, 40, 2)
+    scales = () if seed == 2 else (outputs,)
+    constants = {
+        "b": rng.integers(-60, 60, (inputs, outputs)).astype(kind),
+        "bs": (rng.random(scales) * 0.01 + 0.001).astype(np.float32),
+        "bz": rng.integers(-9, 9, scales).astype(kind),
+        "bias": rng.standard_normal(outputs).astype(np.float32),
+    }
+    if operator == "DynamicQuantizeMatMul":
+        nodes = [helper.make_node(operator, ["x", "b", "bs", "bz", "bias"], ["y"], domain="com.microsoft")]
+    else:
+        fused = ["q", "b", "s", "bs", "z", "bz", "bias"]
+        nodes = [node("DynamicQuantizeLinear", "x", "q s z")]
+        nodes += [helper.make_node(operator, fused, ["y"], domain="com.microsoft")]
+    net = model(nodes, constants, inputs=[tensor("x", [2, 3, int(inputs)])])
+    net.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    given = samples(net, seed)
+    assert_near(simulate.run(imported(net), given), reference(net, given))
+
+
+def test_activations_without_a_range_are_zero() -> None:
+    net = quantized(lstm(np.random.default_rng(3)), False, True)
+    zeros = {name: np.zeros_like(x) for name, x in samples(net, 1).items()}
+    assert_near(simulate.run(imported(net), zeros), reference(net, zeros))
+
+
+@pytest.mark.parametrize("broken", ["w", "r", "w_scale", "r_zero_point"])
+def test_weights_of_an_lstm_that_do_not_fit_are_refused(broken: str) -> None:
+    net = quantized(lstm(np.random.default_rng(3)), False, True)
+    (first,) = [n for n in net.graph.node if n.output[0] == "y1"]
+    names = dict(
+        zip(
+            ("x", "w", "r", "b", "l", "h", "c", "p", "w_scale", "w_zero_point", "r_scale", "r_zero_point"),
+            range(12),
+            strict=True,
+        )
+    )
+    first.input[names[broken]] = "b1"
+    with pytest.raises(EdgeKitError, match="E0"):
+        from_onnx.convert(net)
