@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import edgekit
@@ -37,6 +37,7 @@ from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import LEVEL, Tell, Verification
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
+from edgekit.passes.stored_weights import narrow_weights
 from edgekit.target import Target
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
@@ -84,6 +85,7 @@ class Report:
     verification: Verification | None = None
     unverified: str = ""  # why the compiled code was not compared with the simulator
     warning: str = ""  # what will not fit on the target, outside of the library
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
 
     @property
@@ -166,6 +168,7 @@ def build(
         arena_compared=0 if program.arena.optimal else program.arena.compared,
         order_runs=program.order_runs,
         state_bytes=program.state_bytes,
+        narrow_weights=narrow_weights(graph),
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,

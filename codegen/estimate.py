@@ -15,6 +15,7 @@ from edgekit.codegen.memory import Peak
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
+from edgekit.passes.stored_weights import narrow_weights
 from edgekit.target import Pace, Target
 
 
@@ -37,6 +38,7 @@ class Estimate:
     layers: tuple[Layer, ...] = ()
     run: Instructions | None = None
     pace: Pace | None = field(default=None, repr=False)
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
 
     @property
     def ram_bytes(self) -> int:
@@ -90,4 +92,5 @@ def estimate(
         tuple(layers_of(program)),
         how(program, optimize),
         target.pace,
+        narrow_weights(graph),
     )

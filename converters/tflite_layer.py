@@ -158,6 +158,7 @@ def dequantized(x: Tensor) -> Tensor:
     quant, data = x.type.quant, x.data
     if data is None or (quant is None and x.dtype is not DType.F16):
         return x
+    x.builder.note_widened(x.type, replace(x.type, dtype=DType.F32))
     if quant is None:
         return x.new(data.astype(np.float32))
     shape = [1] * x.rank

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph, Node, Quant, Source, State, Type, Value, type_of
+from edgekit.ir import Array, DType, Graph, Node, Quant, Source, State, Type, Value, type_of
 from edgekit.ops import Op
 from edgekit.reasons import reason_of
 
@@ -24,6 +24,9 @@ _MAX_STEPS_GROWTH = 16  # of what a model holds
 _MAX_FOLD_MACS = 1 << 32
 _MAX_FOLD_BYTES = 1 << 28
 _MAX_FOLD_GROWTH = 8
+# Formats of weights alone, and the elements from which on it counts that they are widened.
+_NARROW = (DType.F16, DType.BF16, DType.S8, DType.U8, DType.S4, DType.U4)
+MIN_NARROW = 64
 
 
 def absurd(shape: Sequence[int]) -> bool:
@@ -40,6 +43,7 @@ class Builder:
     def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0, nodes: int = 0) -> None:
         self.values: dict[str, Value] = dict(values or {})
         self.nodes: list[Node] = []
+        self.narrow: set[DType] = set()  # of constants that were widened
         self.origin = ""  # the source layer that the next nodes come from
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
@@ -124,6 +128,7 @@ class Builder:
                 raise EdgeKitError("E0402", message, self.where(inputs))
             self._charge(sum(result.bytes for result in results))
             arrays = op.eval(*(x for x in data if x is not None))
+            self.note_widened(types[0], results[0])
             for name, result, array in zip(outputs, results, arrays, strict=True):
                 check_result(op, result, array)
                 array = np.asarray(array)
@@ -134,6 +139,11 @@ class Builder:
             return outputs
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
+
+    def note_widened(self, stored: Type, wide: Type) -> None:
+        """A constant that the file stores in fewer bytes than the graph, for passes that shrink it again."""
+        if stored.dtype in _NARROW and stored.size >= MIN_NARROW and wide.dtype in (DType.F32, DType.S32):
+            self.narrow.add(stored.dtype)
 
     def afford(self, shape: Sequence[int]) -> None:
         """Refuse a constant of this shape before it is made: small files can describe endless ones."""
@@ -175,7 +185,14 @@ class Builder:
         used |= {n for node in self.nodes for n in (*node.inputs, *node.outputs)}
         values = {n: v for n, v in self.values.items() if n in used}
         return Graph(
-            name, tuple(inputs), tuple(outputs), tuple(self.nodes), values, source or Source(), tuple(states)
+            name,
+            tuple(inputs),
+            tuple(outputs),
+            tuple(self.nodes),
+            values,
+            source or Source(),
+            tuple(states),
+            tuple(sorted(self.narrow, key=lambda dtype: dtype.value)),
         )
 
 

@@ -242,6 +242,7 @@ class Graph:
     values: Mapping[str, Value]
     source: Source = field(default_factory=Source)
     states: tuple[State, ...] = ()
+    narrow: tuple[DType, ...] = ()  # of weights in the source file that its reader widened
 
     @cached_property
     def entries(self) -> tuple[str, ...]:

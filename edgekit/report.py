@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -24,6 +24,7 @@ from edgekit.difference import other_weights, short_name
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 from edgekit.noise import Distance
+from edgekit.passes.stored_weights import narrow_weights
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table
@@ -96,6 +97,7 @@ class Conversion:
     states: Mapping[str, Type]
     operators: int
     weight_bytes: int
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph, file: str) -> Conversion:
@@ -107,16 +109,24 @@ class Conversion:
             {state.input: state.initial.type for state in graph.states},
             len(graph.nodes),
             sum(data.nbytes for _, data in graph.constants()),
+            narrow_weights(graph),
         )
 
 
 def conversion(found: Conversion) -> list[str]:
     made = f"{found.operators} operators, {size(found.weight_bytes)} of weights"
     rows = [("file", f"{found.file}: {found.name}, {made}")]
+    rows += compressed(found.narrow_weights)
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
     rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
     return table(rows)
+
+
+def compressed(weights: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Weights in a format that floats are not computed in."""
+    parts = [f"{count:,} B in {name}" for name, count in weights.items()]
+    return [("weights", f"{' and '.join(parts)}, computed with as f32")] if parts else []
 
 
 @dataclass(frozen=True)
@@ -223,6 +233,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         other = (found.constant_bytes or 0) - found.weight_bytes
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
+    rows += compressed(found.narrow_weights)
     whole = f"{size(found.working_bytes)} with inputs and outputs"
     proof = _arena(found.arena_bytes, found.arena_lower_bound, found.arena_compared)
     rows.append(("arena", f"{proof}; {whole}"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
-from edgekit.report import shortened, size, table
+from edgekit.report import compressed, shortened, size, table
 
 _NAMED = 3  # kernels
 
@@ -56,6 +56,7 @@ def estimate(found: Estimate) -> list[str]:
     rows = [
         ("target", found.target),
         ("flash", f"{size(found.flash_bytes)}{code}"),
+        *compressed(found.narrow_weights),
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", f"{found.macs:,}"),

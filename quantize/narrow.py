@@ -24,6 +24,8 @@ from edgekit.quantize.settings import Settings
 from edgekit.quantize.stacks import Sample
 
 FORMATS = {"bf16": DType.BF16, "f16": DType.F16}
+_AS_GOOD_AS_INFINITE = 1e30
+_MOST_OF_A_MASK = {DType.F16: 2.0**15, DType.BF16: 2.0**126}
 _MOST_SAMPLES = 64  # that the quality is measured on
 Tell = Callable[[str], None]
 
@@ -46,19 +48,22 @@ def quantize(
 def narrow(graph: Graph, dtype: DType, *, everything: bool = False) -> Quantized:
     """The graph with 16-bit weights of layers and rows of tables; with `everything`, what layers compute is
     stored so as well. Inputs and outputs stay what they are."""
-    for name, data in graph.constants():
-        if data.dtype == np.float32 and dtype is DType.F16 and _overflows(data):
-            raise EdgeKitError(
-                "E0212",
-                f"{name} has values beyond 65504, the largest of f16",
-                hint="bf16 has the range of f32",
-            )
     return (_Storage if everything else _Weights)(graph, dtype).run()
 
 
-def _overflows(data: Array) -> bool:
+def _mask(data: Array, dtype: DType) -> Array:
+    """Numbers such as the -3.4e38 of an attention mask stand for infinity, and must not become it: a row of
+    them is a row of NaN behind a softmax. They end where twice as much is still finite."""
+    most = np.float32(_MOST_OF_A_MASK[dtype])
+    with np.errstate(invalid="ignore"):
+        is_far = np.isfinite(data) & (np.abs(data) >= _AS_GOOD_AS_INFINITE)
+    return np.where(is_far, np.sign(data) * most, data).astype(np.float32)
+
+
+def _overflows(data: Array, dtype: DType) -> bool:
+    """Would finite numbers become infinite?"""
     with np.errstate(over="ignore"):
-        return bool((np.isinf(data.astype(np.float16)) & np.isfinite(data)).any())
+        return bool((np.isinf(data.astype(dtype.numpy)) & np.isfinite(data)).any())
 
 
 class _Weights:
@@ -117,6 +122,12 @@ class _Weights:
     def constant(self, name: str, dtype: DType) -> str:
         data = self.graph.data(name)
         assert data is not None, name
+        if dtype is DType.F16 and _overflows(data, dtype):
+            raise EdgeKitError(
+                "E0212",
+                f"{name} has values beyond 65504, the largest of f16",
+                hint="bf16 has the range of f32",
+            )
         return self.builder.const(data.astype(dtype.numpy), hint=name)
 
 
@@ -126,6 +137,7 @@ class _Storage(_Weights):
     def __init__(self, graph: Graph, dtype: DType) -> None:
         super().__init__(graph, dtype)
         self.narrow: dict[str, str] = {}
+        self.weights = {node.inputs[1] for node in graph.nodes if self._has_weights(node)}
 
     def node(self, node: Node) -> None:
         operands = self._operands(node)
@@ -157,8 +169,16 @@ class _Storage(_Weights):
         return [self.wide(name) if i == stays else self._half(name) for i, name in enumerate(node.inputs)]
 
     def _half(self, name: str) -> str:
+        """The value in 16 bits; but a constant beyond their range stays float32, and so does what is computed
+        with it. Weights are not spared: 16 bits are asked for them."""
+        data = self.graph.data(name)
         if self.graph.type(name).dtype is not DType.F32:
             return self.wide(name)
+        if data is not None and name not in self.weights and name not in self.narrow:
+            data = _mask(data, self.dtype)
+            if _overflows(data, self.dtype):
+                return self.wide(name)
+            self.narrow[name] = self.builder.const(data.astype(self.dtype.numpy), hint=name)
         if name not in self.narrow:
             if self.graph.data(name) is not None:
                 self.narrow[name] = self.constant(name, self.dtype)

@@ -14,6 +14,7 @@ from edgekit.converters.normalize import Numbers
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
+from edgekit.passes.stored_weights import stored_weights, widened_weights
 from edgekit.target import Target
 
 Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
@@ -35,13 +36,15 @@ def convert(
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
+    wide_weights: bool = False,
 ) -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs, `dims` dimensions by the names that the
     file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
     model keeps: those of litert (the default) or of tflm, TFLite Micro. With `mean` and `std`, a number or
     one for each channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw`
-    is the type of raw data, uint8 by default. All three are for the only input, or by name."""
+    is the type of raw data, uint8 by default. All three are for the only input, or by name. Weights that the
+    file stores in fewer bytes than float32 stay so, unless `wide_weights`: some kernels are faster then."""
     if name and not (name.isascii() and name.isidentifier()):
         raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
     if isinstance(model, Graph):
@@ -61,7 +64,14 @@ def convert(
             hint="convert the model file again",
         )
     graph = normalize.normalize(graph, normalize.wanted(graph, mean, std, raw))
+    graph = stored_weights(graph) if is_new else graph
+    graph = widened_weights(graph) if wide_weights else graph
     return graph.with_name(name) if name else graph
+
+
+def convert_wide(model: Model) -> Graph:
+    """The same with weights in float32, to make other ones of."""
+    return convert(model, wide_weights=True)
 
 
 def left_over(graph: Graph) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from edgekit import target as target_files
-from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.models import Model, Tell, convert_wide, quiet, target_of
 from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
 from edgekit.codegen import estimate as estimation
 from edgekit.codegen.render import Optimize
@@ -47,7 +47,7 @@ def quantize_model(
     the fields of `Settings`: quantize_model(model, x, io="int8"). Where no formats pass the gate, the best
     that were found are returned: see `Quantization.verdict`."""
     tell("reading the model")
-    graph = convert(model)
+    graph = convert_wide(model)
     chosen = replace(settings, **options)
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
@@ -93,7 +93,7 @@ def prune(
     makes up for what is gone; without, weights alone decide. Where flash is the limit, the library for
     `target` is compiled to see what it takes, `measured_as` "float32" or as it will be in "int8"."""
     tell("reading the model")
-    graph = convert(model)
+    graph = convert_wide(model)
     given = [] if samples is None else list(samples_of(graph, samples))
     if labels is not None and len(labels) != len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
@@ -147,7 +147,7 @@ def tune(
     from there. `count` counts instructions in an emulator instead of estimating them. Where nothing keeps
     the limits, `Tuned.best` is None, and `Tuned.closest` is what comes nearest."""
     tell("reading the model")
-    graph = convert(model)
+    graph = convert_wide(model)
     if samples is None:
         raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --calib; random is for a try")
     given = list(islice(samples_of(graph, samples), _MOST_TUNED))

@@ -64,6 +64,10 @@ Whose = Annotated[
     Profile | None,
     typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
 ]
+WideWeights = Annotated[
+    bool,
+    typer.Option("--wide-weights", help="Store weights as float32 that the file stores in fewer bytes."),
+]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
 
 

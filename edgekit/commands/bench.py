@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     RunBy,
     Shapes,
     TargetName,
+    WideWeights,
     bound_inputs,
     emit,
     run_by,
@@ -32,13 +33,14 @@ def bench(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    wide_weights: WideWeights = False,
     json: Json = False,
 ) -> None:
     """Measure a run: its time, or the instructions under an emulator."""
     from edgekit import api, report_bench
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const))
+        graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
         wanted = run_by(target, runner)
         found = api.bench(graph, target=wanted, optimize=optimize.value, layers=layers, tell=tell)
     emit("bench", found, report_bench.bench(found), json)

@@ -22,6 +22,7 @@ from edgekit.commands._shared import (
     Verbose,
     Where,
     Whose,
+    WideWeights,
     bound_inputs,
     emit,
     note_open_batches,
@@ -71,6 +72,7 @@ def build(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    wide_weights: WideWeights = False,
     profile: Whose = None,
     name: Name = "",
     verbose: Verbose = False,
@@ -81,7 +83,9 @@ def build(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, name=name)
+        graph = api.convert(
+            model, **bound_inputs(shape, dim, const), wide_weights=wide_weights, profile=profile, name=name
+        )
         found = api.build(
             graph,
             output or None,

@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     Shapes,
     Std,
     Whose,
+    WideWeights,
     bound_inputs,
     emit,
     note_open_batches,
@@ -30,6 +31,7 @@ def convert(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    wide_weights: WideWeights = False,
     profile: Whose = None,
     mean: Mean = None,
     std: Std = None,
@@ -44,7 +46,14 @@ def convert(
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
-    graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, name=name, **raw_inputs)
+    graph = api.convert(
+        model,
+        **bound_inputs(shape, dim, const),
+        wide_weights=wide_weights,
+        profile=profile,
+        name=name,
+        **raw_inputs,
+    )
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     emit("convert", found, report.conversion(found), json)

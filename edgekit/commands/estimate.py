@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Shapes,
     TargetName,
     Where,
+    WideWeights,
     bound_inputs,
     emit,
 )
@@ -34,6 +35,7 @@ def estimate(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    wide_weights: WideWeights = False,
     json: Json = False,
 ) -> None:
     """Tell flash and memory to the byte, and how long a run takes."""
@@ -41,7 +43,7 @@ def estimate(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const))
+        graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
         tell("compiling")
         found = api.estimate(graph, target=target, optimize=optimize.value, ports=ports.value, count=count)
     emit("estimate", found, report_smaller.estimate(found), json)

@@ -11,7 +11,11 @@ from edgekit.codegen.build import run
 from edgekit.codegen.program import compile_graph
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Graph, Type
+from edgekit.ops.arithmetic import Div
+from edgekit.ops.dense import Dense
 from edgekit.ops.gather import Gather
+from edgekit.ops.logic import Where
+from edgekit.ops.softmax import Softmax
 
 ANOMALY = ROOT / "examples" / "anomaly"
 
@@ -87,3 +91,33 @@ def test_weights_beyond_the_range_of_f16_are_refused() -> None:
     with pytest.raises(EdgeKitError, match="65504"):
         api.quantize_model(graph, None, dtype="f16")
     api.quantize_model(graph, None, dtype="bf16")
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("activations", ["float32", "same"])
+def test_the_mask_of_an_attention_stays_finite(dtype: str, activations: str) -> None:
+    """Its numbers are the least of float32, and a row of them is no row of NaN."""
+    rng = np.random.default_rng(3)
+    b = Builder()
+    x, keep = b.input("x", Type(DType.F32, (4, 8))), b.input("keep", Type(DType.BOOL, (4, 4)))
+    w, zero = b.const(rng.normal(size=(4, 8)).astype(np.float32)), b.const(np.zeros(4, np.float32))
+    least = b.const(np.float32(np.finfo(np.float32).min))
+    masked = b.one(Where(), keep, b.one(Dense(), x, w, zero), least)
+    graph = b.graph("mask", [x, keep], [b.one(Softmax(), masked)])
+    chosen = dtype if activations == "same" else activations
+    made, _ = api.quantize_model(graph, None, dtype=dtype, activations=chosen)
+    sample = {"x": rng.normal(size=(4, 8)).astype(np.float32), "keep": np.tri(4, 4, -1, bool)}
+    (y,), (expected,) = simulate.run(made, sample).values(), simulate.run(graph, sample).values()
+    np.testing.assert_allclose(y, expected, rtol=0, atol=2**-6)
+    (compiled,) = run(made, targets.load("host"), [sample])
+    np.testing.assert_allclose(next(iter(compiled.values())), y, rtol=0, atol=1e-6)
+
+
+def test_a_number_beyond_the_range_of_f16_is_computed_with_in_float32() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (8,)))
+    graph = b.graph("far", [x], [b.one(Div(), x, b.const(np.float32(1e5)))])
+    made, _ = api.quantize_model(graph, None, dtype="f16", activations="f16")
+    sample = {"x": np.linspace(1, 800, 8).astype(np.float32)}
+    (y,), (expected,) = simulate.run(made, sample).values(), simulate.run(graph, sample).values()
+    np.testing.assert_allclose(y, expected, rtol=2**-10)

@@ -1,0 +1,136 @@
+"""Weights that a file stores in fewer bytes than float32 ship so; what is computed does not change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+from support.dynamic_models import reference
+from support.onnx_models import model, node, tensor
+from support.tflite_writer import Operator, Tensor, constant, network
+from support.tools import require, require_module
+
+from edgekit import api, report, simulate
+from edgekit.ir import Array, DType, Graph
+from edgekit.passes import verify
+from edgekit.passes.stored_weights import widened_weights
+
+_SHAPES = {"w1": (8, 3, 3, 3), "w2": (8, 1, 3, 3), "w3": (8 * 16, 5), "table": (40, 8)}
+
+
+def _weights(dtype: np.dtype) -> dict[str, Array]:
+    rng = np.random.default_rng(4)
+    return {
+        name: (rng.standard_normal(shape) * 0.3).astype(np.float32).astype(dtype)
+        for name, shape in _SHAPES.items()
+    }
+
+
+def onnx_model(dtype: DType, cast: bool = True) -> ModelProto:
+    """Convolutions, a product with a matrix, an embedding, whose weights are stored in a format and cast."""
+    weights = _weights(dtype.numpy)
+    nodes = [node("Cast", f"{name}_stored", name, to=1) for name in weights if cast]
+    nodes += [
+        node("Conv", "x w1", "a", pads=[1, 1, 1, 1]),
+        node("Relu", "a", "r"),
+        node("Conv", "r w2", "b", group=8, strides=[2, 2], pads=[1, 1, 1, 1]),
+        node("Flatten", "b", "f"),
+        node("MatMul", "f w3", "y"),
+        node("Gather", "table i", "rows"),
+        node("Add", "rows one", "z"),
+    ]
+    constants = {f"{name}_stored" if cast else name: data for name, data in weights.items()}
+    constants["one"] = np.float32(1)
+    ports = [tensor("x", [1, 3, 8, 8]), tensor("i", [2, 3], 7)]
+    return model(nodes, constants, inputs=ports, outputs=("y", "z"))
+
+
+def converted(net: ModelProto, folder: Path) -> Graph:
+    path = folder / "net.onnx"
+    path.write_bytes(net.SerializeToString())
+    graph = api.convert(path)
+    verify(graph)
+    return graph
+
+
+def inputs() -> dict[str, Array]:
+    rng = np.random.default_rng(1)
+    return {"x": rng.standard_normal((1, 3, 8, 8)).astype(np.float32), "i": rng.integers(0, 40, (2, 3))}
+
+
+def formats(graph: Graph) -> set[str]:
+    return {data.dtype.name for _, data in graph.constants() if data.size >= 64}
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16], ids=lambda d: d.value)
+def test_weights_of_sixteen_bits_stay_so(dtype: DType, tmp_path: Path) -> None:
+    graph = converted(onnx_model(dtype), tmp_path)
+    assert formats(graph) == {dtype.numpy.name}
+    assert graph.narrow == ()
+    wide = simulate.run(widened_weights(graph), inputs())
+    for name, y in simulate.run(graph, inputs()).items():
+        np.testing.assert_allclose(y, wide[name], rtol=0, atol=2e-6 * np.abs(y).max())
+
+
+def test_results_are_those_of_onnxruntime(tmp_path: Path) -> None:
+    net = onnx_model(DType.F16)
+    found = simulate.run(converted(net, tmp_path), inputs())
+    for y, expected in zip(found.values(), reference(net, inputs()), strict=True):
+        np.testing.assert_allclose(y, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
+
+
+def test_weights_of_floats_stay_floats(tmp_path: Path) -> None:
+    graph = converted(onnx_model(DType.F32, cast=False), tmp_path)
+    assert formats(graph) == {"float32"}
+    assert widened_weights(graph) is graph
+
+
+def test_numbers_that_a_pass_has_changed_stay_float32(tmp_path: Path) -> None:
+    net = onnx_model(DType.F16)
+    net.graph.node[4].input[1] = "scaled"  # the weights of the first convolution
+    net.graph.node.insert(4, node("Mul", "w1 third", "scaled"))
+    net.graph.initializer.extend(model([], {"third": np.float32(1 / 3)}).graph.initializer)
+    assert formats(converted(net, tmp_path)) == {"float16", "float32"}
+
+
+def test_quantizing_starts_from_floats(tmp_path: Path) -> None:
+    graph = converted(onnx_model(DType.F16), tmp_path)
+    made, _ = api.quantize_model(graph, "random")
+    assert any(graph.type(n).dtype is DType.F16 for n in graph.values)
+    assert formats(made) <= {"int8", "float32"}
+
+
+def test_compiled_code_computes_the_same(tmp_path: Path) -> None:
+    require("cc")
+    graph = converted(onnx_model(DType.F16), tmp_path)
+    found = api.build(graph, tmp_path / "net", verify=True)
+    assert found.verification is not None
+    weights = sum(np.prod(shape) for shape in _SHAPES.values())
+    assert found.narrow_weights == {"f16": 2 * weights}
+    assert any(
+        f"{2 * weights:,} B in f16, computed with as f32" in line
+        for line in report.build(found, verbose=False)
+    )
+    assert found.weight_bytes < 2.3 * weights
+
+
+def test_tflite_weights_behind_dequantize_stay_so(tmp_path: Path) -> None:
+    require_module("flatbuffers")
+    rng = np.random.default_rng(2)
+    weights = rng.standard_normal((8, 3, 3, 4)).astype(np.float16)
+    x, wide, y = Tensor((1, 6, 6, 4)), Tensor(weights.shape), Tensor((1, 4, 4, 8))
+    ops = [
+        Operator("DEQUANTIZE", [constant(weights, "float16")], [wide], "DequantizeOptions"),
+        Operator(
+            "CONV_2D",
+            [x, wide, constant(np.zeros(8), "float32")],
+            [y],
+            "Conv2DOptions",
+            {"strideH": 1, "strideW": 1, "padding": 1},
+        ),
+    ]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(network(ops, [x], [y]))
+    assert formats(api.convert(path)) == {"float16"}
