@@ -1,8 +1,12 @@
-"""Weights that take less flash and more time, where the target's flash or the user asks for that."""
+"""Weights that take less flash and more time, where the target's flash or the user asks for that.
+
+Some kernels read weights in a form that takes more room: int8 in 16 bits, points of Winograd's algorithm. The
+flash of a target bounds that; where it has none of its own, a multiple of what weights take at least.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +18,10 @@ from edgekit.codegen.sharing import Ports
 from edgekit.ir import Graph
 from edgekit.ops import Call
 from edgekit.target import Target
+
+# Without a limit from target or user: so many times the weights, or so many bytes, whatever is more.
+_GROWTH = 2.0
+_UNBOUNDED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,14 +43,20 @@ def fit(
     others: int = 0,
 ) -> Program:
     """The program for a target: with the fastest kernels as long as its flash has room for their weights
-    and `others` bytes of code and parameters, with small weights if it is optimized for size. In between,
-    those layers become small that lose the least time for each byte."""
+    and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
+    of what they take at least; with small weights if it is optimized for size. In between, those layers
+    become small that lose the least time for each byte."""
     program = compile_graph(graph, target, ports)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
-    if optimize == "speed" and need <= 0:
+    is_free = "flash" not in target.memory and program.weight_bytes > _UNBOUNDED
+    is_bounded = target.weight_growth > 0 or is_free
+    if optimize == "speed" and need <= 0 and not is_bounded:
         return program
+    choices = list(_choices(graph, target))
+    if is_bounded:
+        need = max(need, program.weight_bytes - _bound(program, choices))
     chosen: list[_Choice] = []
-    for choice in sorted(_choices(graph, target), key=lambda choice: choice.macs / choice.bytes):
+    for choice in sorted(choices, key=lambda choice: choice.macs / choice.bytes):
         if optimize == "size" or need > 0:
             chosen.append(choice)
             need -= choice.bytes
@@ -52,6 +66,13 @@ def fit(
             need += choice.bytes
     small = {choice.result for choice in chosen}
     return compile_graph(graph, target, ports, small) if small else program
+
+
+def _bound(program: Program, choices: Iterable[_Choice]) -> int:
+    """The bytes that weights may take."""
+    least = program.weight_bytes - sum(choice.bytes for choice in choices)
+    growth = program.target.weight_growth
+    return int(growth * least) if growth else max(int(_GROWTH * least), _UNBOUNDED)
 
 
 def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:

@@ -56,6 +56,8 @@ class Target:
     # opencl: libraries have a path for graphics processors, too; webgpu: npm packages have one
     gpu: str = ""
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
+    # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
+    weight_growth: float = 0.0
     memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
     clock: int = 0  # Hz, in files 168M too; 0: unknown
     cycles_per_instruction: float = 0.0  # 0: unknown

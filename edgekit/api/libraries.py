@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -20,6 +21,7 @@ from edgekit.codegen.layer_costs import layer_costs
 from edgekit.codegen.render import Optimize, Weights
 from edgekit.codegen.sharing import Ports
 from edgekit.codegen.verify import Verification
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 from edgekit.target import Target
 
@@ -36,6 +38,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     layer_hook: bool = False,
+    weight_growth: float = 0.0,
     sbom: bool = False,
     force: bool = False,
     tell: Tell = quiet,
@@ -44,10 +47,12 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. `sbom` adds a
+    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. Weights take at most
+    `weight_growth` times their bytes, in forms that are faster; 0: what the flash holds, or twice as much
+    where the target has none of its own. `sbom` adds a
     software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
     `tell` hears of progress."""
-    wanted = target_of(target)
+    wanted = _growing(target_of(target), weight_growth)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
     tell("reading the model")
@@ -117,11 +122,12 @@ def bench(
     target: str | Target = "host",
     optimize: Optimize = "speed",
     layers: bool = False,
+    weight_growth: float = 0.0,
     tell: Tell = quiet,
 ) -> Bench:
     """What one run of the compiled code costs: time where it runs natively, else executed instructions.
     `layers`: each layer's share of it, too, from runs of their own."""
-    graph, wanted = convert(model), target_of(target)
+    graph, wanted = convert(model), _growing(target_of(target), weight_growth)
     costs = layer_costs(graph, wanted, optimize=optimize, tell=tell) if layers else ()
     return replace(benchmark.bench(graph, wanted, optimize=optimize, tell=tell), layers=costs)
 
@@ -133,7 +139,17 @@ def estimate(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     count: bool = False,
+    weight_growth: float = 0.0,
 ) -> Estimate:
     """What the library of a model takes of flash and memory, to the byte, and about how many instructions a
     run takes, where kernels are calibrated; `count` counts them in an emulator. Nothing is written."""
-    return estimation.estimate(convert(model), target_of(target), optimize=optimize, ports=ports, count=count)
+    wanted = _growing(target_of(target), weight_growth)
+    return estimation.estimate(convert(model), wanted, optimize=optimize, ports=ports, count=count)
+
+
+def _growing(target: Target, growth: float) -> Target:
+    """The target, with a bound for what weights take."""
+    if growth and not 1 <= growth < math.inf:
+        hint = "1 is the least that weights take, 2 lets them take twice as much"
+        raise EdgeKitError("E0103", f"weights cannot take {growth:g} times their bytes", hint=hint)
+    return replace(target, weight_growth=growth) if growth else target

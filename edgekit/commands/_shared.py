@@ -68,6 +68,15 @@ WideWeights = Annotated[
     bool,
     typer.Option("--wide-weights", help="Store weights as float32 that the file stores in fewer bytes."),
 ]
+WeightGrowth = Annotated[
+    float,
+    typer.Option(
+        "--weight-growth",
+        metavar="2.0",
+        help="Let weights take up to so many times their bytes where that is faster.",
+        show_default=False,
+    ),
+]
 Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
 
 

@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     RunBy,
     Shapes,
     TargetName,
+    WeightGrowth,
     WideWeights,
     bound_inputs,
     emit,
@@ -34,6 +35,7 @@ def bench(
     dim: Dims = None,
     const: Consts = None,
     wide_weights: WideWeights = False,
+    weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
     """Measure a run: its time, or the instructions under an emulator."""
@@ -42,5 +44,12 @@ def bench(
     with console.progress() as tell:
         graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
         wanted = run_by(target, runner)
-        found = api.bench(graph, target=wanted, optimize=optimize.value, layers=layers, tell=tell)
+        found = api.bench(
+            graph,
+            target=wanted,
+            optimize=optimize.value,
+            layers=layers,
+            weight_growth=weight_growth,
+            tell=tell,
+        )
     emit("bench", found, report_bench.bench(found), json)

@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     Ports,
     Shapes,
     TargetName,
+    WeightGrowth,
     Where,
     WideWeights,
     bound_inputs,
@@ -36,6 +37,7 @@ def estimate(
     dim: Dims = None,
     const: Consts = None,
     wide_weights: WideWeights = False,
+    weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
     """Tell flash and memory to the byte, and how long a run takes."""
@@ -45,5 +47,12 @@ def estimate(
         tell("reading the model")
         graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
         tell("compiling")
-        found = api.estimate(graph, target=target, optimize=optimize.value, ports=ports.value, count=count)
+        found = api.estimate(
+            graph,
+            target=target,
+            optimize=optimize.value,
+            ports=ports.value,
+            count=count,
+            weight_growth=weight_growth,
+        )
     emit("estimate", found, report_smaller.estimate(found), json)

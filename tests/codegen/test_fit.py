@@ -8,12 +8,14 @@ import pytest
 from support.integer_bench import Bench, Seeded
 from support.tools import require, require_module
 
+from edgekit import api
 from edgekit import target as targets
+from edgekit.builder import Builder
 from edgekit.codegen.build import build
 from edgekit.codegen.fit import fit
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
+from edgekit.ir import DType, Graph, Type
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.reshape import Reshape
@@ -91,3 +93,38 @@ def test_a_library_is_compiled_until_it_fits(tmp_path: Path) -> None:
     assert fitted.verification.exact
     with pytest.raises(EdgeKitError, match="of flash"):
         build(network(), with_flash(6_000), tmp_path / "never", check=False)
+
+
+def convolutions() -> Graph:
+    """Windows of 3 by 3 over a large image, then over a small one: less work, and most of the weights."""
+    rng = np.random.default_rng(5)
+    b = Builder()
+    x = y = b.input("x", Type(DType.F32, (1, 64, 64, 32)))
+    for outputs, stride in ((32, 1), (64, 4), (64, 1)):
+        w = b.const(rng.standard_normal((outputs, 3, 3, b.type(y).shape[3])).astype(np.float32))
+        op = Conv2d((stride, stride), (1, 1, 1, 1))
+        y = b.one(op, y, w, b.const(np.zeros(outputs, np.float32)))
+    return b.graph("net", [x], [y])
+
+
+def winograd_layers(program: Program) -> list[bool]:
+    return ["winograd" in line.kernel.name for line in program.lines]
+
+
+def test_points_of_winograd_take_no_more_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, target = convolutions(), targets.load("x86-64-avx512")
+    least = fit(graph, replace(target, weight_growth=1.0))
+    assert winograd_layers(least) == [False, False, False]
+    some = fit(graph, replace(target, weight_growth=1.5))
+    assert winograd_layers(some) == [True, False, False]  # where points are used most
+    assert some.weight_bytes <= 1.5 * least.weight_bytes
+    assert winograd_layers(fit(graph, replace(target, weight_growth=4.0))) == [True, False, True]
+    assert winograd_layers(fit(graph, target)) == [True, False, True], "a megabyte is no matter"
+    monkeypatch.setattr("edgekit.codegen.fit._UNBOUNDED", 1 << 16)
+    assert winograd_layers(fit(graph, target)) == [True, False, False], "twice as much by default"
+
+
+def test_a_bound_that_no_weights_keep_is_refused() -> None:
+    for growth in (0.5, -1.0, float("inf")):
+        with pytest.raises(EdgeKitError, match="times their bytes"):
+            api.estimate(convolutions(), weight_growth=growth)

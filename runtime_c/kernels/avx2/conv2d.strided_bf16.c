@@ -4,4 +4,4 @@
  * like avx2/conv2d.strided.c
  * when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
  * when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
- * when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 */
+ * when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 and not small */
