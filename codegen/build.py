@@ -168,7 +168,7 @@ def build(
         arena_compared=0 if program.arena.optimal else program.arena.compared,
         order_runs=program.order_runs,
         state_bytes=program.state_bytes,
-        narrow_weights=narrow_weights(graph),
+        narrow_weights=narrow_weights(program.graph),
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,

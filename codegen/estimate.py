@@ -92,5 +92,5 @@ def estimate(
         tuple(layers_of(program)),
         how(program, optimize),
         target.pace,
-        narrow_weights(graph),
+        narrow_weights(program.graph),
     )

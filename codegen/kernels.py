@@ -142,8 +142,8 @@ def _instantiate(
     if variant.order:
         text, header = may_meet(text), may_meet(header)
     included = _INCLUDE.findall(text)
-    adds = _ADDEND.search(header) is not None
-    text, header = _substitute(text, tokens, adds), _substitute(header, tokens, adds)
+    given = [macro for macro, operand in _OPTIONAL.items() if operand.search(header)]
+    text, header = _substitute(text, tokens, given), _substitute(header, tokens, given)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
     supports = tuple(sorted(_supports(header + text, included, (variant.isa, *isas))))
@@ -199,18 +199,21 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
 
 # Storing as the type that was computed is no conversion: the macro would only hide the formula.
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
-# What is added to the result, in a contract; and what brackets hold that hold brackets.
-_ADDEND = re.compile(r"\*r\b")
+# Operands that some contracts of a text have: what is added to the result, and scales of weights. What these
+# macros hold is for contracts with that operand; and what brackets hold that hold brackets.
+_OPTIONAL = {"EK_ADD": re.compile(r"\*r\b"), "EK_SCALE": re.compile(r"\bEK_RESTRICT s\b")}
 _INSIDE = r"((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*?)"
 # Elements of a byte and more are those of an array.
 _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
-def _substitute(text: str, tokens: Mapping[str, str], adds: bool) -> str:
-    if adds:
-        text = re.sub(rf"\bEK_ADD\({_INSIDE} ?\)", r"\1", text)
-    else:
-        text = re.sub(rf"^ *EK_ADD\({_INSIDE}\)\n|\bEK_ADD\({_INSIDE}\) ?", "", text, flags=re.MULTILINE)
+def _substitute(text: str, tokens: Mapping[str, str], given: Sequence[str]) -> str:
+    for macro in _OPTIONAL:
+        if macro in given:
+            text = re.sub(rf"\b{macro}\({_INSIDE} ?\)", r"\1", text)
+        else:
+            without = rf"^ *{macro}\({_INSIDE}\)\n|\b{macro}\({_INSIDE}\) ?"
+            text = re.sub(without, "", text, flags=re.MULTILINE)
     text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
     for token in (t for t in tokens if t.startswith("EK_MATH_")):
         text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)

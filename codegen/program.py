@@ -17,6 +17,7 @@ from edgekit.codegen.sharing import Ports
 from edgekit.escape import Code
 from edgekit.ir import Array, DType, Graph, Type, Value
 from edgekit.ops import Call
+from edgekit.passes.stored_weights import widened_weights
 from edgekit.target import Target
 
 
@@ -125,6 +126,8 @@ def compile_graph(
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
     results are named in `small`, weights take less memory and more time: see fit.py."""
+    if target.gpu:  # whose kernels know no integer weights among floats
+        graph = widened_weights(graph, only_integers=True)
     found = lowered(graph, target, ports, small)
     memory = assign(graph, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")

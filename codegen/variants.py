@@ -13,7 +13,7 @@ A file says in its first comment what it is for, one tag a line:
     like neon/f.c dot=mmla  no code of its own: that of another file, with ek_mmla_... for ek_dot_...; and its
                             layouts and working memory, where no other ones are stated
     order pixels 16         when a result is written, which inputs are still read (overlap.py)
-    also conv2d_add         a second contract that the text fulfils: what EK_ADD holds is for that one
+    also conv2d_add         another contract that the text fulfils: what EK_ADD or EK_SCALE holds is for that
     apart                   results lie over no operand, as some are written twice
 
 `<kernel>.c` is the general file of an instruction set, `<kernel>.<variant>.c` are special ones. Of several

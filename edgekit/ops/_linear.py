@@ -1,21 +1,23 @@
 """Layers with weights: y = clamp(f(x, w) + b, lo, hi), where f is linear in x and in w.
 
-x and w may have different formats: floats of 32 bits take weights of 16, plain integers of 32 bits those of
-8 or 16, and quantized tensors of 8 or 16 bits take weights of 8 or 4. Sums of 16-bit floats are computed in
-float32, in the order of the kernels.
+x and w may have different formats: floats of 32 bits take weights of 16, or of 8 with scales; plain integers
+of 32 bits take weights of 8 or 16, and quantized tensors of 8 or 16 bits those of 8 or 4. Sums of 16-bit
+floats are computed in float32, in the order of the kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Type, Value
-from edgekit.ops import Op, Param, require
-from edgekit.ops._integer import requantize_sums, sum_bits
+from edgekit.ops import Call, Op, Param, require
+from edgekit.ops._integer import constant, requantize_sums, sum_bits
 from edgekit.ops._known import Known, Range
 
 
@@ -47,15 +49,23 @@ class Linear(Op):
     def result_dtype(self, x: Type, w: Type) -> DType:
         """The format of results; TypeError where x and w do not go together."""
         narrower = {
-            DType.F32: (DType.F16, DType.BF16),
+            DType.F32: (DType.S8,) if w.quant else (DType.F16, DType.BF16),
             DType.S32: () if w.quant else (DType.S8, DType.S16),
             DType.S8: (DType.S4,) if w.quant else (),
             DType.S16: (DType.S8, DType.S4) if w.quant else (),
         }
         fit = w.dtype is x.dtype or w.dtype in narrower.get(x.dtype, ())
         require(fit, f"input {x} and weights {w} differ in type")
+        around_zero = w.quant is None or (w.quant.axis in (None, 0) and not any(w.quant.zero))
+        require(
+            around_zero or x.quant is not None, f"weights {w} need scales of outputs, without zero points"
+        )
         require(self.dtype is None or x.quant is not None, "a format for results is for quantized tensors")
         return self.dtype or x.dtype
+
+    def on_reals(self, args: Sequence[Array], w: Type) -> tuple[Array, ...]:
+        """The results for real x and integer weights that have scales."""
+        return self.eval(args[0], real_weights(args[1], w), *args[2:])
 
     def finished(self, sums: Array, ins: Sequence[Type], out: Type, bits: int = 31) -> Array:
         """The results that belong to the sums f(x, w) + b, one for each output in the last dimension. `bits`
@@ -68,7 +78,8 @@ class Linear(Op):
         x, w, b = ins
         if w.data is None or b.data is None or not (x.type.dtype.is_float or x.type.quant):
             return None
-        ends = np.stack(self._extremes(x, w.data)) + b.data.astype(np.float64)
+        weights = w.data if x.type.quant else real_weights(w.data, w.type)
+        ends = np.stack(self._extremes(x, weights)) + b.data.astype(np.float64)
         bits = sum_bits(x.type, w.data, b.data) if x.type.quant else 31
         results = self.finished(ends, [v.type for v in ins], outs[0], bits)
         return [(results[0], results[1])]
@@ -87,6 +98,35 @@ class Linear(Op):
         if self.skips_taps:
             least, most = np.minimum(least, 0), np.maximum(most, 0)
         return _sum(positive, least) + _sum(negative, most), _sum(positive, most) + _sum(negative, least)
+
+
+def real_weights(w: Array, type: Type) -> Array:
+    """Weights as the reals that they stand for."""
+    if type.quant is None:
+        return w
+    real: Array = w.astype(np.float32) * _scales(type)
+    return real
+
+
+def _scales(w: Type) -> Array:
+    """The scales of outputs, along the first dimension of weights."""
+    assert w.quant is not None, f"{w} has no scales"
+    scales = np.broadcast_to(np.asarray(w.quant.scale, np.float32), w.shape[:1])
+    return scales.reshape(-1, *(1,) * (w.rank - 1))
+
+
+def float_call(call: Call) -> Call:
+    """The call of a layer on plain numbers; where its weights are integers with scales, they are applied to
+    sums, and the bias is in units of them."""
+    x, w, b, y = call.args
+    if w.type.quant is None:
+        return call
+    if b.value.data is None:
+        raise EdgeKitError("E0207", "a bias that is computed at run time goes with weights of floats", b.name)
+    scales = _scales(w.type).reshape(-1)
+    bias = constant(f"{y.name}#bias", (b.value.data.astype(np.float64) / scales).astype(np.float32))
+    args = (x, w, bias, constant(f"{y.name}#scale", scales.copy()), y)
+    return replace(call, kernel=f"{call.kernel}_scaled", args=args)
 
 
 def wrapping(dtype: DType) -> DType:

@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
-from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
+from edgekit.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
 
 Pads = tuple[int, int, int, int]
@@ -162,6 +162,8 @@ class Conv2d(Linear):
         return (sums.astype(x.dtype, copy=False).reshape(*patches.shape[:3], outputs),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if ins[0].quant is None:
+            return self.on_reals(args, ins[1])
         x, w, b = args
         wide = exact_float(ins[0], w, b)
         unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
@@ -200,12 +202,14 @@ class Conv2d(Linear):
             ]
         params |= limits(x.type.dtype, self.lo, self.hi)
         return [
-            Call(
-                kernel=kernel,
-                types=letters(x.type, w.type, b.type),
-                args=(x, w, b, outs[0]),
-                params=params,
-                macs=self.macs(x.type, w.type, b.type),
+            float_call(
+                Call(
+                    kernel=kernel,
+                    types=letters(x.type, w.type, b.type),
+                    args=(x, w, b, outs[0]),
+                    params=params,
+                    macs=self.macs(x.type, w.type, b.type),
+                )
             )
         ]
 

@@ -13,7 +13,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of, requantization, sum_bits
-from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
+from edgekit.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
 from edgekit.ops.conv2d import MAX_CELLS
 
@@ -106,6 +106,8 @@ class ConvTranspose2d(Linear):
         return (y.astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if ins[0].quant is None:
+            return self.on_reals(args, ins[1])
         x, w, b = args
         unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
         (sums,) = unbounded.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
@@ -136,12 +138,14 @@ class ConvTranspose2d(Linear):
             return [self._integer_call(ins, outs[0], params)]
         params |= limits(x.type.dtype, self.lo, self.hi)
         return [
-            Call(
-                kernel="conv_transpose2d",
-                types=letters(x.type, w.type, b.type),
-                args=(x, w, b, outs[0]),
-                params=params,
-                macs=self.macs(x.type, w.type, b.type),
+            float_call(
+                Call(
+                    kernel="conv_transpose2d",
+                    types=letters(x.type, w.type, b.type),
+                    args=(x, w, b, outs[0]),
+                    params=params,
+                    macs=self.macs(x.type, w.type, b.type),
+                )
             )
         ]
 

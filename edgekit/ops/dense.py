@@ -13,7 +13,7 @@ from edgekit.ir import Array, DType, Type
 from edgekit.ops import Arg, Call, Step, require
 from edgekit.ops._integer import centred, exact_float, requantization, sum_bits
 from edgekit.ops._layout import Layout, Moved, Want, plain
-from edgekit.ops._linear import Linear, clamped, letters, limits, wide_type
+from edgekit.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.ops._order import is_narrow
 
 
@@ -54,6 +54,8 @@ class Dense(Linear):
         return ((y if wide is np.int64 else clamped(y, self.lo, self.hi)).astype(x.dtype),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
+        if ins[0].quant is None:
+            return self.on_reals(args, ins[1])
         x, w, b = args
         wide = exact_float(ins[0], w, b)
         weights: Array = w.astype(wide)
@@ -84,13 +86,15 @@ class Dense(Linear):
                 )
             ]
         return [
-            Call(
-                kernel="dense",
-                types=letters(x.type, w.type, b.type),
-                args=(x, w, b, outs[0]),
-                params={"rows": rows, "inputs": inputs, "outputs": outputs}
-                | limits(x.type.dtype, self.lo, self.hi),
-                macs=self.macs(x.type, w.type, b.type),
+            float_call(
+                Call(
+                    kernel="dense",
+                    types=letters(x.type, w.type, b.type),
+                    args=(x, w, b, outs[0]),
+                    params={"rows": rows, "inputs": inputs, "outputs": outputs}
+                    | limits(x.type.dtype, self.lo, self.hi),
+                    macs=self.macs(x.type, w.type, b.type),
+                )
             )
         ]
 

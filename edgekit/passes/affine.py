@@ -114,7 +114,7 @@ def into_weights(edit: Edit, node: Node) -> Sequence[str] | None:
 def before_layer(edit: Edit, node: Node) -> Sequence[str] | None:
     """layer(x * c) -> layer(x) with scaled columns of weights; layer(x + c) -> layer(x) with another bias,
     where no window leaves the image"""
-    if not isinstance(node.op, Linear):
+    if not isinstance(node.op, Linear) or quantized(edit, node):
         return None
     before = edit.producer(node.inputs[0])
     found = _by_constant(edit, before, Mul, Add) if before else None

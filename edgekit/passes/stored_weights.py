@@ -1,24 +1,29 @@
-"""Compressed weights stay compressed: what a file stores in 16 bits ships so, and is computed with as floats.
+"""Compressed weights stay compressed: what a file stores in 16 or 8 bits ships so, and floats are computed.
 
 Readers widen what a file stores in fewer bytes, so that passes see plain numbers. Behind them, weights that
-are still numbers of a narrow format take that format again: nothing is rounded. Formats that the file does
-not use are not tried.
+are still numbers of a narrow format take that format again: nothing is rounded. Integers are recognised as
+multiples of a scale for each output (grid.py). Formats that the file does not use are not tried.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from edgekit.builder import MIN_NARROW
-from edgekit.ir import Array, DType, Graph, Node, Value
+from edgekit.ir import Array, DType, Graph, Node, Quant, Value
 from edgekit.ops._linear import Linear
 from edgekit.ops.cast import Cast
 from edgekit.ops.gather import Gather
+from edgekit.ops.quantize import Dequantize
 from edgekit.passes import drop_dead
+from edgekit.passes.grid import on_grid, rows_on_grid
 
 _HALVES = (DType.F16, DType.BF16)
+_INTEGERS = {DType.S8, DType.U8, DType.S4, DType.U4}
+_NARROW = {*_HALVES, DType.S8}
 
 
 def stored_weights(graph: Graph) -> Graph:
@@ -27,8 +32,9 @@ def stored_weights(graph: Graph) -> Graph:
     return replace(made, narrow=()) if graph.narrow else graph
 
 
-def widened_weights(graph: Graph) -> Graph:
+def widened_weights(graph: Graph, *, only_integers: bool = False) -> Graph:
     """The graph with weights and tables in float32: what quantizing and pruning start from."""
+    formats = {DType.S8} if only_integers else _NARROW
     values = dict(graph.values)
     nodes: list[Node] = []
 
@@ -38,13 +44,17 @@ def widened_weights(graph: Graph) -> Graph:
             values[made] = _wide(graph.values[name])
         return made
 
+    def is_narrow(name: str) -> bool:
+        return _is_narrow(graph, name) and graph.type(name).dtype in formats
+
     for node in graph.nodes:
-        table = graph.producer(node.inputs[0]) if node.op == Cast(DType.F32) else None
-        if isinstance(node.op, Linear) and _is_narrow(graph, node.inputs[1]):
+        made_real = isinstance(node.op, Cast | Dequantize) and graph.type(node.outputs[0]).dtype is DType.F32
+        table = graph.producer(node.inputs[0]) if made_real else None
+        if isinstance(node.op, Linear) and is_narrow(node.inputs[1]):
             if graph.type(node.inputs[0]).dtype is DType.F32:
                 x, w, *rest = node.inputs
                 node = replace(node, inputs=(x, wide(w), *rest))
-        elif table is not None and isinstance(table.op, Gather) and _is_narrow(graph, table.inputs[0]):
+        elif table is not None and isinstance(table.op, Gather) and is_narrow(table.inputs[0]):
             node = replace(table, inputs=(wide(table.inputs[0]), table.inputs[1]), outputs=node.outputs)
         nodes.append(node)
     if tuple(nodes) == graph.nodes:
@@ -75,7 +85,8 @@ class _Shrink:
         self.graph = graph
         self.values = dict(graph.values)
         self.nodes: list[Node] = []
-        self.narrow: dict[str, str] = {}  # names of narrow constants; empty where there is none
+        self.narrow: dict[tuple[str, str], str] = {}  # names of narrow constants; empty where there is none
+        self.has_integers = bool(_INTEGERS & set(graph.narrow))
 
     def run(self) -> Graph:
         for node in self.graph.nodes:
@@ -88,39 +99,68 @@ class _Shrink:
         return drop_dead(replace(self.graph, nodes=tuple(self.nodes), values=self.values))
 
     def _layer(self, node: Node) -> None:
-        x, w, *rest = node.inputs
-        name = self._half(w) if self.graph.type(x).dtype is DType.F32 else ""
-        self.nodes.append(replace(node, inputs=(x, name or w, *rest)))
+        x, w, b = node.inputs
+        name = ""
+        if self.graph.type(x).dtype is DType.F32:
+            name = self._once(w, self._half) or (self._once(w, self._bytes) if self._is_constant(b) else "")
+        self.nodes.append(replace(node, inputs=(x, name or w, b)))
 
     def _table(self, node: Node) -> None:
         """Rows of a table become float32 when they were found."""
         table, index = node.inputs
-        name = self._half(table)
+        name = self._once(table, self._half) or self._once(table, self._byte_table)
         if not name:
             self.nodes.append(node)
             return
         (result,) = node.outputs
-        row = self._fresh(f"{result}_{self.values[name].type.dtype.value}")
-        self.values[row] = Value(replace(self.graph.type(result), dtype=self.values[name].type.dtype))
+        type = self.values[name].type
+        row = self._fresh(f"{result}_{type.dtype.value}")
+        self.values[row] = Value(replace(self.graph.type(result), dtype=type.dtype, quant=type.quant))
         self.nodes.append(Node(node.op, (name, index), (row,), node.origin))
-        self.nodes.append(Node(Cast(DType.F32), (row,), (result,), node.origin))
+        widen = Cast(DType.F32) if type.quant is None else Dequantize()
+        self.nodes.append(Node(widen, (row,), (result,), node.origin))
 
-    def _half(self, name: str) -> str:
-        """The constant in 16 bits, if that is what it was."""
+    def _is_constant(self, name: str) -> bool:
+        return self.graph.data(name) is not None
+
+    def _once(self, name: str, narrowed: Callable[[Array], tuple[Array, Quant | None] | None]) -> str:
+        """The constant in the format that a function finds, each once; empty where there is none."""
         data = self.graph.data(name)
         if data is None or data.dtype != np.float32 or data.size < MIN_NARROW:
             return ""
-        if name not in self.narrow:
-            formats = (dtype for dtype in _HALVES if dtype in self.graph.narrow)
-            found = next((dtype for dtype in formats if _is_exact(data, dtype)), None)
-            self.narrow[name] = "" if found is None else self._constant(name, data.astype(found.numpy))
-        return self.narrow[name]
+        key = (name, narrowed.__name__)
+        if key not in self.narrow:
+            found = narrowed(data)
+            self.narrow[key] = "" if found is None else self._constant(name, *found)
+        return self.narrow[key]
 
-    def _constant(self, name: str, data: Array) -> str:
+    def _half(self, data: Array) -> tuple[Array, None] | None:
+        """Floats of 16 bits."""
+        formats = (dtype for dtype in _HALVES if dtype in self.graph.narrow)
+        found = next((dtype for dtype in formats if _is_exact(data, dtype)), None)
+        return None if found is None else (data.astype(found.numpy), None)
+
+    def _bytes(self, data: Array) -> tuple[Array, Quant] | None:
+        """Integers with a scale for each output, or one for all."""
+        found = rows_on_grid(data) if self.has_integers else None
+        if found is None:
+            return None
+        integers, scales = found
+        scales = np.where(scales > 0, scales, 1.0)
+        if (scales == scales[0]).all():
+            return integers, Quant((float(scales[0]),), (0,))
+        return integers, Quant(tuple(scales.tolist()), (0,) * len(scales), 0)
+
+    def _byte_table(self, data: Array) -> tuple[Array, Quant] | None:
+        """Integers around a zero point, with one scale."""
+        found = on_grid(data) if self.has_integers else None
+        return None if found is None else (found[0], Quant((found[1],), (found[2],)))
+
+    def _constant(self, name: str, data: Array, quant: Quant | None) -> str:
         dtype = DType.of(data.dtype)
         made = self._fresh(f"{name}_{dtype.value}")
         data.flags.writeable = False
-        self.values[made] = Value(replace(self.graph.type(name), dtype=dtype), data)
+        self.values[made] = Value(replace(self.graph.type(name), dtype=dtype, quant=quant), data)
         return made
 
     def _fresh(self, name: str) -> str:
@@ -136,11 +176,17 @@ def _is_exact(data: Array, dtype: DType) -> bool:
 
 
 def _is_narrow(graph: Graph, name: str) -> bool:
-    return graph.data(name) is not None and graph.type(name).dtype in _HALVES
+    type = graph.type(name)
+    is_one = type.dtype in _HALVES or (type.dtype is DType.S8 and type.quant is not None)
+    return is_one and graph.data(name) is not None
 
 
 def _wide(value: Value) -> Value:
     assert value.data is not None, "weights of layers are constant"
-    data = value.data.astype(np.float32)
+    data, quant = value.data.astype(np.float32), value.type.quant
+    if quant is not None:
+        shape = (-1, *(1,) * (data.ndim - 1)) if quant.axis == 0 else ()
+        scale, zero = (np.asarray(v, np.float32).reshape(shape) for v in (quant.scale, quant.zero))
+        data = (data - zero) * scale
     data.flags.writeable = False
     return Value(replace(value.type, dtype=DType.F32, quant=None), data)

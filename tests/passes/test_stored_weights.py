@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import ModelProto
-from support.dynamic_models import reference
 from support.onnx_models import model, node, tensor
+from support.quantized_models import reference
 from support.tflite_writer import Operator, Tensor, constant, network
 from support.tools import require, require_module
 
-from edgekit import api, report, simulate
+from edgekit import api, report, simulate, target
+from edgekit.codegen.program import compile_graph
 from edgekit.ir import Array, DType, Graph
+from edgekit.ops._linear import Linear
 from edgekit.passes import verify
 from edgekit.passes.stored_weights import widened_weights
 
@@ -77,7 +80,7 @@ def test_weights_of_sixteen_bits_stay_so(dtype: DType, tmp_path: Path) -> None:
 def test_results_are_those_of_onnxruntime(tmp_path: Path) -> None:
     net = onnx_model(DType.F16)
     found = simulate.run(converted(net, tmp_path), inputs())
-    for y, expected in zip(found.values(), reference(net, inputs()), strict=True):
+    for y, expected in zip(found.values(), reference(net, [inputs()])[0], strict=True):
         np.testing.assert_allclose(y, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
 
 
@@ -134,3 +137,102 @@ def test_tflite_weights_behind_dequantize_stay_so(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(network(ops, [x], [y]))
     assert formats(api.convert(path)) == {"float16"}
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a file stores weights as integers."""
+
+    dtype: DType = DType.S8
+    per_channel: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.dtype.value}{'-channels' * self.per_channel}"
+
+
+SCHEMES = [Scheme(), Scheme(per_channel=False), Scheme(DType.S4), Scheme(DType.U8)]
+
+
+def integer_weights(scheme: Scheme) -> ModelProto:
+    """The same network with weights behind DequantizeLinear; unsigned ones around 128."""
+    net = onnx_model(DType.F32, cast=False)
+    most = 7 if scheme.dtype is DType.S4 else 127
+    axes = {"w1": 0, "w2": 0, "w3": 1, "table": None}
+    constants, nodes = {"one": np.float32(1)}, []
+    for name, data in _weights(np.dtype(np.float32)).items():
+        axis = axes[name] if scheme.per_channel else None
+        others = None if axis is None else tuple(i for i in range(data.ndim) if i != axis)
+        scale = np.abs(data).max(axis=others) / np.float32(most)
+        spread = scale if axis is None else np.expand_dims(scale, others)
+        zero = 128 if scheme.dtype is DType.U8 else 0
+        constants[f"{name}_q"] = (np.rint(data / spread) + zero).astype(scheme.dtype.numpy)
+        constants[f"{name}_s"] = scale.astype(np.float32)
+        constants[f"{name}_z"] = np.full(scale.shape, zero, scheme.dtype.numpy)
+        axis = {} if axis is None else {"axis": axis}
+        nodes.append(node("DequantizeLinear", f"{name}_q {name}_s {name}_z", name, **axis))
+    nodes += net.graph.node
+    return model(nodes, constants, inputs=list(net.graph.input), outputs=("y", "z"), opset=21)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_weights_of_integers_stay_bytes(scheme: Scheme, tmp_path: Path) -> None:
+    net = integer_weights(scheme)
+    graph = converted(net, tmp_path)
+    assert formats(graph) == {"int8"}
+    found = simulate.run(graph, inputs())
+    for y, expected in zip(found.values(), reference(net, [inputs()])[0], strict=True):
+        np.testing.assert_allclose(y, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    wide = simulate.run(widened_weights(graph), inputs())
+    for name, y in found.items():
+        np.testing.assert_allclose(y, wide[name], rtol=0, atol=1e-6 * np.abs(y).max())
+
+
+def test_compiled_code_computes_floats_with_bytes(tmp_path: Path) -> None:
+    require("cc")
+    graph = converted(integer_weights(Scheme()), tmp_path)
+    found = api.build(graph, tmp_path / "net", verify=True)
+    weights = sum(np.prod(shape) for shape in _SHAPES.values())
+    assert found.narrow_weights == {"s8": weights}
+    assert found.weight_bytes < 1.5 * weights
+
+
+def test_weights_of_bytes_go_into_a_file_and_back(tmp_path: Path) -> None:
+    graph = converted(integer_weights(Scheme()), tmp_path)
+    api.save(graph, tmp_path / "net.ek")
+    assert api.load(tmp_path / "net.ek") == graph
+
+
+def test_quantizing_weights_of_bytes_starts_from_floats(tmp_path: Path) -> None:
+    graph = converted(integer_weights(Scheme()), tmp_path)
+    made, _ = api.quantize_model(graph, "random")
+    assert not any(
+        made.type(node.inputs[0]).dtype is DType.F32 for node in made.nodes if isinstance(node.op, Linear)
+    )
+
+
+def test_tflite_weights_of_a_hybrid_layer_stay_bytes(tmp_path: Path) -> None:
+    """What TFLite calls dynamic range quantization: floats go in, weights are int8."""
+    require_module("flatbuffers")
+    weights = np.random.default_rng(2).integers(-127, 128, (24, 16))
+    x, y = Tensor((2, 16)), Tensor((2, 24))
+    layer = Operator(
+        "FULLY_CONNECTED",
+        [x, constant(weights, "int8", scale=[0.02], zero=[0]), constant(np.zeros(24), "float32")],
+        [y],
+        "FullyConnectedOptions",
+    )
+    path = tmp_path / "net.tflite"
+    path.write_bytes(network([layer], [x], [y]))
+    graph = api.convert(path)
+    assert formats(graph) == {"int8"}
+    sample = {graph.inputs[0]: np.random.default_rng(3).standard_normal((2, 16)).astype(np.float32)}
+    (found,) = simulate.run(graph, sample).values()
+    np.testing.assert_allclose(
+        found, next(iter(sample.values())) @ (weights.T * np.float32(0.02)), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_a_graphics_processor_gets_floats(tmp_path: Path) -> None:
+    graph = converted(integer_weights(Scheme()), tmp_path)
+    made = compile_graph(graph, target.load("opencl"))
+    assert not any("scaled" in line.kernel.name for line in made.lines)

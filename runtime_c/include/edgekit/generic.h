@@ -7,6 +7,7 @@
  *   EK_PAIR_T(sum)      -t w - t' w' in the narrowest type that holds it, for int8 w and w'
  *   EK_RULE(x4)         ek_requantize_<rule>_x4, in kernels of an instruction set
  *   EK_ADD(text)        text, where numbers are added to the result; else nothing
+ *   EK_SCALE(text)      text, where weights are integers with scales; else nothing
  *   EK_TAIL             adds them: see addend.h
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
@@ -19,6 +20,7 @@
 #define EK_STRUCT ek_generic_params
 #define EK_EXPR a
 #define EK_ADD(text)
+#define EK_SCALE(text)
 #define EK_MATH_T(name) ek_##name##_f32
 
 #define EK_T float

@@ -1,5 +1,6 @@
 /* Convolution: see conv2d.h, and conv2d_add.h with a sum. Sixteen outputs of a pixel advance together, so that
  * compilers vectorise over them and every output is still summed in the order of i, j, c.
+ * also conv2d_scaled
  * also conv2d_add
  * pack w: G O/16 H W I o16
  * order pixels 16 */
@@ -7,8 +8,8 @@
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y, const int32_t top, const int32_t left, const int32_t width,
-    const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y, const int32_t top,
+    const int32_t left, const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     EK_T_ACC sum[16];
@@ -32,6 +33,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
         }
     }
     for (int32_t o = 0; o < width; o++) {
+        EK_SCALE(sum[o] *= EK_LOAD_B(s[o]);)
         EK_ADD(sum[o] += EK_LOAD_T(r[o]);)
         const EK_T_ACC v = sum[o];
         y[o] = EK_STORE_T(v < p->lo ? p->lo : v > p->hi ? p->hi : v);
@@ -39,7 +41,8 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t cells = p->k_h * p->k_w * depth;
@@ -51,13 +54,14 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                     const EK_T *from = x + g * depth * p->step_c;
                     const EK_W *weights = w + g * outputs * cells;
                     const EK_B *bias = b + g * outputs;
+                    EK_SCALE(const EK_B *scale = s + g * outputs;)
                     int32_t o = 0;
                     for (; o + 16 <= outputs; o += 16)
-                        EK_FN_block(
-                            from, weights + o * cells, bias + o, EK_ADD(r + o, ) y + o, top, left, 16, p);
+                        EK_FN_block(from, weights + o * cells, bias + o,
+                            EK_SCALE(scale + o, ) EK_ADD(r + o, ) y + o, top, left, 16, p);
                     if (o < outputs)
-                        EK_FN_block(from, weights + o * cells, bias + o, EK_ADD(r + o, ) y + o, top, left,
-                            outputs - o, p);
+                        EK_FN_block(from, weights + o * cells, bias + o,
+                            EK_SCALE(scale + o, ) EK_ADD(r + o, ) y + o, top, left, outputs - o, p);
                     EK_ADD(r += outputs;)
                 }
             }

@@ -1,12 +1,13 @@
 /* Transposed convolution: see conv_transpose2d.h. Each result gathers the cells that reach it; sixteen outputs of a
  * pixel advance together, so that compilers vectorise over them.
+ * also conv_transpose2d_scaled
  * pack w: G O/16 H W I o16 */
 #include "edgekit/conv_transpose2d.h"
 
 /* `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const int32_t down, const int32_t right, const int32_t width,
-    const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const int32_t down, const int32_t right,
+    const int32_t width, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     EK_T_ACC sum[16];
@@ -33,13 +34,14 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
         }
     }
     for (int32_t o = 0; o < width; o++) {
+        EK_SCALE(sum[o] *= EK_LOAD_B(s[o]);)
         const EK_T_ACC v = sum[o];
         y[o] = EK_STORE_T(v < p->lo ? p->lo : v > p->hi ? p->hi : v);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t cells = p->k_h * p->k_w * depth;
@@ -51,11 +53,14 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                     const EK_T *from = x + g * depth;
                     const EK_W *weights = w + g * outputs * cells;
                     const EK_B *bias = b + g * outputs;
+                    EK_SCALE(const EK_B *scale = s + g * outputs;)
                     int32_t o = 0;
                     for (; o + 16 <= outputs; o += 16)
-                        EK_FN_block(from, weights + o * cells, bias + o, y + o, down, right, 16, p);
+                        EK_FN_block(from, weights + o * cells, bias + o, EK_SCALE(scale + o, ) y + o, down,
+                            right, 16, p);
                     if (o < outputs)
-                        EK_FN_block(from, weights + o * cells, bias + o, y + o, down, right, outputs - o, p);
+                        EK_FN_block(from, weights + o * cells, bias + o, EK_SCALE(scale + o, ) y + o, down,
+                            right, outputs - o, p);
                 }
             }
 }

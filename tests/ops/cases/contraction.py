@@ -3,7 +3,7 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.ir import DType
+from edgekit.ir import DType, Quant
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
@@ -26,6 +26,14 @@ def _conv(op, x, w, dtype=_F32, constant=()):
 def _narrow(op, x, w, dtype):
     """Integers of 32 bits with weights of fewer."""
     return case(op, whole(DType.S32, *x), whole(dtype, *w), whole(DType.S32, w[0]), constant=(1, 2))
+
+
+def _bytes(op, x, w, axis=0):
+    """Floats with weights of bytes, a scale for each output or one for all."""
+    count = w[0] if axis == 0 else 1
+    quant = Quant(tuple(0.001 * (1 + i % 7) for i in range(count)), (0,) * count, axis)
+    operands = normal(_F32, *x), whole(DType.S8, *w), normal(_F32, w[0])
+    return case(op, *operands, ulps=8, summed=True, constant=(1, 2), quants=(None, quant, None))
 
 
 _NARROW = (
@@ -85,6 +93,10 @@ CASES = (
         case(Conv2d(pads=(1, 1, 1, 1)), whole(d, 1, 4, 4, 3), whole(d, 5, 3, 3, 3), whole(d, 5))
         for d in (DType.S32, DType.S64)
     ),
+    *(_bytes(op, x, w) for op, x, w in _NARROW),
+    _bytes(Dense(lo=-1, hi=0.5), (5, 20), (37, 20), axis=None),
+    _bytes(Conv2d(groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 3, 3, 3)),
+    _bytes(ConvTranspose2d((5, 4), groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 2, 1, 3)),
     *(_narrow(op, x, w, d) for op, x, w in _NARROW for d in (DType.S8, DType.S16)),
     *(_conv(ConvTranspose2d((8, 9), (2, 3)), (1, 4, 3, 3), (4, 2, 3, 3), d) for d in _FLOATS),
     _conv(ConvTranspose2d((6, 7), (2, 1), (1, 1), (1, 2)), (2, 3, 5, 3), (17, 3, 3, 3)),

@@ -1,0 +1,35 @@
+/* y = clamp(s[o] times what conv2d.h computes before its bounds, lo, hi), where w holds integers and s[o] is the scale of
+ * those of output o. b is in units of that. */
+#ifndef EDGEKIT_CONV2D_SCALED_H
+#define EDGEKIT_CONV2D_SCALED_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t batch;
+    int32_t in_h;
+    int32_t in_w;
+    int32_t in_c;
+    int32_t step_h; /* elements of x from one row to the next */
+    int32_t step_w; /* ... one column to the next */
+    int32_t step_c; /* ... one channel to the next: 1 unless x is channels-first */
+    int32_t out_h;
+    int32_t out_w;
+    int32_t out_c;
+    int32_t k_h;
+    int32_t k_w;
+    int32_t stride_h;
+    int32_t stride_w;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t dilation_h;
+    int32_t dilation_w;
+    int32_t groups;
+    EK_T_ACC lo;
+    EK_T_ACC hi;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
+    const EK_B *EK_RESTRICT s, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif

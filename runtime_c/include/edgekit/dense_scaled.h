@@ -1,0 +1,19 @@
+/* y = clamp(s[o] times what dense.h computes before its bounds, lo, hi), where w holds integers and s[o] is the scale of
+ * those of output o. b is in units of that. */
+#ifndef EDGEKIT_DENSE_SCALED_H
+#define EDGEKIT_DENSE_SCALED_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t rows;
+    int32_t inputs;
+    int32_t outputs;
+    EK_T_ACC lo;
+    EK_T_ACC hi;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
+    const EK_B *EK_RESTRICT s, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif
