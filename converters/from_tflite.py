@@ -23,11 +23,12 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root, stored
 from edgekit.converters.tflite_layer import Layer, labelled
+from edgekit.converters.tflite_sparse import dense, is_sparse
 from edgekit.converters.tflite_variables import KINDS as VARIABLES
 from edgekit.converters.tflite_variables import Variables
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Quant, Source, Type, Value
-from edgekit.reasons import reason_of
+from edgekit.reasons import DamageError, reason_of
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
@@ -255,6 +256,12 @@ class Importer:
             return np.full(type.shape, zero, type.dtype.numpy)
         if not raw.size and type.size:
             raise EdgeKitError("E0401", "nothing computes this tensor", where)
+        if is_sparse(self.tensors[i]):
+            self.builder.afford(type.shape)
+            try:
+                return dense(self.tensors[i], type, raw)
+            except DamageError as error:
+                raise EdgeKitError("E0401", reason_of(error), where) from None
         if raw.size != type.bytes:
             raise EdgeKitError("E0401", f"{raw.size} bytes of data for {type}", where)
         return np.frombuffer(raw.tobytes(), type.dtype.numpy).reshape(type.shape)

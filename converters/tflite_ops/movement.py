@@ -49,6 +49,10 @@ def TRANSPOSE(layer: Layer, x: Tensor, perm: Tensor) -> Tensor:
     return x.transpose(*order)
 
 
+def DENSIFY(layer: Layer, x: Tensor) -> Tensor:
+    return x  # sparse constants are made dense as they are read: tflite_sparse.py
+
+
 def CONCATENATION(layer: Layer, *xs: Tensor) -> Tensor:
     if not xs:
         raise EdgeKitError("E0401", "CONCATENATION of nothing")

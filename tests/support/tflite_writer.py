@@ -35,6 +35,16 @@ class Tensor:
     zero: Sequence[int] = ()
     axis: int = 0
     variable: bool = False
+    sparsity: Sparsity | None = None  # of data that is a list of what is stored
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """Which elements of a tensor are stored, level by level: a size, or segments and indices."""
+
+    order: Sequence[int]
+    blocked: Sequence[int]  # the dimensions that blocks divide
+    levels: Sequence[int | tuple[Array, Array]]
 
 
 def constant(data: Any, dtype: str = "int32", **quant: Any) -> Tensor:
@@ -120,9 +130,35 @@ class _File:
             q.zeroPoint = np.asarray(tensor.zero, np.int64)
             q.quantizedDimension = tensor.axis
             t.quantization = q
+        if tensor.sparsity is not None:
+            t.sparsity = self._sparsity(tensor.sparsity)
         self.graph.tensors.append(t)
         self.places[id(tensor)] = len(self.graph.tensors) - 1
         return len(self.graph.tensors) - 1
+
+    def _sparsity(self, sparsity: Sparsity) -> Any:
+        s = self.schema
+        made = s.SparsityParametersT()
+        made.traversalOrder = np.array(sparsity.order, np.int32)
+        made.blockMap = np.array(sparsity.blocked, np.int32)
+        made.dimMetadata = []
+        for level in sparsity.levels:
+            one = s.DimensionMetadataT()
+            if isinstance(level, int):
+                one.denseSize = level
+            else:
+                one.format = s.DimensionType.SPARSE_CSR
+                one.arraySegmentsType, one.arraySegments = self._vector(level[0])
+                one.arrayIndicesType, one.arrayIndices = self._vector(level[1])
+            made.dimMetadata.append(one)
+        return made
+
+    def _vector(self, numbers: Array) -> tuple[int, Any]:
+        """A vector of indices, by the type of its numbers."""
+        name = {"int32": "Int32Vector", "uint16": "Uint16Vector", "uint8": "Uint8Vector"}[str(numbers.dtype)]
+        vector = getattr(self.schema, f"{name}T")()
+        vector.values = numbers
+        return getattr(self.schema.SparseIndexVector, name), vector
 
     def node(self, op: Operator, number: int | None = None) -> Any:
         s = self.schema
