@@ -216,7 +216,7 @@ class ArgMaxPool2d(Op):
         if y.type.size == 0:
             return []
         params = image_params(x.type, y.type, self.window)
-        params |= dict(zip(("step_n", "step_h", "step_w", "step_c"), self.steps, strict=True))
+        params |= dict(zip(("place_n", "place_h", "place_w", "place_c"), self.steps, strict=True))
         return [Call(kernel="argmaxpool2d", types={"T": x.type.dtype}, args=(x, y), params=params)]
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import helper
+from support.nets import Net
+from support.op_cases import normal, run_graph_in_c
 from support.random_models import Dice
 from support.random_models import of as onnx_model
 from support.tflite_writer import Operator, Tensor
@@ -21,6 +23,7 @@ from edgekit.ir import DType, Graph, Type
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.pool2d import ArgMaxPool2d, Pool2d
+from edgekit.ops.transpose import Transpose
 
 HUGE = [2**15, 2**20 - 1, 2**31 - 1, 2**40]
 X = np.random.default_rng(1).normal(size=(1, 2, 7, 8)).astype(np.float32)
@@ -164,3 +167,14 @@ def test_strides_of_onnx_beyond_any_image_leave_one_place() -> None:
     model = onnx_model("MaxPool", {"x": X}, node)
     assert helper.get_attribute_value(model.proto.graph.node[0].attribute[1])[0] == 2**40
     np.testing.assert_array_equal(first(convert(model.proto))[..., 0, 0], X[:, :, :3, :3].max(axis=(2, 3)))
+
+
+def test_places_of_maxima_are_those_of_the_transposed_image(tmp_path: Path) -> None:
+    """Convolutions read images whose channels come first as they are; what finds places does not."""
+    net = Net()
+    image = net(Transpose((0, 2, 3, 1)), net.x(1, 3, 4, 5))
+    graph = net.done(net(ArgMaxPool2d((2, 2), (60, 5, 1, 20)), image))
+    inputs = {"x": normal(DType.F32, 1, 3, 4, 5)}
+    found = run_graph_in_c(graph, inputs, tmp_path, "size", ("-O1",))
+    for output, expected in simulate.run(graph, inputs).items():
+        assert np.array_equal(found[output], expected)

@@ -17,7 +17,7 @@ EK_INLINE int64_t EK_FN_place(
                 continue;
             const EK_T_ACC v = EK_LOAD_T(x[(row * p->in_w + column) * p->channels]);
             if (place < 0 || v > most) {
-                place = (int64_t)row * p->step_h + (int64_t)column * p->step_w;
+                place = (int64_t)row * p->place_h + (int64_t)column * p->place_w;
                 most = v;
             }
         }
@@ -32,6 +32,6 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, int64_t *EK_RESTRICT y, const st
             for (int32_t w = 0; w < p->out_w; w++)
                 for (int32_t c = 0; c < p->channels; c++)
                     *y++ =
-                        (int64_t)n * p->step_n + (int64_t)c * p->step_c
+                        (int64_t)n * p->place_n + (int64_t)c * p->place_c
                         + EK_FN_place(x + c, h * p->stride_h - p->pad_top, w * p->stride_w - p->pad_left, p);
 }
