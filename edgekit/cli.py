@@ -67,7 +67,8 @@ def _options(command: Callable[..., object]) -> dict[str, Setting]:
         wanted = get_args(wanted)[0] if isinstance(wanted, UnionType) else wanted
         is_list = get_origin(wanted) is list
         mark = next((note for note in hint.__metadata__ if isinstance(note, str)), "")
-        found[name] = Setting(list if is_list else str if issubclass(wanted, str) else bool, mark)
+        kind = list if is_list else next(kind for kind in (str, bool, float) if issubclass(wanted, kind))
+        found[name] = Setting(kind, mark)
     return found
 
 

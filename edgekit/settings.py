@@ -106,12 +106,12 @@ def presets(path: Path, known: Known) -> Presets:
                     hint=suggest.hint(key, known[command]),
                 )
             wanted = known[command][key].type
-            if type(value) is not wanted:
+            if type(value) not in ((float, int) if wanted is float else (wanted,)):
                 raise EdgeKitError("E0107", f"{path.name}: {key} in [{command}] should be a {_NAMES[wanted]}")
     return content
 
 
-_NAMES = {bool: "bool: true or false", str: "string", int: "number", list: "list of strings"}
+_NAMES = {bool: "bool: true or false", str: "string", float: "number", list: "list of strings"}
 
 
 def words(values: Sequence[str] | None) -> tuple[str, ...]:
