@@ -201,7 +201,7 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
 # Operands that some contracts of a text have: what is added to the result, and scales of weights. What these
 # macros hold is for contracts with that operand; and what brackets hold that hold brackets.
-_OPTIONAL = {"EK_ADD": re.compile(r"\*r\b"), "EK_SCALE": re.compile(r"\bEK_RESTRICT s\b")}
+_OPTIONAL = {"EK_ADD": re.compile(r"\*r\b"), "EK_SCALE": re.compile(r"\bEK_RESTRICT scale\b")}
 _INSIDE = r"((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*?)"
 # Elements of a byte and more are those of an array.
 _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")

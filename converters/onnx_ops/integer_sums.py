@@ -1,10 +1,15 @@
 """MatMulInteger and ConvInteger: sums of products of integers, whose constant weights stay bytes.
 
+Where float32 holds every sum exactly, in whatever order, layers of floats compute them: their kernels are the
+fastest, and their integers the same.
+
 Weights around a zero point span nine bits. Where they do not fit into eight, the zero point is left out of
 them, and so many times the sum of what each output reads is subtracted.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +18,7 @@ from edgekit.converters.convolution import Sliding, check_kernel, conv, sliding
 from edgekit.converters.movement import cast
 from edgekit.converters.quantized import centred
 from edgekit.converters.tensor import Tensor
-from edgekit.ir import Array, DType
+from edgekit.ir import Array, DType, Quant, Value
 from edgekit.ops.dense import Dense
 
 Ints = tuple[int, ...] | None
@@ -21,13 +26,20 @@ _BYTES = (DType.S8, DType.U8)
 
 
 def MatMulInteger(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
-    x = centred(a, rows_of(a_zero))
-    weights = _bytes(b, b_zero) if b.rank == 2 and x.rank >= 1 and x.data is None else None
+    return cast(integer_product(a, b, a_zero, b_zero), DType.S32)
+
+
+def integer_product(a: Tensor, b: Tensor, a_zero: Tensor | None, b_zero: Tensor | None) -> Tensor:
+    """The sums, as int32 or as whole numbers in float32."""
+    rows = rows_of(a_zero)
+    weights = _bytes(b, b_zero) if b.rank == 2 and a.rank >= 1 and a.data is None else None
     if weights is None:
-        return matmul(x, centred(b, b_zero))
+        return matmul(centred(a, rows), centred(b, b_zero))
     w, zero = weights
+    is_exact = _is_exact(a, w, zero, 0)
+    x, w = (_reals(a, rows), _of_reals(w)) if is_exact else (centred(a, rows), w)
     y = x.apply(Dense(), w.transpose(1, 0), x.like(np.zeros(b.shape[1])))
-    return y if zero is None else y - zero * reduce(x, "sum", [-1])
+    return y if zero is None else y - cast(zero, y.dtype) * reduce(x, "sum", [-1])
 
 
 def ConvInteger(
@@ -45,7 +57,7 @@ def ConvInteger(
 ) -> Tensor:
     check_kernel(w, kernel_shape)
     slide = sliding(x, w, auto_pad, dilations, pads, strides)
-    return integer_conv(x, w, x_zero, w_zero, None, slide, group)
+    return cast(integer_conv(x, w, x_zero, w_zero, None, slide, group), DType.S32)
 
 
 def integer_conv(
@@ -57,19 +69,42 @@ def integer_conv(
     slide: Sliding,
     group: int,
 ) -> Tensor:
-    image = centred(x, None if x_zero is None else one(x_zero))
-    w_zero = channels(w_zero, w.rank)
-    weights = _bytes(w, w_zero) if image.data is None else None
-    if weights is None:
-        return conv(image, centred(w, w_zero), b, slide, group)
+    """The sums, as int32 or as whole numbers in float32."""
+    x_zero, w_zero = None if x_zero is None else one(x_zero), channels(w_zero, w.rank)
+    weights = _bytes(w, w_zero) if x.data is None else None
+    if weights is None or b is not None:
+        return conv(centred(x, x_zero), centred(w, w_zero), b, slide, group)
     narrow, zero = weights
-    if zero is None:
-        return conv(image, narrow, b, slide, group)
-    if group > 1:  # windows of single channels: their sums are as many as their products
-        wide = cast(centred(w, w_zero), DType.S16)
-        return conv(image, wide, b, slide, group)
-    windows = conv(image, w.new(np.ones((1, *w.shape[1:]), np.int8)), None, slide, 1)
-    return conv(image, narrow, b, slide, group) - _first(zero) * windows
+    if zero is not None and group > 1:  # windows of single channels: their sums are as many as their products
+        return conv(centred(x, x_zero), cast(centred(w, w_zero), DType.S16), None, slide, group)
+    ones = w.new(np.ones((1, *w.shape[1:]), np.int8))
+    if _is_exact(x, narrow, zero, tuple(range(1, w.rank))):
+        image, narrow, ones = _reals(x, x_zero), _of_reals(narrow), _of_reals(ones)
+    else:
+        image = centred(x, x_zero)
+    y = conv(image, narrow, None, slide, group)
+    return y if zero is None else y - _first(cast(zero, y.dtype)) * conv(image, ones, None, slide, 1)
+
+
+def _is_exact(x: Tensor, w: Tensor, zero: Tensor | None, axes: int | tuple[int, ...]) -> bool:
+    """Does float32 hold every sum over `axes` of weights exactly, in whatever order?"""
+    magnitudes = np.abs(w.constant("the weights").astype(np.int64))
+    if zero is not None:
+        magnitudes = magnitudes + np.abs(zero.constant("the zero point").astype(np.int64)).max(initial=0)
+    return x.dtype in _BYTES and int(magnitudes.sum(axis=axes).max(initial=0)) * 255 < 1 << 24
+
+
+def _reals(x: Tensor, zero: Tensor | None) -> Tensor:
+    """x - zero as whole numbers in float32, whose kernels are the fastest."""
+    real = cast(x, DType.F32)
+    return real if zero is None else real - cast(zero, DType.F32)
+
+
+def _of_reals(w: Tensor) -> Tensor:
+    """Bytes as weights of layers of floats, in units of 1."""
+    name = w.builder.fresh("weights")
+    w.builder.values[name] = Value(replace(w.type, quant=Quant((1.0,), (0,))), w.data)
+    return Tensor(w.builder, name)
 
 
 def _bytes(w: Tensor, zero: Tensor | None) -> tuple[Tensor, Tensor | None] | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from edgekit.converters import recurrent
 from edgekit.converters.movement import cast, part
-from edgekit.converters.onnx_ops.integer_sums import MatMulInteger
+from edgekit.converters.onnx_ops.integer_sums import integer_product
 from edgekit.converters.onnx_ops.quantization import DynamicQuantizeLinear
 from edgekit.converters.onnx_ops.recurrent import Floats, Strings, all_directions
 from edgekit.converters.quantized import check
@@ -43,7 +43,7 @@ def MatMulIntegerToFloat(
     b_zero: Tensor | None = None,
     bias: Tensor | None = None,
 ) -> Tensor:
-    sums = cast(MatMulInteger(a, b, a_zero, b_zero), a_scale.dtype)
+    sums = cast(integer_product(a, b, a_zero, b_zero), a_scale.dtype)
     y = sums * (_one(a_scale) * _one(b_scale))
     return y if bias is None else y + bias
 

@@ -95,7 +95,7 @@ def into_weights(edit: Edit, node: Node) -> Sequence[str] | None:
     layer = edit.producer(found[0]) if found else None
     if found is None or layer is None or not _is_open(layer.op) or not edit.used_once(found[0]):
         return None
-    if quantized(edit, node):
+    if quantized(edit, node) or quantized(edit, layer):
         return None
     _, scale, offset = found
     w, b = (edit.data(name) for name in layer.inputs[1:])

@@ -18,7 +18,7 @@ from edgekit.codegen import runner
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType, Graph, Type
+from edgekit.ir import DType, Graph, Quant, Type, Value
 from edgekit.ops.arithmetic import Add, Clip
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
@@ -61,6 +61,17 @@ class Layers:
         x = self.builder.input(f"x{len(self.inputs)}", Type(DType.F32, tuple(shape)))
         numbers = self.numbers.normal(size=weights).astype(self.random.choice(dtypes).numpy)
         w = self.builder.const(numbers)
+        b = self.builder.const(self.numbers.normal(size=weights[0]).astype(np.float32))
+        self.inputs.append(x)
+        self.outputs.append(self.builder.add(op, x, w, b)[0])
+
+    def bytes(self, op: Conv2d | Dense, shape: Sequence[int], weights: Sequence[int]) -> None:
+        """A layer whose weights are integers, with scales of outputs."""
+        x = self.builder.input(f"x{len(self.inputs)}", Type(DType.F32, tuple(shape)))
+        scales = tuple(self.numbers.uniform(0.001, 0.02, weights[0]).tolist())
+        w = self.builder.fresh("w")
+        data = self.numbers.integers(-127, 128, weights).astype(np.int8)
+        self.builder.values[w] = Value(Type(DType.S8, data.shape, Quant(scales, (0,) * len(scales), 0)), data)
         b = self.builder.const(self.numbers.normal(size=weights[0]).astype(np.float32))
         self.inputs.append(x)
         self.outputs.append(self.builder.add(op, x, w, b)[0])
@@ -151,6 +162,20 @@ def dense(layers: Layers) -> None:
     layers.layer(Dense(*layers.bounds()), (rows, inputs), (results, inputs))
 
 
+def of_bytes(layers: Layers) -> None:
+    """Of more outputs than kernels take at a time, or fewer; also in groups."""
+    groups, depth, results = layers.random.choice((1, 1, 2)), layers.size(2, 35), layers.size(2, 140)
+    op = Conv2d(layers.pair(1, 2), (*layers.pair(0, 2), *layers.pair(0, 2)), (1, 1), groups, *layers.bounds())
+    shape = (layers.size(1, 2), layers.size(3, 9), layers.size(3, 40), depth * groups)
+    layers.bytes(op, shape, (results * groups, *layers.pair(1, 3), depth))
+
+
+def dense_of_bytes(layers: Layers) -> None:
+    inputs, results = layers.size(1, 300), layers.size(1, 150)
+    rows = layers.random.choice((1, layers.size(2, 20)))
+    layers.bytes(Dense(*layers.bounds()), (rows, inputs), (results, inputs))
+
+
 def sums(layers: Layers) -> None:
     """Of many outputs, with an addend."""
     image = layers.size(3, 9), layers.size(3, 40)
@@ -178,6 +203,8 @@ FAMILIES = (
     sums,
     sums_of_three_vectors,
     sums_of_nine,
+    of_bytes,
+    dense_of_bytes,
 )
 
 

@@ -27,8 +27,9 @@ from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.converters import from_onnx
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.ir import Array, DType, Graph
 from edgekit.onnx_backend import compile_programs
+from edgekit.ops.dense import Dense
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
@@ -134,3 +135,19 @@ def test_weights_of_an_lstm_that_do_not_fit_are_refused(broken: str) -> None:
     first.input[names[broken]] = "b1"
     with pytest.raises(EdgeKitError, match="E0"):
         from_onnx.convert(net)
+
+
+@pytest.mark.parametrize("inputs", [300, 700])
+@pytest.mark.parametrize("zero", [0, 9])
+def test_sums_that_float32_does_not_hold_are_integers(inputs: int, zero: int) -> None:
+    """The largest that bytes make: 255 times 127, beyond 2^24 from 518 inputs on."""
+    weights = np.full((inputs, 3), 127, np.int8)
+    nodes = [node("MatMulInteger", "x w xz wz", "y")]
+    constants = {"w": weights, "xz": np.uint8(0), "wz": np.int8(zero)}
+    net = model(nodes, constants, inputs=[tensor("x", [2, inputs], 2)])
+    x = np.random.default_rng(1).integers(200, 256, (2, inputs)).astype(np.uint8)
+    graph = imported(net)
+    (y,) = simulate.run(graph, {"x": x}).values()
+    np.testing.assert_array_equal(y, x.astype(np.int32) @ (weights.astype(np.int32) - zero))
+    layers = {graph.type(n.inputs[0]).dtype for n in graph.nodes if isinstance(n.op, Dense)}
+    assert layers == {DType.F32 if inputs < 518 else DType.S32}

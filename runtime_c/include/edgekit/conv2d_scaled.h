@@ -1,5 +1,5 @@
-/* y = clamp(s[o] times what conv2d.h computes before its bounds, lo, hi), where w holds integers and s[o] is the scale of
- * those of output o. b is in units of that. */
+/* y = clamp(scale[o] times what conv2d.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
+ * that of those of output o. b is in units of that. */
 #ifndef EDGEKIT_CONV2D_SCALED_H
 #define EDGEKIT_CONV2D_SCALED_H
 
@@ -30,6 +30,6 @@ struct EK_STRUCT {
 };
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    const EK_B *EK_RESTRICT s, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+    const EK_B *EK_RESTRICT scale, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
 
 #endif

@@ -22,6 +22,7 @@
 #define EK_F32_KIND 0
 #define EK_BF16_KIND 1
 #define EK_F16_KIND 2
+#define EK_S8_KIND 3
 
 typedef __m256 ek_vf;
 
@@ -86,6 +87,9 @@ EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kin
 {
     if (kind == EK_F32_KIND)
         return _mm256_loadu_ps((const float *)w + at);
+    if (kind == EK_S8_KIND)
+        return _mm256_cvtepi32_ps(
+            _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)((const int8_t *)w + at))));
     const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)w + at));
     if (kind == EK_BF16_KIND)
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));

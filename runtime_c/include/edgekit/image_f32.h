@@ -58,8 +58,8 @@ EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *
         is_run ? columns * depth : depth, p->dilation_h * p->step_h, p->dilation_w * p->step_w, p->step_c,
         p->k_w * depth * width, width, EK_VF_LANES, outputs, p->kind, p->lo, p->hi};
     ek_line_f32(x + (top + i * p->dilation_h) * p->step_h + (left + j * p->dilation_w) * p->step_w,
-        w + (i * p->k_w + j) * depth * width * ek_weight_bytes(p->kind), b, r ? r + at : 0, y + at,
-        is_column ? p->stride_h * p->step_h : p->stride_w * p->step_w,
+        w + (i * p->k_w + j) * depth * width * ek_weight_bytes(p->kind), b, ek_addend_f32(r, at, p->kind),
+        y + at, is_column ? p->stride_h * p->step_h : p->stride_w * p->step_w,
         is_column ? p->out_w * p->out_c : p->out_c, length, &s);
 }
 

@@ -12,7 +12,13 @@
 /* The bytes of a weight. */
 EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
 {
-    return kind == EK_F32_KIND ? 4 : 2;
+    return kind == EK_F32_KIND ? 4 : kind == EK_S8_KIND ? 1 : 2;
+}
+
+/* What is added to a result `at` elements on. Beside weights of bytes it is their scales, the same for all pixels. */
+EK_INLINE const float *ek_addend_f32(const float *r, const int32_t at, const int32_t kind)
+{
+    return r && kind != EK_S8_KIND ? r + at : r;
 }
 
 /* A window: `rows` times `columns` runs of x, `depth` elements each. */
@@ -71,9 +77,9 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
     }
 }
 
-/* `pixels` times `blocks` sums, all in registers; they start from 0 without b, and r is added, which
- * lies as y does, where it is not null. Where they are few, each is split in parts, as additions wait for each
- * other. */
+/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where r is not null it is added, and lies
+ * as y does; with weights of bytes it is a factor for each output. Where sums are few, each is split in parts, as
+ * additions wait for each other. */
 EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t pixels, const int32_t blocks,
     const struct ek_window_f32 *s)
@@ -121,7 +127,9 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
             if (parts == 4)
                 total = ek_vf_add(total, ek_vf_add(sum[2][q][o], sum[3][q][o]));
             const int32_t at = q * y_step + EK_VF_LANES * o, lanes = ek_lanes_f32(o, blocks, s->outputs);
-            if (r)
+            if (r && s->kind == EK_S8_KIND)
+                total = ek_vf_mul(total, ek_vf_load(r + EK_VF_LANES * o, lanes));
+            else if (r)
                 total = ek_vf_add(total, ek_vf_load(r + at, lanes));
             ek_vf_store(y + at, lanes, is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
         }
@@ -173,8 +181,8 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
 #define EK_VF_TILES(n, first, end)                                                                           \
     for (int32_t k = (first); k < (end); k += (n)) {                                                         \
         const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
-        ek_tile_f32(x + at * x_step, w, b, r ? r + at * y_step : 0, y + at * y_step, x_step, y_step, (n),    \
-            blocks, s);                                                                                      \
+        ek_tile_f32(x + at * x_step, w, b, ek_addend_f32(r, at * y_step, s->kind), y + at * y_step, x_step,  \
+            y_step, (n), blocks, s);                                                                         \
     }
     if (most >= 16 && pixels == 16)
         EK_VF_TILES(16, 0, end)

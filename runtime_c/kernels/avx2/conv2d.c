@@ -7,7 +7,8 @@
 #include "edgekit/conv2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,
+    const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
     const int32_t part = outputs == 3 * EK_VF_LANES ? outputs : EK_VF_PART;
@@ -20,6 +21,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         for (int32_t g = 0; g < p->groups; g++) {
             const float *addend = 0;
             EK_ADD(addend = r + g * outputs;)
+            EK_SCALE(addend = scale + g * outputs;)
             ek_image_f32(x + g * depth * p->step_c, w + g * tiled, b + g * outputs, addend, y + g * outputs,
                 outputs, part, &s);
         }

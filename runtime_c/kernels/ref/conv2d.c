@@ -41,7 +41,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y,
+    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *r, ) EK_T *EK_RESTRICT y,
     const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups;
@@ -54,14 +54,14 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                     const EK_T *from = x + g * depth * p->step_c;
                     const EK_W *weights = w + g * outputs * cells;
                     const EK_B *bias = b + g * outputs;
-                    EK_SCALE(const EK_B *scale = s + g * outputs;)
+                    EK_SCALE(const EK_B *scales = scale + g * outputs;)
                     int32_t o = 0;
                     for (; o + 16 <= outputs; o += 16)
                         EK_FN_block(from, weights + o * cells, bias + o,
-                            EK_SCALE(scale + o, ) EK_ADD(r + o, ) y + o, top, left, 16, p);
+                            EK_SCALE(scales + o, ) EK_ADD(r + o, ) y + o, top, left, 16, p);
                     if (o < outputs)
                         EK_FN_block(from, weights + o * cells, bias + o,
-                            EK_SCALE(scale + o, ) EK_ADD(r + o, ) y + o, top, left, outputs - o, p);
+                            EK_SCALE(scales + o, ) EK_ADD(r + o, ) y + o, top, left, outputs - o, p);
                     EK_ADD(r += outputs;)
                 }
             }

@@ -24,13 +24,13 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->inputs, y += p->outputs) {
         int32_t o = 0;
         for (; o + 16 <= p->outputs; o += 16)
-            EK_FN_block(x, w + o * p->inputs, b + o, EK_SCALE(s + o, ) y + o, 16, p);
+            EK_FN_block(x, w + o * p->inputs, b + o, EK_SCALE(scale + o, ) y + o, 16, p);
         if (o < p->outputs)
-            EK_FN_block(x, w + o * p->inputs, b + o, EK_SCALE(s + o, ) y + o, p->outputs - o, p);
+            EK_FN_block(x, w + o * p->inputs, b + o, EK_SCALE(scale + o, ) y + o, p->outputs - o, p);
     }
 }

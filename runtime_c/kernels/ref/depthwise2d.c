@@ -42,7 +42,7 @@ EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
@@ -50,8 +50,8 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
                 const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
                 int32_t o = 0;
                 for (; o + 16 <= p->out_c; o += 16)
-                    EK_FN_block(x, w, b, EK_SCALE(s, ) y, top, left, o, 16, p);
+                    EK_FN_block(x, w, b, EK_SCALE(scale, ) y, top, left, o, 16, p);
                 if (o < p->out_c)
-                    EK_FN_block(x, w, b, EK_SCALE(s, ) y, top, left, o, p->out_c - o, p);
+                    EK_FN_block(x, w, b, EK_SCALE(scale, ) y, top, left, o, p->out_c - o, p);
             }
 }
