@@ -19,6 +19,7 @@ BYTES = 256  # floats are multiples of a 256th of their range, exact in every fo
 MASK_SHIFT = 30  # the bits of a number above say whether a mask is 0, one time in four
 STRIDE = 65537  # between the numbers that the inputs of two runs are made of
 _FEW_VALUES, _FEW_RUNS, _MOST_RUNS = 32, 4, 8
+_TINY = 4  # values, of which as many noisy runs as usual tell too little
 _CANDIDATES = 2 * CHOICES
 _SEARCH_WORK = 2e7  # operations that the search for inputs may take
 _RESCUE_WORK = 3e9  # where outputs are not finite
@@ -109,10 +110,16 @@ def measured(test: SelfTest) -> SelfTest:
         return test
     errors = RoundingError(test.graph, test.samples)
     limits = tuple(
-        {name: _largest(errors.explain(run, name).limit) for name in test.graph.outputs}
-        for run in range(len(test.draws))
+        {name: _explained(errors, run, name) for name in test.graph.outputs} for run in range(len(test.draws))
     )
     return replace(test, limits=limits)
+
+
+def _explained(errors: RoundingError, run: int, name: str) -> float:
+    """How far rounding may lead an output. Two noisy runs may by chance show little of it where there
+    are few values; a self-test asks only once, so more of them speak."""
+    is_tiny = errors.graph.type(name).size <= _TINY
+    return _largest(errors.explain(run, name, thorough=is_tiny).limit)
 
 
 def _liveness(graph: Graph, runs: Sequence[Mapping[str, Array]]) -> float:

@@ -182,19 +182,21 @@ class Importer:
     def import_nodes(self, nodes: Iterable[NodeProto], scope: dict[str, Edge], origin: str = "") -> None:
         """Convert nodes in order; `scope` maps ONNX names to edges and receives the results."""
         outer, self.scope = self.scope, scope
-        for i, node in enumerate(nodes):
-            here = f"{origin}/{label(node, i)}" if origin else label(node, i)
-            self.builder.origin = here
-            with blame(f"node {here}"):
-                self._count(bool(self.nested))
-                lost = [name for name in node.input if name and name not in scope]
-                if lost:  # onnx_check has seen who computes it
-                    raise EdgeKitError("E0205", f"{node.op_type} reads the unsupported result {lost[0]}")
-                inputs = [scope[name] if name else None for name in node.input]
-                results = self._results(node, inputs, here)
-                named = zip(node.output, results, strict=False)
-                scope.update((name, x) for name, x in named if name and x is not None)
-        self.scope = outer
+        try:
+            for i, node in enumerate(nodes):
+                here = f"{origin}/{label(node, i)}" if origin else label(node, i)
+                self.builder.origin = here
+                with blame(f"node {here}"):
+                    self._count(bool(self.nested))
+                    lost = [name for name in node.input if name and name not in scope]
+                    if lost:  # onnx_check has seen who computes it
+                        raise EdgeKitError("E0205", f"{node.op_type} reads the unsupported result {lost[0]}")
+                    inputs = [scope[name] if name else None for name in node.input]
+                    results = self._results(node, inputs, here)
+                    named = zip(node.output, results, strict=False)
+                    scope.update((name, x) for name, x in named if name and x is not None)
+        finally:
+            self.scope = outer
 
     def subgraph(self, graph: GraphProto, inputs: Sequence[Edge], part: str = "") -> list[Any]:
         """Import a graph that an attribute of the current node holds: it sees the names around it."""
@@ -205,9 +207,11 @@ class Importer:
         origin = self.builder.origin
         self._count(1)
         self.nested += 1
-        self.import_nodes(graph.node, scope, f"{origin}/{part}" if part else origin)
-        self.nested -= 1
-        self.builder.origin = origin
+        try:
+            self.import_nodes(graph.node, scope, f"{origin}/{part}" if part else origin)
+        finally:
+            self.nested -= 1
+            self.builder.origin = origin
         return [scope[value.name] for value in graph.output]
 
     def _count(self, nodes: int) -> None:

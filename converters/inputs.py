@@ -11,7 +11,7 @@ import numpy as np
 from edgekit import suggest
 from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, DType, Graph, OpenBatch, Source, Type, Value
+from edgekit.ir import Array, DType, Graph, OneSidedBranch, OpenBatch, Source, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
 NamedDims = Sequence[int | str | None]  # the file may have a name for it
@@ -28,6 +28,7 @@ class Bindings:
     _names: dict[str, None] = field(default_factory=dict)  # of dimensions
     _batch: dict[str, int] = field(default_factory=dict)  # what the file calls it; 1, unless it is bound
     _open_batches: list[OpenBatch] = field(default_factory=list)
+    one_sided: list[OneSidedBranch] = field(default_factory=list)
 
     def type(self, name: str, dtype: DType, dims: NamedDims | None) -> Type:
         """The type of an input whose shape is `dims` in the file, None where it does not say. A batch, the
@@ -58,8 +59,9 @@ class Bindings:
         return not self._open
 
     def noted(self, source: Source) -> Source:
-        """The source of the graph, with the batches that are 1 because nothing binds them."""
-        return replace(source, open_batches=tuple(self._open_batches))
+        """The source of the graph, with the batches that are 1 because nothing binds them, and the branches
+        that are always taken."""
+        return replace(source, open_batches=tuple(self._open_batches), one_sided=tuple(self.one_sided))
 
     def _bound(self, name: str, dtype: DType, dims: NamedDims | None, text: str) -> Type:
         bound = self.shapes[name]

@@ -57,7 +57,7 @@ class Tensor:
         """The value, or the error that it depends on an input: static C needs to know `what`."""
         if self.data is not None:
             return self.data
-        inputs = _ancestors(self.builder, self.name)
+        inputs = self.ancestors
         raise EdgeKitError(
             "E0301",
             f"{what} depends on the input {', '.join(inputs)}",
@@ -65,6 +65,11 @@ class Tensor:
             hint,
             inputs,
         )
+
+    @property
+    def ancestors(self) -> tuple[str, ...]:
+        """The graph inputs that the value depends on."""
+        return _ancestors(self.builder, self.name)
 
     def ints(self, what: str) -> tuple[int, ...]:
         """The value as integers."""

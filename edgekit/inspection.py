@@ -112,6 +112,17 @@ def open_batches(graph: Graph) -> str:
     return f"the batch of {names} is open in the file, and 1 here: {' '.join(options)} binds it"
 
 
+def one_sided(graph: Graph) -> str:
+    """Which choices between branches only one branch has valid shapes for, as a sentence."""
+    found = graph.source.one_sided
+    if not found:
+        return ""
+    nodes = ", ".join(branch.node for branch in found[:_MAX_SHOWN]) + ", ..." * (len(found) > _MAX_SHOWN)
+    options = dict.fromkeys(f"--const {quote(f'{b.input}=N')}" for b in found if b.input in graph.inputs)
+    choose = f": {' '.join(options)} says which is meant" if options else ""
+    return f"only one branch of {nodes} has valid shapes, and is always taken{choose}"
+
+
 def _binding(graph: Graph, batch: OpenBatch) -> str:
     """The option that binds a batch."""
     if batch.dimension:

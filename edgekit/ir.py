@@ -220,6 +220,14 @@ class OpenBatch:
 
 
 @dataclass(frozen=True)
+class OneSidedBranch:
+    """A choice between two subgraphs of which only one has valid shapes, so that it is taken."""
+
+    node: str
+    input: str = ""  # a scalar that the choice depends on
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -228,6 +236,7 @@ class Source:
     format: str = ""
     producer: str = ""
     open_batches: tuple[OpenBatch, ...] = ()
+    one_sided: tuple[OneSidedBranch, ...] = ()
 
 
 @dataclass(frozen=True)

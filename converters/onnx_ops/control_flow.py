@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +15,13 @@ from edgekit.converters.movement import part, where
 from edgekit.converters.onnx_ops.shape import unsqueeze
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.errors import EdgeKitError
+from edgekit.ir import OneSidedBranch
 
 if TYPE_CHECKING:
     from edgekit.converters.from_onnx import Importer
+
+# Codes of errors that a branch makes whose shapes contradict each other.
+_INVALID = ("E0401", "E0403")
 
 
 def If(
@@ -25,14 +30,49 @@ def If(
     if condition.data is not None:
         return importer.subgraph(then_branch if scalar(condition, "the condition of If") else else_branch, ())
     # Nothing has side effects: compute both branches, and select.
-    yes, no = (
-        importer.subgraph(branch, (), name) for branch, name in ((then_branch, "then"), (else_branch, "else"))
-    )
-    pairs = list(zip(yes, no, strict=True))
+    made = {
+        "then": _attempt(then_branch, "then", importer),
+        "else": _attempt(else_branch, "else", importer),
+    }
+    results = [branch for branch in made.values() if not isinstance(branch, EdgeKitError)]
+    scalars = [name for name in condition.ancestors if condition.builder.type(name).size == 1]
+    if not results:
+        raise _no_branch(made, scalars)
+    if len(results) == 1:
+        origin = importer.builder.origin
+        importer.bindings.one_sided.append(OneSidedBranch(origin, scalars[0] if scalars else ""))
+        return results[0]
+    pairs = list(zip(*results, strict=True))
     if not all(isinstance(a, Tensor) and isinstance(b, Tensor) and a.type == b.type for a, b in pairs):
         condition.constant("the shape of a result of If")
     chosen = condition.reshape()
     return [where(chosen, a, b) for a, b in pairs]
+
+
+def _attempt(branch: GraphProto, name: str, importer: Importer) -> list[Tensor] | EdgeKitError:
+    """What a branch computes; an error where its shapes are not valid, of which nothing stays behind."""
+    builder = importer.builder
+    nodes, names = len(builder.nodes), set(builder.values)
+    try:
+        return importer.subgraph(branch, (), name)
+    except EdgeKitError as error:
+        if error.code not in _INVALID:
+            raise
+        del builder.nodes[nodes:]
+        for made in set(builder.values) - names:
+            if builder.data(made) is None:  # constants may be shared
+                del builder.values[made]
+        return error
+
+
+def _no_branch(made: Mapping[str, list[Tensor] | EdgeKitError], scalars: Sequence[str]) -> EdgeKitError:
+    """The error for an If of which no branch has valid shapes: that of each branch."""
+    first, *others = (error for error in made.values() if isinstance(error, EdgeKitError))
+    first.also.extend(others)
+    if scalars:
+        options = " ".join(f"--const {quote(f'{name}=N')}" for name in scalars)
+        first.hint = f"choose a branch by {options}, and check the shapes of the other inputs"
+    return first
 
 
 def Loop(

@@ -136,11 +136,14 @@ def bound_inputs(
     }
 
 
-def note_open_batches(model: str, graph: Graph) -> None:
-    """Tell of a batch that is 1 because nobody bound it; of an .ek file that was told when it was made."""
+def note_left_open(model: str, graph: Graph) -> None:
+    """Tell of a batch that is 1 because nobody bound it, and of branches that are always taken; of an .ek
+    file that was told when it was made."""
     from edgekit import file, inspection
 
-    if (note := inspection.open_batches(graph)) and not file.is_ek(Path(model)):
+    if file.is_ek(Path(model)):
+        return
+    for note in filter(None, (inspection.open_batches(graph), inspection.one_sided(graph))):
         console.say(f"note: {note}")
 
 

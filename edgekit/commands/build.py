@@ -26,7 +26,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
-    note_open_batches,
+    note_left_open,
     written,
 )
 
@@ -105,7 +105,7 @@ def build(
             tell=tell,
         )
     emit("build", found, report.build(found, verbose=verbose), json)
-    note_open_batches(model, graph)
+    note_left_open(model, graph)
     if found.warning:
         console.say(f"warning: {found.warning}")
     if found.unverified and verify is None:

@@ -20,7 +20,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
-    note_open_batches,
+    note_left_open,
     written,
 )
 
@@ -57,7 +57,7 @@ def convert(
     api.save(graph, path)
     found = report.Conversion.of(graph, path)
     emit("convert", found, report.conversion(found), json)
-    note_open_batches(model, graph)
+    note_left_open(model, graph)
     for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
     for warning in filter(None, (float_layers(graph), broken_weights(graph))):

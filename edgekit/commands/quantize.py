@@ -21,7 +21,7 @@ from edgekit.commands._shared import (
     Std,
     bound_inputs,
     emit,
-    note_open_batches,
+    note_left_open,
     page,
     written,
 )
@@ -145,7 +145,7 @@ def quantize(
     if distance:
         html_report.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
     emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
-    note_open_batches(model, graph)
+    note_left_open(model, graph)
     for warning in found.warnings:
         console.say(f"warning: {warning}")
     if not found.verdict.passed:

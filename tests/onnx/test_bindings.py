@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from onnx import ModelProto, TensorProto, helper
 from support.onnx_models import FLOAT, model, node, tensor
 from support.tools import require_module
 
-from edgekit import EdgeKitError, settings, simulate
+from edgekit import EdgeKitError, inspection, load, save, settings, simulate
 from edgekit.converters.from_onnx import convert
 from edgekit.converters.inputs import fix_inputs
+from edgekit.ir import OneSidedBranch
 from edgekit.passes.simplify import simplify
 
 
@@ -99,8 +101,8 @@ def test_bindings_that_do_not_fit_are_refused(bound: dict[str, object], words: s
         convert(encoder(), **bound)
 
 
-def branches() -> ModelProto:
-    """If sr is 16000, y = x + 1, else something that has no valid shape."""
+def branches(width: int = 1) -> ModelProto:
+    """If sr is 16000, y = x + 1, which is valid if 1 has this width, else no valid shape."""
     right = helper.make_graph(
         [helper.make_node("Add", ["x", "one"], ["a"])],
         "right",
@@ -116,7 +118,7 @@ def branches() -> ModelProto:
     choice = helper.make_node("If", ["is_16k"], ["y"], then_branch=right, else_branch=wrong)
     return model(
         [node("Equal", "sr rate", "is_16k"), choice],
-        {"rate": np.int64(16000), "one": np.float32(1), "other": np.ones((5, 3), np.float32)},
+        {"rate": np.int64(16000), "one": np.ones(width, np.float32), "other": np.ones((5, 3), np.float32)},
         inputs=[tensor("x", [2]), tensor("sr", [], TensorProto.INT64)],
     )
 
@@ -126,6 +128,32 @@ def test_a_constant_input_chooses_a_branch() -> None:
     assert graph.inputs == ("x",)
     (y,) = simulate.run(graph, {"x": np.array([1, 2], np.float32)}).values()
     assert y.tolist() == [2, 3]
+
+
+def test_a_branch_without_valid_shapes_is_not_taken() -> None:
+    graph = convert(branches())
+    assert graph.source.one_sided == (OneSidedBranch("y", "sr"),)
+    assert "--const sr=N says which is meant" in inspection.one_sided(graph)
+    assert "matmul" not in " ".join(graph.values)
+    (y,) = simulate.run(graph, {"x": np.array([1, 2], np.float32), "sr": np.array(16000)}).values()
+    assert y.tolist() == [2, 3]
+
+
+def test_a_number_that_chooses_a_branch_without_valid_shapes_is_refused() -> None:
+    with pytest.raises(EdgeKitError, match="E0401"):
+        convert(branches(), constants={"sr": 8000.0})
+
+
+def test_where_no_branch_has_valid_shapes_the_error_tells_of_both() -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        convert(branches(width=7))
+    assert [error.code for error in (caught.value, *caught.value.also)] == ["E0401", "E0401"]
+    assert caught.value.hint.startswith("choose a branch by --const sr=N")
+
+
+def test_a_saved_graph_remembers_the_branch_that_is_always_taken(tmp_path: Path) -> None:
+    save(convert(branches()), tmp_path / "net.ek")
+    assert load(tmp_path / "net.ek").source.one_sided == (OneSidedBranch("y", "sr"),)
 
 
 def test_a_number_has_to_fit_the_type() -> None:
