@@ -23,6 +23,7 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
 from edgekit.converters.tflite_file import Table, root, stored
 from edgekit.converters.tflite_layer import Layer, labelled
+from edgekit.converters.tflite_signature import Signature, chosen
 from edgekit.converters.tflite_sparse import dense, is_sparse
 from edgekit.converters.tflite_variables import KINDS as VARIABLES
 from edgekit.converters.tflite_variables import Variables
@@ -32,6 +33,7 @@ from edgekit.reasons import DamageError, reason_of
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
+HAS_SIGNATURES = True
 # Whose integers a quantized model keeps where the engines differ, and the name of their rules of rounding.
 PROFILES = {"litert": "tfl", "tflm": "tflm"}
 
@@ -48,13 +50,30 @@ def convert(
     dims: Mapping[str, int] | None = None,
     name: str = "",
     profile: str = "litert",
+    signature: str = "",
 ) -> Graph:
-    """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
-    data = model.read_bytes()
-    source = Source(model.name, hashlib.sha256(data).hexdigest(), "tflite")
-    return Importer(root(data), Bindings(shapes or {}, dims or {}), PROFILES[profile]).run(
-        name or model.stem, source
-    )
+    """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself. A
+    `signature` is an entry of the file, by its name."""
+    options = {"profile": profile, "signature": signature}
+    return convert_bytes(model.read_bytes(), model, shapes=shapes, dims=dims, name=name, **options)
+
+
+def convert_bytes(
+    data: bytes,
+    file: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+    profile: str = "litert",
+    signature: str = "",
+) -> Graph:
+    """The same of the content of a file."""
+    source = Source(file.name, hashlib.sha256(data).hexdigest(), "tflite")
+    model = root(data)
+    entry = chosen(model, signature)
+    importer = Importer(model, Bindings(shapes or {}, dims or {}), PROFILES[profile], entry)
+    return importer.run(name or file.stem, source)
 
 
 Handler = Callable[..., Tensor | Sequence[Tensor]]
@@ -76,16 +95,18 @@ def handlers() -> Mapping[str, Handler]:
 class Importer:
     """One conversion: the graph so far, and what each tensor of the file stands for."""
 
-    def __init__(self, model: Table, bindings: Bindings, rounding: str, number: int = 0) -> None:
+    def __init__(self, model: Table, bindings: Bindings, rounding: str, entry: Signature) -> None:
         self.model = model
         self.bindings = bindings
         self.rounding = rounding
         self.buffers = list(model.tables(4))
         self.codes = [_operator_name(code) for code in model.tables(1)]
         graphs = list(model.tables(2))
+        number = entry.number
         if not 0 <= number < len(graphs):
             raise EdgeKitError("E0401", f"the TFLite file holds no graph {number}")
         self.number = number
+        self.entry = entry
         self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
         self.builder = Builder(nodes=len(list(self.subgraph.tables(3))))
@@ -145,7 +166,7 @@ class Importer:
                 self.variables.assign(handle, x)
             case "CALL_ONCE", [], [] if not self.number:
                 number = options.integer(0) if options else 0
-                once = Importer(self.model, self.bindings, self.rounding, number)
+                once = Importer(self.model, self.bindings, self.rounding, Signature(number=number))
                 if not number:
                     raise EdgeKitError("E0401", "the graph calls itself")
                 once._import_all({})
@@ -173,7 +194,7 @@ class Importer:
             raise EdgeKitError("E0401", f"tensor {self._name(repeated[0])} is twice among the {what}", where)
 
     def _name(self, i: int) -> str:
-        return self.tensors[i].text(3) or f"t{i}"
+        return self.entry.tensors.get(i) or self.tensors[i].text(3) or f"t{i}"
 
     def _type(self, i: int, *, input: bool = False, is_quantized: bool = False) -> Type:
         tensor = self.tensors[i]

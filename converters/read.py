@@ -1,7 +1,8 @@
 """A model file of any known format -> Graph: content decides, the suffix only says which reader to ask first.
 
 A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)`
-and `convert(path, shapes=, dims=, name=)`; where it has PROFILES, `convert` takes `profile=`, too.
+and `convert(path, shapes=, dims=, name=)`; where it has PROFILES, `convert` takes `profile=`, too,
+and where it has HAS_SIGNATURES, `signature=`.
 Nothing lists the readers: a new front end is a new file. `read` asks every graph that they make for the
 rules of well-formed ones, so that no reader has to.
 """
@@ -59,20 +60,26 @@ def read(
     constants: Mapping[str, float | Array] | None = None,
     name: str = "",
     profile: str | None = None,
+    signature: str = "",
 ) -> Graph:
     """Convert a model file of any format. `shapes` binds dynamic inputs, `dims` dimensions by name,
     `constants` fixes inputs to values. `profile` is for formats whose engines differ: one of the reader's
-    PROFILES, the first of which holds without being asked for."""
+    PROFILES, the first of which holds without being asked for. `signature` names an entry of a file that has
+    several."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
     if reader is None and (stranger := strangers.recognise(path, head)):
         raise stranger
+    if reader is None and _is_inside_file(path):
+        raise EdgeKitError("E0104", f"cannot read {path}: only bundles of TFLite models have members")
     if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how
         reader = next((r for r in readers(path.suffix) if path.suffix.lower() in r.SUFFIXES), None)
     if reader is not None:
         options: dict[str, Any] = {}
         if profile is not None:
             options["profile"] = _known_profile(path, reader, profile)
+        if signature:
+            options["signature"] = _signature(path, reader, signature)
         folds_constants = getattr(reader, "TAKES_CONSTANTS", False)
         if folds_constants:
             options["constants"] = constants
@@ -116,6 +123,13 @@ def _known_profile(path: Path, reader: Reader, profile: str) -> str:
     return profile
 
 
+def _signature(path: Path, reader: Reader, signature: str) -> str:
+    if not getattr(reader, "HAS_SIGNATURES", False):
+        message = f"{path.name} is of the format {reader.FORMAT}, which has no signatures"
+        raise EdgeKitError("E0103", message, hint="leave --signature out")
+    return signature
+
+
 def _profiles(reader: Reader) -> tuple[str, ...]:
     return tuple(getattr(reader, "PROFILES", ()))
 
@@ -123,7 +137,7 @@ def _profiles(reader: Reader) -> tuple[str, ...]:
 def first_bytes(path: Path) -> bytes:
     """The start of a plain file, or of nothing where it is a folder of a format that is one."""
     try:
-        if path.is_dir():
+        if path.is_dir() or _is_inside_file(path):
             return b""
         if path.exists() and not path.is_file():
             raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
@@ -131,6 +145,11 @@ def first_bytes(path: Path) -> bytes:
             return file.read(_HEAD)
     except OSError as error:
         raise EdgeKitError("E0104", f"cannot read {path}: {error.strerror}") from None
+
+
+def _is_inside_file(path: Path) -> bool:
+    """Does the path go on behind the name of a file, as to a member of an archive?"""
+    return not path.exists() and any(parent.is_file() for parent in path.parents)
 
 
 def readers(suffix: str = "") -> Iterator[Reader]:

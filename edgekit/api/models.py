@@ -33,6 +33,7 @@ def convert(
     constants: Mapping[str, float | Array] | None = None,
     name: str = "",
     profile: str | None = None,
+    signature: str = "",
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
@@ -41,10 +42,11 @@ def convert(
     """The simplified graph of a model. `shapes` binds dynamic inputs, `dims` dimensions by the names that the
     file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
-    model keeps: those of litert (the default) or of tflm, TFLite Micro. With `mean` and `std`, a number or
-    one for each channel, the inputs become raw data, and the graph computes (raw - mean) / std itself; `raw`
-    is the type of raw data, uint8 by default. All three are for the only input, or by name. Weights that the
-    file stores in fewer bytes than float32 stay so, unless `wide_weights`: some kernels are faster then."""
+    model keeps: those of litert (the default) or of tflm, TFLite Micro; `signature` is one of its entries.
+    With `mean` and `std`, a number or one for each channel, the inputs become raw data, and the graph
+    computes (raw - mean) / std itself; `raw` is the type of raw data, uint8 by default. All three are for the
+    only input, or by name. Weights that the file stores in fewer bytes than float32 stay so, unless
+    `wide_weights`: some kernels are faster then."""
     if name and not (name.isascii() and name.isidentifier()):
         raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
     if isinstance(model, Graph):
@@ -53,11 +55,18 @@ def convert(
         path = Path(model)
         is_new = not file.is_ek(path)
         read_new = partial(
-            read.read, shapes=shapes, dims=dims, constants=constants, name=name, profile=profile
+            read.read,
+            shapes=shapes,
+            dims=dims,
+            constants=constants,
+            name=name,
+            profile=profile,
+            signature=signature,
         )
         graph = simplify(read_new(path)) if is_new else file.load(path)
-    if (shapes or dims or constants or profile) and not is_new:
-        what = "profile is" if profile else "inputs are" if constants else "shapes are"
+    if (shapes or dims or constants or profile or signature) and not is_new:
+        fixed = {"signature is": signature, "profile is": profile, "inputs are": constants}
+        what = next((text for text, given in fixed.items() if given), "shapes are")
         raise EdgeKitError(
             "E0103",
             f"{graph.name} is converted already, its {what} fixed",

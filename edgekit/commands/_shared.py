@@ -64,6 +64,9 @@ Whose = Annotated[
     Profile | None,
     typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
 ]
+Signature = Annotated[
+    str, typer.Option("--signature", metavar="NAME", help="Entry of a TFLite file that has several.")
+]
 WideWeights = Annotated[
     bool,
     typer.Option("--wide-weights", help="Store weights as float32 that the file stores in fewer bytes."),

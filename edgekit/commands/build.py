@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Optimize,
     Ports,
     Shapes,
+    Signature,
     TargetName,
     Verbose,
     WeightGrowth,
@@ -76,6 +77,7 @@ def build(
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
     profile: Whose = None,
+    signature: Signature = "",
     name: Name = "",
     verbose: Verbose = False,
     json: Json = False,
@@ -86,7 +88,12 @@ def build(
     with console.progress() as tell:
         tell("reading the model")
         graph = api.convert(
-            model, **bound_inputs(shape, dim, const), wide_weights=wide_weights, profile=profile, name=name
+            model,
+            **bound_inputs(shape, dim, const),
+            wide_weights=wide_weights,
+            profile=profile,
+            signature=signature,
+            name=name,
         )
         found = api.build(
             graph,

@@ -15,6 +15,7 @@ from edgekit.commands._shared import (
     Name,
     Raw,
     Shapes,
+    Signature,
     Std,
     Whose,
     WideWeights,
@@ -33,6 +34,7 @@ def convert(
     const: Consts = None,
     wide_weights: WideWeights = False,
     profile: Whose = None,
+    signature: Signature = "",
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
@@ -51,6 +53,7 @@ def convert(
         **bound_inputs(shape, dim, const),
         wide_weights=wide_weights,
         profile=profile,
+        signature=signature,
         name=name,
         **raw_inputs,
     )

@@ -16,6 +16,7 @@ from edgekit.commands._shared import (
     Ports,
     RunBy,
     Shapes,
+    Signature,
     Where,
     Whose,
     arrays_file,
@@ -41,13 +42,14 @@ def run(
     dim: Dims = None,
     const: Consts = None,
     profile: Whose = None,
+    signature: Signature = "",
     json: Json = False,
 ) -> None:
     """Run a model on inputs from a file."""
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, signature=signature)
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(

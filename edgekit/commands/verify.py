@@ -15,6 +15,7 @@ from edgekit.commands._shared import (
     Ports,
     RunBy,
     Shapes,
+    Signature,
     TargetName,
     Where,
     Whose,
@@ -36,13 +37,14 @@ def verify(
     dim: Dims = None,
     const: Consts = None,
     profile: Whose = None,
+    signature: Signature = "",
     json: Json = False,
 ) -> None:
     """Compare compiled code with the simulator; write nothing."""
     from edgekit import api, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile)
+        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, signature=signature)
         found = api.verify(
             graph,
             target=run_by(target, runner),

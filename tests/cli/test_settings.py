@@ -78,6 +78,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "wide_weights": bool,
         "weight_growth": float,
         "profile": str,
+        "signature": str,
         "name": str,
         "verbose": bool,
         "json": bool,
