@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from support import x86
 from support.each_target import TARGETS, drive, load
-from support.edge_families import FAMILIES, REAL_FAMILIES
+from support.edge_families import FAMILIES
 from support.integer_bench import Bench, Seeded
+from support.real_edge_families import REAL_FAMILIES
 
 from edgekit import simulate
 from edgekit.codegen import lower

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import integer_families as families
+from support.blocks import with_zeros
+from support.edge_families import long_lines
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_module, require_shared
@@ -13,7 +15,7 @@ from support.tools import require, require_module, require_shared
 from edgekit import simulate
 from edgekit import target as targets
 from edgekit.builder import Builder
-from edgekit.codegen import toolchain
+from edgekit.codegen import toolchain, wasm
 from edgekit.codegen.driver import Driver
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.publish import write
@@ -211,6 +213,27 @@ def test_engines_agree_at_the_ends(name: str, runner: str, tmp_path: Path) -> No
         # Whether relaxed products are exact is up to the processor: where not, that is said.
         if error.code != "E0503" or name != "wasm32-relaxed":
             raise
+
+
+def test_products_of_unsigned_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Chromium takes second factors of relaxed products as unsigned on x86. Sums of two products of these
+    inputs fit into 16 bits: results are exact even where the engine saturates them."""
+    monkeypatch.setattr(wasm, "wants_exact", lambda program: False)
+    bench = Bench(Seeded(1))
+    long_lines(bench)
+    w, bias = bench.weights(DType.S8, 9, 3, 2, 1)
+    bench.result(Conv2d(), bench.input(1, 5, 6, 1), w, bias, quant=bench.quant(0, 6))
+    numbers = bench.integers((16, 128), DType.S8, -127)
+    for rows, data in ((2, numbers % 20), (5, with_zeros(numbers, (16, 4), 0.8, bench.choices.generator()))):
+        w = bench.constant(data, Quant((0.1,), (0,), None, bench.rounding))
+        bias = bench.constant(np.arange(16, dtype=np.int32))
+        bench.result(Dense(), bench.input(rows, 128), w, bias, quant=bench.quant(0, 6))
+    program = compile_graph(bench.graph(), load("wasm32-relaxed", "chromium"))
+    called = kernels(program)
+    for kernel in ("conv2d", "conv2d_s8_blocks", "dense", "dense_s8_blocks", "depthwise2d", "_light"):
+        assert any(kernel in f and f.endswith("__relaxed") for f in called), (kernel, called)
+    sample = {name: np.minimum(x, 0) for name, x in bench.inputs.items()}
+    check(program, drive(program, tmp_path, "size"), [sample])
 
 
 def _light_layers() -> Graph:

@@ -9,8 +9,7 @@ from support.blocks import with_zeros
 from support.integer_bench import Bench
 from support.more_integer_families import recurrent_layer
 
-from edgekit.ir import DType, Quant, Type
-from edgekit.ops._linear import Linear
+from edgekit.ir import DType, Quant
 from edgekit.ops.arithmetic import Add, Mul, Sub
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
@@ -115,7 +114,7 @@ def bounded_above(b: Bench) -> None:
 def windows_beside_images(b: Bench) -> None:
     """Of images smaller than windows, in borders that are wider: some windows see nothing else."""
     for channels, (top, left, bottom, right), stride in product(
-        (3, 8, 16), ((4, 4, 4, 4), (0, 0, 4, 4), (4, 4, 0, 0)), (1, 9)
+        (3, 8, 16), ((4, 4, 4, 4), (0, 0, 4, 4), (4, 4, 0, 0), (0, 4, 0, 4)), (1, 9)
     ):
         image, kernel = (1, 3, 3, channels), (3, 3)
         for groups in (1, channels):
@@ -137,7 +136,7 @@ def long_lines(b: Bench) -> None:
         data = with_zeros(b.integers(weights, DType.S8, -127), (16, 4), zeros, b.choices.generator())
         w = b.constant(data, b.builder.type(w).quant)
         b.result(Conv2d(groups=groups), b.input(1, kernel + 1, 150, channels), w, bias, quant=b.quant(0, 6))
-    for length, outputs in product((1, 2, 3, 5, 8, 9, 11, 12, 13, 16, 17, 25), (8, 40)):
+    for length, outputs in product((1, 2, 3, 5, 8, 9, 11, 12, 13, 16, 17, 25, 50), (8, 40)):
         w, bias = b.weights(DType.S8, outputs, 1, 1, 8)
         b.result(Conv2d(), b.input(1, 1, length, 8), w, bias, quant=b.quant(0, 6))
     for rows, outputs in product((1, 4, 17), (3, 64, 300)):
@@ -156,13 +155,17 @@ def high_windows(b: Bench) -> None:
 
 
 def planes(b: Bench) -> None:
-    """Images in planes of channels and on their side, with borders and without."""
+    """Images in planes of channels and on their side, with borders and without; planes of one pixel."""
     for channels, pad, outputs in product((1, 3, 9), (0, 1, 3), (5, 16)):
         if outputs == 5:
             (x,) = b.builder.add(Transpose((0, 2, 3, 1)), b.input(1, channels, 4, 5))
         else:
             (x,) = b.builder.add(Transpose((0, 2, 1, 3)), b.input(1, 5, 4, channels))
         w, bias = b.weights(DType.S8, outputs, 3, 3, channels)
+        b.result(Conv2d((1, 1), (pad,) * 4), x, w, bias, quant=b.quant(0, 6))  # type: ignore[arg-type]  # four
+    for pad in (0, 1):
+        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), b.input(1, 3, 1, 1))
+        w, bias = b.weights(DType.S8, 5, 1 + 2 * pad, 1 + 2 * pad, 3)
         b.result(Conv2d((1, 1), (pad,) * 4), x, w, bias, quant=b.quant(0, 6))  # type: ignore[arg-type]  # four
 
 
@@ -216,68 +219,32 @@ def sums_by_the_rule(b: Bench, scales: Sequence[float] = (2.0, 0.3, 0.02)) -> No
     b.result(Add(), *near, quant=one(5.5e-6, 0, "tfl"))  # hardly coarser than the sums of TFLite's rule
 
 
-def real_layer(b: Bench, op: Linear, image: Sequence[int], weights: Sequence[int], dtype: DType) -> None:
-    numbers, x = b.choices.generator(), f"x{len(b.inputs)}"
-    b.inputs[x] = numbers.normal(size=image).astype(np.float32)
-    b.builder.input(x, Type(DType.F32, tuple(image)))
-    w = b.constant(numbers.normal(size=weights).astype(dtype.numpy))
-    b.result(op, x, w, b.constant(numbers.normal(size=weights[0]).astype(np.float32)))
+def far_beside_ties(b: Bench) -> None:
+    """Results that leave 30 bits, beside one exactly between two integers."""
+    for rounding, rows in product(ROUNDINGS, (1, 7)):
+        weights = Quant((1.0, 2.0**-11, 1.0), (0,) * 3, 0, rounding)
+        w = b.constant(np.array([[1] * 8, [0] * 8, [-1] * 8], np.int8), weights)
+        bias = b.constant(np.array([2**25, 3, -(2**25)], np.int32))
+        b.result(
+            Dense(), b.input(rows, 8, quant=one(1.0, 3, rounding)), w, bias, quant=one(2.0**-10, 0, rounding)
+        )
 
 
-def real_windows(b: Bench) -> None:
-    """Convolutions of floats, with weights of all types: small images in wide borders."""
-    for dtype, (top, left, bottom, right), stride in product(
-        REALS, ((4, 4, 4, 4), (0, 0, 4, 4), (1, 1, 0, 1)), (1, 9)
-    ):
-        for depth, outputs, groups in (
-            (1, 8, 1),
-            (3, 2, 1),
-            (3, 17, 1),
-            (8, 24, 1),
-            (4, 13, 2),
-            (1, 1, 3),
-            (1, 1, 16),
-        ):
-            op = Conv2d((stride, stride), (top, left, bottom, right), (1, 1), groups, -1.0, 1.0)
-            real_layer(b, op, (1, 3, 3, depth * groups), (outputs * groups, 3, 3, depth), dtype)
+def whole_rows(b: Bench) -> None:
+    """Sums of rows of whole vectors, by the rule of numbers times a factor."""
+    b.rounding = "E"
+    for shape in ((2, 64), (1, 128)):
+        b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant(-3, 3))
 
 
-def real_lines(b: Bench) -> None:
-    """Lines of all lengths and vectors of all widths."""
-    for dtype, width in product(REALS, range(1, 10)):
-        real_layer(b, Conv2d(), (1, 2, width, 5), (4 * width - 3, 1, 1, 5), dtype)
-        real_layer(b, Conv2d(groups=2 * width), (1, 3, width + 2, 2 * width), (2 * width, 3, 3, 1), dtype)
-        real_layer(b, Dense(-1.0, 1.0), (width, 7), (5 * width - 4, 7), dtype)
+def rests_of_words(b: Bench) -> None:
+    """Results of 16 bits whose number leaves any rest, of one row and of several."""
+    b.rounding = "E"
+    for rows, outputs in product((1, 3, 6), (5, 6, 7)):
+        w, bias = b.weights(DType.S8, outputs, 8)
+        b.result(Dense(dtype=DType.S16), b.input(rows, 8), w, bias, quant=b.quant(0, 6, DType.S16))
 
 
-def real_shapes(b: Bench) -> None:
-    """Of whole vectors and tiles, tall and wide; with a bound above alone; in planes of channels."""
-    for bounds, outputs in product(((-np.inf, np.inf), (-np.inf, 0.5)), (2, 16, 24, 64)):
-        lo, hi = bounds
-        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 7, 9, 8), (outputs, 1, 1, 8), DType.F32)
-        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 14, 12, 8), (outputs, 3, 3, 8), DType.F32)
-        real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 32), (outputs, 3, 3, 32), DType.F32)
-        real_layer(b, Dense(lo, hi), (9, 16), (2 * outputs, 16), DType.F32)
-    for dtype, (height, width), channels in product(REALS[:2], ((2, 8), (3, 3), (1, 7)), (1, 2, 8, 40)):
-        for stride, pad in ((1, 0), (1, width), (2, width)):
-            op = Conv2d((1, stride), (1, pad, 1, pad), (1, 1), channels)
-            real_layer(b, op, (1, 9, 12, channels), (channels, height, width, 1), dtype)
-    for strides, (bottom, right) in POINTS:
-        real_layer(b, Conv2d(strides, (0, 0, bottom, right)), (1, 4, 3, 8), (12, 1, 1, 8), DType.F32)
-    for channels in (16, 24, 32, 64):
-        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
-        real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
-    for channels, outputs, pad, size in ((2, 3, 0, 3), (8, 16, 3, 3), (2, 16, 3, 3), (8, 12, 0, 1)):
-        image = b.choices.generator().normal(size=(1, channels, 5, 7)).astype(np.float32)
-        name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, image.shape))
-        b.inputs[name] = image
-        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), name)
-        w = b.constant(b.choices.generator().normal(size=(outputs, size, size, channels)).astype(np.float32))
-        b.result(Conv2d((1, 1), (pad,) * 4), x, w, b.constant(np.zeros(outputs, np.float32)))  # type: ignore[arg-type]  # four
-
-
-REALS = (DType.F32, DType.BF16, DType.F16)
-REAL_FAMILIES = (real_windows, real_lines, real_shapes)
 FAMILIES = (
     far_results,
     exact_products,
@@ -296,4 +263,7 @@ FAMILIES = (
     widths,
     states,
     sums_by_the_rule,
+    far_beside_ties,
+    whole_rows,
+    rests_of_words,
 )

@@ -61,14 +61,13 @@ static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float
     return weights;
 }
 
-/* The first n of four floats. */
+/* The first n of four floats, n > 0. */
 static inline void ek_f32_store_neon(float *y, float32x4_t v, int32_t n)
 {
     if (n >= 4)
         vst1q_f32(y, v);
     else {
-        if (n > 0)
-            y[0] = vgetq_lane_f32(v, 0);
+        y[0] = vgetq_lane_f32(v, 0);
         if (n > 1)
             y[1] = vgetq_lane_f32(v, 1);
         if (n > 2)
@@ -81,19 +80,20 @@ static inline void ek_f32_stores_neon(
     float *y, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d, int32_t n)
 {
     ek_f32_store_neon(y, a, n);
-    ek_f32_store_neon(y + 4, b, n - 4);
-    ek_f32_store_neon(y + 8, c, n - 8);
-    ek_f32_store_neon(y + 12, d, n - 12);
+    if (n > 4)
+        ek_f32_store_neon(y + 4, b, n - 4);
+    if (n > 8)
+        ek_f32_store_neon(y + 8, c, n - 8);
+    if (n > 12)
+        ek_f32_store_neon(y + 12, d, n - 12);
 }
 
-/* The first n of four floats, zeros behind them. */
+/* The first n of four floats, n > 0, zeros behind them. */
 static inline float32x4_t ek_f32_some_neon(const float *x, int32_t n)
 {
     if (n >= 4)
         return vld1q_f32(x);
-    float32x4_t y = vdupq_n_f32(0.0f);
-    if (n > 0)
-        y = vsetq_lane_f32(x[0], y, 0);
+    float32x4_t y = vsetq_lane_f32(x[0], vdupq_n_f32(0.0f), 0);
     if (n > 1)
         y = vsetq_lane_f32(x[1], y, 1);
     if (n > 2)

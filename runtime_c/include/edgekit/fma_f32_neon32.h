@@ -81,15 +81,15 @@ EK_INLINE void ek_bf16_two_neon32(const float *EK_RESTRICT x, const int32_t step
     const int32_t rows, const int32_t length, const uint16_t *EK_RESTRICT w, const int32_t pixels,
     const int32_t blocks, float32x4_t *EK_RESTRICT sum){EK_FMA_BODY(ek_bf16_load4)}
 
-/* Adds to sum[4 p + b], for one to four pixels and blocks. A pixel's cells are `rows` pieces of `length`, `row`
- * apart; pixels are `step` apart. */
+/* Adds to sum[4 p + b], for one, two or four pixels and one to four blocks. A pixel's cells are `rows` pieces of
+ * `length`, `row` apart; pixels are `step` apart. */
 EK_INLINE void ek_f32_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const float *EK_RESTRICT w, const int32_t pixels,
     const int32_t blocks, float32x4_t *EK_RESTRICT sum)
 {
     ek_f32_two_neon32(x, step, row, rows, length, w, pixels > 1 ? 2 : 1, blocks, sum);
     if (pixels > 2)
-        ek_f32_two_neon32(x + 2 * step, step, row, rows, length, w, pixels > 3 ? 2 : 1, blocks, sum + 8);
+        ek_f32_two_neon32(x + 2 * step, step, row, rows, length, w, 2, blocks, sum + 8);
 }
 
 EK_INLINE void ek_bf16_fma_neon(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
@@ -98,7 +98,7 @@ EK_INLINE void ek_bf16_fma_neon(const float *EK_RESTRICT x, const int32_t step, 
 {
     ek_bf16_two_neon32(x, step, row, rows, length, w, pixels > 1 ? 2 : 1, blocks, sum);
     if (pixels > 2)
-        ek_bf16_two_neon32(x + 2 * step, step, row, rows, length, w, pixels > 3 ? 2 : 1, blocks, sum + 8);
+        ek_bf16_two_neon32(x + 2 * step, step, row, rows, length, w, 2, blocks, sum + 8);
 }
 
 #endif

@@ -34,10 +34,8 @@
 #define EK_MMLA_BEFORE(low, high, k)                                                                         \
     int32x4_t a##low = ek_mmla_lower(sum[k], pixels > 1 ? sum[4 + k] : sum[k]);                              \
     int32x4_t a##high = ek_mmla_upper(sum[k], pixels > 1 ? sum[4 + k] : sum[k]);                             \
-    int32x4_t b##low =                                                                                       \
-        pixels > 2 ? ek_mmla_lower(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##low;              \
-    int32x4_t b##high =                                                                                      \
-        pixels > 2 ? ek_mmla_upper(sum[8 + k], pixels > 3 ? sum[12 + k] : sum[8 + k]) : a##high;
+    int32x4_t b##low = pixels > 2 ? ek_mmla_lower(sum[8 + k], sum[12 + k]) : a##low;                         \
+    int32x4_t b##high = pixels > 2 ? ek_mmla_upper(sum[8 + k], sum[12 + k]) : a##high;
 
 #define EK_MMLA_BEHIND(low, high, k)                                                                         \
     if (blocks > k) {                                                                                        \
@@ -84,7 +82,7 @@ static inline int8x8_t ek_mmla_load(const int8_t *x, int32_t n)
     return vreinterpret_s8_s32(vset_lane_s32(0, vreinterpret_s32_s8(ek_load_tail_neon(x, n)), 1));
 }
 
-/* As ek_dot_s8_neon; only a single piece may be no multiple of eight. */
+/* As ek_dot_s8_neon, for one, two or four pixels; only a single piece may be no multiple of eight. */
 EK_INLINE void ek_mmla_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
     const int32_t blocks, int32x4_t *EK_RESTRICT sum)

@@ -38,7 +38,7 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t rows = (p->out_h - 1) * p->stride_h + (p->k_h - 1) * p->dilation_h + 1;
     const int32_t columns = (p->out_w - 1) * p->stride_w + p->k_w, row_step = columns * p->in_c;
     const int32_t is_whole = p->pad_top == 0 && p->pad_left == 0 && columns == p->in_w && rows <= p->in_h
-                             && p->step_c == 1 && p->step_w == p->in_c && p->step_h == row_step;
+                             && p->step_c == 1 && p->step_w == p->in_c; /* so rows follow each other */
     const int32_t is_line = p->out_w * p->stride_w * p->in_c == p->stride_h * row_step;
     const int32_t steps = (p->k_w * p->in_c * EK_X8_SIZE + 3) / 4;
     const struct ek_x8_layer s = {p->k_h, steps, p->dilation_h * row_step * EK_X8_SIZE, p->out_c,

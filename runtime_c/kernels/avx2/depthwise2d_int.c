@@ -21,10 +21,10 @@ EK_INLINE void EK_FN_row(
     const int32_t cell = p->in_c * EK_X8_SIZE, is_inside = row >= 0 && row < p->in_h;
     const EK_X *const from = x + (is_inside ? row : 0) * p->in_w * p->in_c;
     if (p->stride_w == 1 && is_inside) {
-        const int32_t room = columns - p->pad_left, width = room < p->in_w ? room : p->in_w;
+        const int32_t end = p->pad_left + p->in_w; /* all columns are read, and one more */
         ek_x8_fill(p->in_zero, y, p->pad_left * p->in_c);
-        ek_x8_copy(from, y + p->pad_left * cell, width * p->in_c);
-        ek_x8_fill(p->in_zero, y + (p->pad_left + width) * cell, (room - width) * p->in_c);
+        ek_x8_copy(from, y + p->pad_left * cell, p->in_w * p->in_c);
+        ek_x8_fill(p->in_zero, y + end * cell, (columns - end) * p->in_c);
         return;
     }
     for (int32_t r = 0; r < p->stride_w; r++)

@@ -1,0 +1,92 @@
+"""Families of layers of floats at the edges of what kernels distinguish, where random ones seldom are."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from support.edge_families import POINTS
+from support.integer_bench import Bench
+
+from edgekit.ir import DType, Type
+from edgekit.ops._linear import Linear
+from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
+from edgekit.ops.transpose import Transpose
+
+REALS = (DType.F32, DType.BF16, DType.F16)
+
+
+def real_layer(b: Bench, op: Linear, image: Sequence[int], weights: Sequence[int], dtype: DType) -> None:
+    numbers, x = b.choices.generator(), f"x{len(b.inputs)}"
+    b.inputs[x] = numbers.normal(size=image).astype(np.float32)
+    b.builder.input(x, Type(DType.F32, tuple(image)))
+    w = b.constant(numbers.normal(size=weights).astype(dtype.numpy))
+    b.result(op, x, w, b.constant(numbers.normal(size=weights[0]).astype(np.float32)))
+
+
+def real_windows(b: Bench) -> None:
+    """Convolutions of floats, with weights of all types: small images in wide borders."""
+    for dtype, (top, left, bottom, right), stride in product(
+        REALS, ((4, 4, 4, 4), (0, 0, 4, 4), (1, 1, 0, 1)), (1, 9)
+    ):
+        for depth, outputs, groups in (
+            (1, 8, 1),
+            (3, 2, 1),
+            (3, 17, 1),
+            (8, 24, 1),
+            (4, 13, 2),
+            (1, 1, 3),
+            (1, 1, 16),
+        ):
+            op = Conv2d((stride, stride), (top, left, bottom, right), (1, 1), groups, -1.0, 1.0)
+            real_layer(b, op, (1, 3, 3, depth * groups), (outputs * groups, 3, 3, depth), dtype)
+
+
+def real_lines(b: Bench) -> None:
+    """Lines of all lengths and vectors of all widths."""
+    for dtype, width in product(REALS, range(1, 10)):
+        real_layer(b, Conv2d(), (1, 2, width, 5), (4 * width - 3, 1, 1, 5), dtype)
+        real_layer(b, Conv2d(groups=2 * width), (1, 3, width + 2, 2 * width), (2 * width, 3, 3, 1), dtype)
+        real_layer(b, Dense(-1.0, 1.0), (width, 7), (5 * width - 4, 7), dtype)
+
+
+def real_shapes(b: Bench) -> None:
+    """Of whole vectors and tiles, tall and wide; with a bound above alone; in planes of channels."""
+    for bounds, outputs in product(((-np.inf, np.inf), (-np.inf, 0.5)), (2, 16, 24, 64)):
+        lo, hi = bounds
+        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 7, 9, 8), (outputs, 1, 1, 8), DType.F32)
+        real_layer(b, Conv2d(lo=lo, hi=hi), (1, 14, 12, 8), (outputs, 3, 3, 8), DType.F32)
+        real_layer(b, Conv2d((2, 2), lo=lo, hi=hi), (1, 41, 9, 32), (outputs, 3, 3, 32), DType.F32)
+        real_layer(b, Dense(lo, hi), (9, 16), (2 * outputs, 16), DType.F32)
+    for dtype, (height, width), channels in product(REALS[:2], ((2, 8), (3, 3), (1, 7)), (1, 2, 8, 40)):
+        for stride, pad in ((1, 0), (1, width), (2, width)):
+            op = Conv2d((1, stride), (1, pad, 1, pad), (1, 1), channels)
+            real_layer(b, op, (1, 9, 12, channels), (channels, height, width, 1), dtype)
+    for strides, (bottom, right) in POINTS:
+        real_layer(b, Conv2d(strides, (0, 0, bottom, right)), (1, 4, 3, 8), (12, 1, 1, 8), DType.F32)
+    for channels in (16, 24, 32, 64):
+        op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
+        real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
+    for channels, outputs, pad, size in ((2, 3, 0, 3), (8, 16, 3, 3), (2, 16, 3, 3), (8, 12, 0, 1)):
+        image = b.choices.generator().normal(size=(1, channels, 5, 7)).astype(np.float32)
+        name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, image.shape))
+        b.inputs[name] = image
+        (x,) = b.builder.add(Transpose((0, 2, 3, 1)), name)
+        w = b.constant(b.choices.generator().normal(size=(outputs, size, size, channels)).astype(np.float32))
+        b.result(Conv2d((1, 1), (pad,) * 4), x, w, b.constant(np.zeros(outputs, np.float32)))  # type: ignore[arg-type]  # four
+
+
+def real_rests(b: Bench) -> None:
+    """Windows wider than images beside one border; two and three pixels in a row; long rows, low images."""
+    for outputs, groups in ((3, 1), (2, 2), (4, 4)):
+        op = Conv2d((1, 1), (0, 1, 0, 4), (1, 1), groups)
+        real_layer(b, op, (1, 2, 2, groups), (outputs, 1, 5, 1), DType.F32)
+    for width, stride, channels, dtype in product((2, 3), (1, 2), (8, 16), REALS[:2]):
+        op = Conv2d((stride, stride), groups=channels)
+        real_layer(b, op, (1, 5, stride * (width - 1) + 3, channels), (channels, 3, 3, 1), dtype)
+    real_layer(b, Conv2d(), (1, 1, 3, 8), (16, 1, 1, 8), DType.F32)
+    real_layer(b, Conv2d(groups=64), (1, 3, 100, 64), (64, 3, 3, 1), DType.F32)
+    real_layer(b, Conv2d((2, 2)), (1, 5, 33, 32), (8, 3, 3, 32), DType.F32)
+
+
+REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_rests)
