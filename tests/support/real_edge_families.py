@@ -78,9 +78,9 @@ def real_shapes(b: Bench) -> None:
 
 def real_rests(b: Bench) -> None:
     """Windows wider than images beside one border; two and three pixels in a row; long rows, low images."""
-    for outputs, groups in ((3, 1), (2, 2), (4, 4)):
+    for channels, outputs, groups in ((2, 3, 1), (2, 2, 2), (4, 4, 4)):
         op = Conv2d((1, 1), (0, 1, 0, 4), (1, 1), groups)
-        real_layer(b, op, (1, 2, 2, groups), (outputs, 1, 5, 1), DType.F32)
+        real_layer(b, op, (1, 2, 2, channels), (outputs, 1, 5, channels // groups), DType.F32)
     for width, stride, channels, dtype in product((2, 3), (1, 2), (8, 16), REALS[:2]):
         op = Conv2d((stride, stride), groups=channels)
         real_layer(b, op, (1, 5, stride * (width - 1) + 3, channels), (channels, 3, 3, 1), dtype)
