@@ -126,8 +126,6 @@ def atan(x: Array) -> Array:
     a = np.abs(x)
     turned = a > 1
     most, least = select(turned, a, 1), select(turned, 1, a)
-    large = most > np.float32(1e38)
-    most, least = select(large, most * np.float32(0.25), most), select(large, least * np.float32(0.25), least)
     diagonal = least > np.float32(0.666666687) * most
     t = select(diagonal, (least - most) / (least + most), least / most)
     eighths = np.where(turned, 2 - diagonal, diagonal)

@@ -31,7 +31,6 @@
 
 #define BINARY(X)                                                                                            \
     X(pow, pow)                                                                                              \
-    X(atan2, atan2)                                                                                          \
     X(fmod, fmod)                                                                                            \
     X(fmin, least)                                                                                           \
     X(fmax, most)

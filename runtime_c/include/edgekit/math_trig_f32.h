@@ -159,52 +159,21 @@ static inline float ek_acos_f32(float x)
     return sum + (((2.0f * EK_PI_2_HIGH_F32 - sum) - 2.0f * high) + (2.0f * EK_PI_2_LOW_F32 - 2.0f * low));
 }
 
-/* The angle of the point (x, y), -pi .. pi, with all special cases of atan2f in C. Error below 1.60 ULP.
- * Mirrored into 0 <= y <= x it is atan(y/x), or pi/4 + atan((y - x) / (y + x)) where that is closer. */
-static inline float ek_atan2_f32(float y, float x)
-{
-    static const float high[5] = {0.0f, 0.785398185f, 1.57079637f, 2.35619450f, 3.14159274f};
-    static const float low[5] = {
-        0.0f, -2.18556941e-08f, -4.37113883e-08f, -5.96244032e-09f, -8.74227766e-08f};
-    float ax = ek_fabs_f32(x), ay = ek_fabs_f32(y);
-    float least, most, t, z, sum, tail;
-    int swap, diagonal, eighths;
-    if ((x != x) | (y != y)) {
-        return x + y;
-    }
-    if (ax == ay) { /* both infinite, or both 0 */
-        ax = 1.0f;
-        ay = ay > 0.0f ? 1.0f : 0.0f;
-    }
-    swap = ay > ax;
-    most = swap ? ay : ax;
-    least = swap ? ax : ay;
-    if (most > 1e38f) { /* the sum below would overflow */
-        most *= 0.25f;
-        least *= 0.25f;
-    }
-    diagonal = least > 0.666666687f * most;
-    t = diagonal ? (least - most) / (least + most) : least / most;
-    /* The angle is eighths * pi/4 +- atan(t); each mirror turns the sign. */
-    eighths = diagonal;
-    if (swap) {
-        eighths = 2 - eighths;
-        t = -t;
-    }
-    if (ek_signbit_f32(x)) {
-        eighths = 4 - eighths;
-        t = -t;
-    }
-    z = t * t;
-    sum = high[eighths] + t;
-    tail = t - (sum - high[eighths]);
-    return ek_copysign_f32(sum + (tail + (low[eighths] + t * z * ek_atan_poly_f32(z))), y);
-}
-
-/* atan(x). Error below 1.05 ULP. */
+/* atan(x) = pi/2 - atan(1 / x) beyond 1, and pi/4 + atan((a - 1) / (a + 1)) where that is closer. Error below 1.05 ULP. */
 static inline float ek_atan_f32(float x)
 {
-    return ek_atan2_f32(x, 1.0f);
+    static const float high[3] = {0.0f, 0.785398185f, 1.57079637f};
+    static const float low[3] = {0.0f, -2.18556941e-08f, -4.37113883e-08f};
+    const float a = ek_fabs_f32(x);
+    const int swap = a > 1.0f;
+    const float most = swap ? a : 1.0f, least = swap ? 1.0f : a;
+    const int diagonal = least > 0.666666687f * most;
+    const int eighths =
+        swap ? 2 - diagonal : diagonal; /* of a turn: the angle is eighths * pi/4 +- atan(t) */
+    const float part = diagonal ? (least - most) / (least + most) : least / most;
+    const float t = swap ? -part : part, z = t * t;
+    const float sum = high[eighths] + t, tail = t - (sum - high[eighths]);
+    return ek_copysign_f32(sum + (tail + (low[eighths] + t * z * ek_atan_poly_f32(z))), x);
 }
 
 #endif

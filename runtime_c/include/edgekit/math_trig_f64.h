@@ -153,49 +153,22 @@ static inline double ek_acos_f64(double x)
     return x > 0.0 ? 2.0 * y : 2.0 * (EK_PI_2_HIGH_F64 - (y - EK_PI_2_LOW_F64));
 }
 
-/* The angle of the point (x, y), with all special cases of atan2 in C. Error below 2.20 ULP. */
-static inline double ek_atan2_f64(double y, double x)
-{
-    double ax = ek_fabs_f64(x), ay = ek_fabs_f64(y);
-    double least, most, t, z, base, sum, tail;
-    int swap, diagonal, eighths;
-    if (x != x || y != y) {
-        return x + y;
-    }
-    if (ax == ay) { /* both infinite, or both 0 */
-        ax = 1.0;
-        ay = ay > 0.0 ? 1.0 : 0.0;
-    }
-    swap = ay > ax;
-    most = swap ? ay : ax;
-    least = swap ? ax : ay;
-    if (most > 1e307) { /* the sum below would overflow */
-        most *= 0.25;
-        least *= 0.25;
-    }
-    diagonal = least > 0.41421356237309503 * most;
-    t = diagonal ? (least - most) / (least + most) : least / most;
-    eighths = diagonal;
-    if (swap) {
-        eighths = 2 - eighths;
-        t = -t;
-    }
-    if (ek_signbit_f64(x)) {
-        eighths = 4 - eighths;
-        t = -t;
-    }
-    z = t * t;
-    base = eighths * 0.7853981633974483; /* exact or nearest, like the double of eighths * pi/4 */
-    sum = base + t;
-    tail = t - (sum - base);
-    tail += eighths * 3.061616997868383e-17 + t * z * ek_atan_poly_f64(z);
-    return ek_copysign_f64(sum + tail, y);
-}
-
-/* atan(x). Error below 2.10 ULP. */
+/* atan(x), as in math_trig_f32.h. Error below 2.10 ULP. */
 static inline double ek_atan_f64(double x)
 {
-    return ek_atan2_f64(x, 1.0);
+    const double a = ek_fabs_f64(x);
+    const int swap = a > 1.0;
+    const double most = swap ? a : 1.0, least = swap ? 1.0 : a;
+    const int diagonal = least > 0.41421356237309503 * most;
+    const int eighths = swap ? 2 - diagonal : diagonal;
+    const double part = diagonal ? (least - most) / (least + most) : least / most;
+    const double t = swap ? -part : part, z = t * t;
+    const double base =
+        eighths * 0.7853981633974483; /* exact or nearest, like the double of eighths * pi/4 */
+    const double sum = base + t;
+    double tail = t - (sum - base);
+    tail += eighths * 3.061616997868383e-17 + t * z * ek_atan_poly_f64(z);
+    return ek_copysign_f64(sum + tail, x);
 }
 
 #endif
