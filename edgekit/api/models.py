@@ -14,6 +14,7 @@ from edgekit.converters.normalize import Numbers
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
+from edgekit.passes.static_form import static_form
 from edgekit.passes.stored_weights import stored_weights, widened_weights
 from edgekit.target import Target
 
@@ -79,8 +80,8 @@ def convert(
 
 
 def convert_wide(model: Model) -> Graph:
-    """The same with weights in float32, to make other ones of."""
-    return convert(model, wide_weights=True)
+    """The same with weights in float32 and without dynamic quantization, to make other ones of."""
+    return static_form(convert(model, wide_weights=True))
 
 
 def left_over(graph: Graph) -> list[str]:

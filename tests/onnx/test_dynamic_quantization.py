@@ -12,6 +12,7 @@ from onnx import ModelProto, helper, numpy_helper
 from support.dynamic_models import (
     NETWORKS,
     Network,
+    attention,
     convolutions,
     gru,
     lstm,
@@ -23,15 +24,19 @@ from support.dynamic_models import (
 from support.onnx_models import model, node, tensor
 from support.tools import require
 
-from edgekit import simulate, target
+from edgekit import api, simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.converters import from_onnx
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Graph
 from edgekit.onnx_backend import compile_programs
+from edgekit.ops._linear import Linear
 from edgekit.ops.dense import Dense
+from edgekit.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
+from edgekit.passes.static_form import static_form
+from edgekit.passes.stored_weights import widened_weights
 
 SCHEMES = [(unsigned, per_channel) for unsigned in (False, True) for per_channel in (False, True)]
 
@@ -151,3 +156,23 @@ def test_sums_that_float32_does_not_hold_are_integers(inputs: int, zero: int) ->
     np.testing.assert_array_equal(y, x.astype(np.int32) @ (weights.astype(np.int32) - zero))
     layers = {graph.type(n.inputs[0]).dtype for n in graph.nodes if isinstance(n.op, Dense)}
     assert layers == {DType.F32 if inputs < 518 else DType.S32}
+
+
+@pytest.mark.parametrize("network", [attention, convolutions, lstm, perceptron], ids=lambda n: n.__name__)
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_static_quantization_starts_from_the_float_network(network: Network, unsigned: bool) -> None:
+    net = network(np.random.default_rng(4))
+    graph = widened_weights(imported(quantized(net, unsigned, True)))
+    static = static_form(graph)
+    verify(static)
+    assert not any(isinstance(n.op, DynamicQuantize | DynamicQuantizeLstm) for n in static.nodes)
+    inputs = samples(net, 4)
+    for y, expected in zip(simulate.run(static, inputs).values(), reference(net, inputs), strict=True):
+        assert np.abs(y - expected).max() < 0.06 * np.abs(expected).max()  # what seven bits do to weights
+
+
+def test_a_dynamically_quantized_network_becomes_a_static_one() -> None:
+    net = convolutions(np.random.default_rng(4))
+    made, _ = api.quantize_model(imported(quantized(net, False, True)), "random")
+    layers = [made.type(n.inputs[0]).dtype for n in made.nodes if isinstance(n.op, Linear)]
+    assert layers == [DType.S8] * 4
