@@ -237,6 +237,24 @@ def whole_rows(b: Bench) -> None:
         b.result(Add(), b.input(*shape), b.input(*shape), quant=b.quant(-3, 3))
 
 
+def few_pixels(b: Bench) -> None:
+    """Pixels one by one, less than kernels take at a time, with weights of which most blocks are zero."""
+    for width in (2, 5, 9, 17):
+        w, bias = b.weights(DType.S8, 16, 1, 1, 64)
+        data = with_zeros(b.integers((16, 1, 1, 64), DType.S8, -127), (16, 4), 0.8, b.choices.generator())
+        w = b.constant(data, b.builder.type(w).quant)
+        b.result(Conv2d(), b.input(1, 1, width, 64), w, bias, quant=b.quant(0, 6))
+
+
+def bounded(b: Bench) -> None:
+    """Results of 8 bits with bounds on both sides, inside of what their type holds."""
+    for groups in (0, 1, 8, 16):
+        image, depth = ((3, 16), 16) if groups == 0 else ((1, 5, 5, 16), 16 // groups)
+        w, bias = b.weights(DType.S8, 16, *(() if groups == 0 else (3, 3)), depth)
+        op = Dense(-1.0, 1.0) if groups == 0 else Conv2d((1, 1), (1, 1, 1, 1), (1, 1), groups, -1.0, 1.0)
+        b.result(op, b.input(*image), w, bias, quant=one(1 / 64, 3, b.rounding))
+
+
 def rests_of_words(b: Bench) -> None:
     """Results of 16 bits whose number leaves any rest, of one row and of several."""
     b.rounding = "E"
@@ -265,5 +283,7 @@ FAMILIES = (
     sums_by_the_rule,
     far_beside_ties,
     whole_rows,
+    few_pixels,
+    bounded,
     rests_of_words,
 )
