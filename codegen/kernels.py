@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 
-from edgekit.codegen.variants import Variant, evaluated, select, variants
+from edgekit.codegen import contracts
+from edgekit.codegen.contracts import COMMENT, FIELD
+from edgekit.codegen.expressions import expression
+from edgekit.codegen.kernel_files import Variant
+from edgekit.codegen.variants import select, variants
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
 from edgekit.ops._strided import RANK
 from edgekit.target import Target
 
-_HEADERS = Path(str(files("edgekit.runtime_c"))) / "include" / "edgekit"
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BRACES = re.compile(r"\{(.*?)\}")
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
@@ -51,7 +51,7 @@ class Kernel:
         return tuple(name for text in texts for name in _ASSEMBLY.findall(text))
 
     def _texts(self) -> tuple[str, ...]:
-        return (self.source, *map(_header, self.supports))
+        return (self.source, *map(contracts.header, self.supports))
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def instance_name(call: Call) -> str:
     types = list(dict.fromkeys(t.value for t in call.types.values()))
     shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
     name = "_".join([call.label + shape if call.label else call.kernel, *types])
-    if call.label and f"{name}.h" in _headers():
+    if call.label and f"{name}.h" in contracts.headers():
         # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
         return "_".join([call.label, "plain", *types])
     return name
@@ -99,7 +99,7 @@ def instantiate(call: Call, target: Target) -> Kernel:
     )
     if any("{" in tag for tag in kernel.pack.values()):
         filled = {
-            operand: _BRACES.sub(lambda found: str(evaluated(found[1], call)), tag)
+            operand: _BRACES.sub(lambda found: str(expression(found[1]).of(call)), tag)
             for operand, tag in kernel.pack.items()
         }
         return replace(kernel, pack=filled)
@@ -109,16 +109,8 @@ def instantiate(call: Call, target: Target) -> Kernel:
 def variant_of(call: Call, target: Target) -> Variant:
     """The kernel file for a call on a target."""
     name = instance_name(call)
-    contract = _header(_contract(call.kernel, name))
-    return select(call, name, target.isa, _operands(contract))
-
-
-@cache
-def _operands(contract: str) -> tuple[str, ...]:
-    """The names of the operands in a contract, in order."""
-    prototype = re.search(r"\bEK_FN\((.*?)\);", _COMMENT.sub("", contract), re.DOTALL)
-    assert prototype, "a contract without a prototype"
-    return tuple(a.split("*")[-1].split()[-1] for a in prototype[1].split(",") if "const struct" not in a)
+    contract = contracts.header(contracts.contract(call.kernel, name))
+    return select(call, name, target.isa, contracts.operands(contract))
 
 
 @cache
@@ -132,11 +124,11 @@ def _instantiate(
     variant: Variant,
     isas: tuple[str, ...],
 ) -> Kernel:
-    contract = _contract(kernel, name)
+    contract = contracts.contract(kernel, name)
     tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
     tokens["EK_TAIL"] = tail
     text = variant.source()
-    header = _header(contract)
+    header = contracts.header(contract)
     if variant.scratch:
         header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
     if variant.order:
@@ -157,24 +149,6 @@ def _instantiate(
 def may_meet(text: str) -> str:
     """C in which x, or the image as helpers call it, is not said to be apart from y."""
     return _MEETING.sub("", text)
-
-
-def _contract(kernel: str, name: str) -> str:
-    for file in (f"{name}.h", f"{kernel}.h"):
-        if file in _headers():
-            return file
-    raise AssertionError(f"kernel {kernel} has no contract include/edgekit/{kernel}.h")
-
-
-@cache
-def _headers() -> Mapping[str, None]:
-    """The names of all headers of the runtime, in order."""
-    return dict.fromkeys(sorted(path.name for path in _HEADERS.iterdir()))
-
-
-@cache
-def _header(name: str) -> str:
-    return (_HEADERS / name).read_text(encoding="utf-8")
 
 
 def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) -> dict[str, str]:
@@ -251,10 +225,10 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
     """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
     instruction sets define the same names."""
     found: dict[str, tuple[str, ...]] = {}
-    for header in _headers():
-        if header == "generic.h" or "EK_FN" in _header(header):
+    for header in contracts.headers():
+        if header == "generic.h" or "EK_FN" in contracts.header(header):
             continue
-        text = _COMMENT.sub("", _header(header))
+        text = COMMENT.sub("", contracts.header(header))
         names = re.findall(
             r"^(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE
         )
@@ -270,7 +244,7 @@ def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[st
     """The headers that define what a text uses: those that it includes go first, then those that are named
     after one of the instruction sets, in their order. Conversions of 16-bit floats hide behind macros."""
     sets = [f"_{isa}.h" for isa in isas]
-    used = set(re.findall(r"\b(?:ek|EK)_\w+\b", _COMMENT.sub("", text)))
+    used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
     found = set()
     for name in used & _definitions().keys():
         headers = _definitions()[name]
@@ -287,7 +261,7 @@ def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
     queue, seen = list(headers), set(headers)
     while queue:
         header = queue.pop()
-        text = _header(header)
+        text = contracts.header(header)
         for name in _INCLUDE.findall(text):
             if name not in seen:
                 seen.add(name)
@@ -296,17 +270,16 @@ def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 _ARGUMENT = re.compile(r"(const )?(\w+) \*\s*(?:EK_RESTRICT )?(\w+)$")
-_FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
 _RANK = {"EK_RANK": RANK}
 
 
 def _signature(header: str, name: str) -> tuple[tuple[Pointer, ...], tuple[Field, ...]]:
     """Arguments and struct fields, read from the contract itself: they are stated once."""
-    text = _COMMENT.sub("", header)
+    text = COMMENT.sub("", header)
     body = re.search(rf"struct ek_{name} \{{(.*?)\}};", text, re.DOTALL)
     fields = [
         Field(field, ctype, _RANK[count] if count in _RANK else int(count or 0))
-        for ctype, field, count in _FIELD.findall(body[1] if body else "")
+        for ctype, field, count in FIELD.findall(body[1] if body else "")
     ]
     prototype = re.search(rf"\bek_{name}__\w+\((.*?)\);", text, re.DOTALL)
     assert prototype, f"{name}: no prototype in its contract"

@@ -16,7 +16,7 @@ from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.schedule import Task, search
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.transposed import as_convolution
-from edgekit.codegen.variants import evaluated, variants
+from edgekit.codegen.variants import variants
 from edgekit.ir import DType, Graph, Node, Value
 from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
@@ -174,7 +174,7 @@ def _fitted(call: Call, target: Target) -> Call:
     if variant.apart:
         call = replace(call, inplace=())
     if variant.scratch:
-        call = replace(call, scratch=evaluated(variant.scratch, call))
+        call = replace(call, scratch=variant.scratch.of(call))
     if not variant.fold:
         return call
     names = [p.name for p in instantiate(call, target).pointers]

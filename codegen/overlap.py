@@ -12,6 +12,7 @@ from edgekit.ops import Call, Param
 _NEVER = 1 << 40
 
 CHANNELS = "channels"
+ORDERS = ("pixels", "rows", "lines", "windows", "bands", CHANNELS)
 
 
 def distance(order: str, call: Call) -> int | None:

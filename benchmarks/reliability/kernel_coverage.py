@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks.reliability.c_branches import RECORDER, Site, instrument
 from benchmarks.results import RELIABILITY, table, write_section
+from edgekit.codegen.kernel_files import all_variants
 
 ROOT = Path(__file__).parents[2]
 UNREACHABLE = Path(__file__).with_name("unreachable_branches.toml")
@@ -153,7 +154,7 @@ def read(path: Path) -> Iterator[Found]:
 
 
 def sets() -> list[str]:
-    return sorted(path.name for path in (ROOT / "runtime_c" / "kernels").iterdir() if path.is_dir())
+    return sorted({variant.isa for variant in all_variants()})
 
 
 def covered(isa: str, sites: Sequence[Site], found: Sequence[Found]) -> Coverage:
@@ -168,7 +169,7 @@ def covered(isa: str, sites: Sequence[Site], found: Sequence[Found]) -> Coverage
         if site.file.startswith(f"kernels/{isa}/")
         or (number in named and site.file.startswith("include/") and (site.file, site.scope) in called)
     ]
-    files = len([*(ROOT / "runtime_c" / "kernels" / isa).glob("*.c")])
+    files = sum(variant.isa == isa for variant in all_variants())
     return coverage(isa, files, numbers, mine, sites)
 
 

@@ -49,7 +49,7 @@ SECONDS = 30.0  # of recorded time that the tests of a mutant may take together
 TESTS = 150  # that judge a mutant at most
 FIRST = 12  # of them, which are run before the others
 DEFAULTS = "tests/frontends/test_attribute_defaults.py"  # reads signatures, and runs nothing of handlers
-_KERNELS = ("ref", "avx2", "avxvnni", "wasm", "dsp")
+_KERNELS = ("ref", "avx2", "wasm", "dsp")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,21 @@ def requantize_sums(
     ratio = fixed.ratio(x, w, y, dense=dense)
     result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, sum_bits=bits)
     return result.astype(out.dtype.numpy)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What conditions of kernels may ask of sums and exponents."""
+
+    sum_bits: int
+    least_exponent: int
+    most_exponent: int
+    up: int  # by so many bits larger, twice a sum has all that matters in high words of products
+    least_weight: int
+    one_scale: int  # is it one for all outputs?
+
+
+FACTS = tuple(field.name for field in fields(_Facts))
 
 
 @dataclass(frozen=True)
@@ -114,14 +129,16 @@ def requantization(
         params={"zero": y.zero[0], "lo": low, "hi": high},
         name="_".join(t.value for t in distinct) + rule,
         rule=named,
-        facts={
-            "sum_bits": bits,
-            "least_exponent": int(exponent.min()),
-            "most_exponent": int(exponent.max()),
-            "up": up,  # by so many bits larger, twice a sum has all that matters in high words of products
-            "least_weight": int(weights.min()),
-            "one_scale": int(np.unique(multiplier).size == np.unique(exponent).size == 1),
-        },
+        facts=asdict(
+            _Facts(
+                sum_bits=bits,
+                least_exponent=int(exponent.min()),
+                most_exponent=int(exponent.max()),
+                up=up,
+                least_weight=int(weights.min()),
+                one_scale=int(np.unique(multiplier).size == np.unique(exponent).size == 1),
+            )
+        ),
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,
     )

@@ -12,12 +12,12 @@ from support.generated import Library, memory
 from support.tools import require
 
 from edgekit import target
+from edgekit.codegen.kernel_files import all_variants
 from edgekit.codegen.kernels import may_meet
 from edgekit.codegen.lower import lower
 from edgekit.codegen.overlap import distance
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
-from edgekit.codegen.variants import KERNELS, variants
 from edgekit.ops import Call
 from edgekit.simulate import random_inputs, run
 
@@ -209,13 +209,12 @@ CONSTANTS = {"w", "weights", "b", "bias", "s", "m", "e", "last", "outside", "win
 def test_kernels_with_an_order_tell_the_compiler_that_operands_may_meet() -> None:
     """Helpers may say otherwise of x while they only read; functions that write y may not."""
     seen = 0
-    for isa, path in ((path.parent.name, path) for path in sorted(KERNELS.glob("*/*.c"))):
-        for variant in variants(isa, path.name.split(".")[0]):
-            if variant.path == path and variant.order:
-                seen += 1
-                text = may_meet(variant.source())
-                for arguments in re.findall(r"\b(?:EK_\w+) void \w+\(([^{;]*)\)\s*\{", text):
-                    if re.search(r"\*\s*y\b", arguments):
-                        read = CONSTANTS | ({"r"} if variant.apart else set())
-                        assert set(re.findall(r"EK_RESTRICT (\w+)", arguments)) <= read, path
+    for variant in all_variants():
+        if variant.order:
+            seen += 1
+            text = may_meet(variant.source())
+            for arguments in re.findall(r"\b(?:EK_\w+) void \w+\(([^{;]*)\)\s*\{", text):
+                if re.search(r"\*\s*y\b", arguments):
+                    read = CONSTANTS | ({"r"} if variant.apart else set())
+                    assert set(re.findall(r"EK_RESTRICT (\w+)", arguments)) <= read, variant.path
     assert seen > 50

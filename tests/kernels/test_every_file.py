@@ -1,4 +1,4 @@
-"""Each kernel file of every instruction set is taken by a test that runs it and compares numbers."""
+"""Each kernel of every instruction set is taken by a test that runs it and compares numbers."""
 
 import json
 import os
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from support.tools import ROOT
 
-from edgekit.codegen.variants import KERNELS
+from edgekit.codegen.kernel_files import all_variants
 
-SETS = sorted(folder.name for folder in KERNELS.iterdir() if folder.is_dir())
+SETS = sorted({variant.isa for variant in all_variants()})
 # Networks need reference models, which not everybody has; the others take no other files, or run nothing.
 OTHERS = "not network and not lack and not speed and not nearer and not for_their_shapes"
 TESTS = ("tests/kernels", "tests/ops/test_ops.py::test_c_computes_what_the_operator_means")
@@ -21,7 +21,7 @@ TESTS += ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_sim
 
 @pytest.fixture(scope="module")
 def taken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[str]]:
-    """The tests that take each kernel file, found by planning them in a process of its own."""
+    """The tests that take each kernel, found by planning them in a process of its own."""
     to = tmp_path_factory.mktemp("planned") / "taken.json"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "support.planning", "-p", "no:cacheprovider"]
     command += [f"--ignore={Path(__file__).relative_to(ROOT)}", f"--basetemp={to.parent / 'tests'}"]
@@ -40,7 +40,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[str
 
 
 @pytest.mark.parametrize("isa", SETS)
-def test_each_file_is_taken_by_a_case(isa: str, taken: Mapping[str, Sequence[str]]) -> None:
-    missing = [path for path in sorted((KERNELS / isa).glob("*.c")) if f"{isa}/{path.name}" not in taken]
-    words = "\n\n".join(f"{path.name}\n{path.read_text().partition('*/')[0].strip()}" for path in missing)
-    assert not missing, f"no case of tests/kernels takes these files: add one that is as they say\n{words}"
+def test_each_kernel_is_taken_by_a_case(isa: str, taken: Mapping[str, Sequence[str]]) -> None:
+    missing = [v for v in all_variants() if v.isa == isa and f"{isa}/{v.stem}" not in taken]
+    words = "\n\n".join(f"{isa}/{v.stem}, in {v.path.name}\n{v.words}" for v in missing)
+    assert not missing, f"no case of tests/kernels takes these: add one that is as they say\n{words}"

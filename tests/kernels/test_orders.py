@@ -19,9 +19,9 @@ from edgekit import fixed, simulate
 from edgekit.codegen import lower, memory
 from edgekit.codegen.arena import Buffer, Plan, Shift
 from edgekit.codegen.driver import Driver
+from edgekit.codegen.kernel_files import all_variants
 from edgekit.codegen.kernels import variant_of
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.variants import KERNELS, variants
 from edgekit.ir import Array, DType, Graph, Quant, Type
 from edgekit.ops import Call
 from edgekit.ops.conv2d import Conv2d
@@ -231,17 +231,17 @@ def lying_over(graph: Graph, target: Target) -> set[str]:
                     and reach is not None
                     and reach < call.args[-1].type.bytes
                 ):
-                    found.add(variant.path.stem)
+                    found.add(variant.stem)
     return found
 
 
 def to_be_seen(isa: str) -> set[str]:
-    """Kernel files that promise an order, another than the file that they are like, and are taken for speed.
+    """Kernels that promise an order, another than that of the file with their code, and are taken for speed.
     Sums are not among them: they lie over what is added."""
-    names = {path.name.split(".")[0] for path in (KERNELS / isa).glob("*.c")} - {"conv2d_add_int"}
-    files = [v for name in names for v in variants(isa, name) if v.order and "small" not in v.conditions]
-    orders = {f"{isa}/{v.path.name}": v.order for v in files}
-    return {v.path.stem for v in files if v.order != orders.get(v.like.split(" ")[0])}
+    files = [v for v in all_variants() if v.isa == isa and v.order and v.stem != "conv2d_add_int"]
+    fast = [v for v in files if "small" not in {condition.text for condition in v.conditions}]
+    orders = {v.path: v.order for v in fast if v.is_own}
+    return {v.stem for v in fast if v.is_own or v.order != orders.get(v.path)}
 
 
 @pytest.mark.parametrize("name", TARGETS)

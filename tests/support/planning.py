@@ -31,7 +31,7 @@ class Planned(Exception):  # noqa: N818  # no error: the end
 def plan(program: Program, *_: object) -> NoReturn:
     for line in program.lines:
         variant = variant_of(line.call, program.target)
-        TAKEN.setdefault(f"{variant.isa}/{variant.path.name}", set()).add(_test)
+        TAKEN.setdefault(f"{variant.isa}/{variant.stem}", set()).add(_test)
     raise Planned
 
 

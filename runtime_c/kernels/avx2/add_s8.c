@@ -1,5 +1,8 @@
 /* int8 sum or difference of rows: see add_s8.h.
- * when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
+ * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
+/* int8 sum or difference of rows, sixteen at a time: see add_s8.h.
+ * @as avx512/add_s8 x8=x16
+ * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
 #include "edgekit/add_s8.h"
 #include "edgekit/rows.h"
 #include "edgekit/rules_x86.h"

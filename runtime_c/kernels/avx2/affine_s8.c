@@ -1,5 +1,8 @@
 /* int8 sum or difference of rows: see affine_s8.h.
- * when sa[5] == 1 and sb[5] == 1 */
+ * @when sa[5] == 1 and sb[5] == 1 */
+/* int8 sum or difference of rows, sixteen at a time: see affine_s8.h.
+ * @as avx512/affine_s8 x8=x16
+ * @when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/affine_s8.h"
 #include "edgekit/rows.h"
 #include "edgekit/rules_x86.h"

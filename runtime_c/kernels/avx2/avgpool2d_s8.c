@@ -1,7 +1,7 @@
 /* int8 average pooling, sixteen channels at a time: see avgpool2d_s8.h. Quotients of floats are exact enough: sums have
  * 24 bits, and two quotients that truncation tells apart are no closer than 1 / cells.
- * order pixels 1
- * when channels >= 16 and k_h * k_w <= 65536 and k_w <= 255 */
+ * @order pixels 1
+ * @when channels >= 16 and k_h * k_w <= 65536 and k_w <= 255 */
 #include "edgekit/avgpool2d_s8.h"
 #include "edgekit/rules_x86.h"
 

@@ -1,9 +1,15 @@
 /* Convolution of many pixels with weights of f16: as avx2/conv2d.c, but the weights of a part of the outputs are widened
  * once, and not anew for each few pixels, which takes longer than with bf16.
- * for T=f32 W=f16 B=f32
- * when out_h * out_w >= 32
- * pack w: G O/16!8 H W I o16
- * scratch 64 * k_h * k_w * (in_c // groups) */
+ * @for T=f32 W=f16 B=f32
+ * @when out_h * out_w >= 32
+ * @pack w: G O/16!8 H W I o16
+ * @scratch 64 * k_h * k_w * (in_c // groups) */
+/* Convolution of many pixels to three vectors of outputs with weights of f16: as avx2/conv2d.wide_f16.c.
+ * @as avx2/conv2d.wide_three_f16
+ * @for T=f32 W=f16 B=f32
+ * @when out_c == 24 * groups and out_h * out_w >= 32
+ * @pack w: G O/24!8 H W I o24
+ * @scratch 96 * k_h * k_w * (in_c // groups) */
 #include "edgekit/conv2d.h"
 
 EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, float *wide,

@@ -2,15 +2,43 @@
  * of 4 by 4 pixels takes 36 products of two channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0,
  * +-sqrt(1/2), +-sqrt(2) and infinity in each direction; those of the weights are packed. Results round a little more
  * than sums do.
- * also conv2d_add
- * apart
- * for T=f32 W=f32 B=f32
- * when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
- * when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not small
- * pack w: winograd H W O/8! I o8
- * scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
- * scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32) */
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f32 B=f32
+ * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
+ * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not small
+ * @pack w: winograd H W O/8! I o8
+ * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
+ * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32) */
+/* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
+ * bits, as they would not be exact: for small layers only.
+ * @as avx2/conv2d.winograd_bf16
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
+ * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not small */
+/* Convolution by Winograd's algorithm with AVX-512: as avx2/conv2d.winograd.c, with longer vectors.
+ * @as avx512/conv2d.winograd
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f32 B=f32
+ * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
+ * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not small
+ * @pack w: winograd H W O/16! I o16 */
+/* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
+ * bits, as they would not be exact: for small layers only.
+ * @as avx512/conv2d.winograd_bf16
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
+ * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not small
+ * @pack w: winograd H W O/16! I o16 */
 #include "edgekit/conv2d.h"
 #include "edgekit/lines_f32.h"
 #include "edgekit/winograd_f32.h"

@@ -1,14 +1,35 @@
 /* Convolution of int8: see conv2d_int.h and lines_s8_x86.h. The image is copied with its borders, so that all windows
  * are whole.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once line line_away
- * when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * pack w: O/8! H WI/2! o8 wi2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
- * order bands */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/8! H WI/2! o8 wi2
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
+ * @order bands */
+/* Convolution of int8, sums of sixteen outputs at a time: see conv2d_int.h and lines_s8_x86.h.
+ * @as avx512/conv2d_int x8=x16
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/16! H WI/4! o16 wi4
+ * @pack b: O/16! o16
+ * @pack m: O/16! o16
+ * @pack e: O/16! o16
+ * @fold b: -128 w
+ * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
+ * @order bands */
+/* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see conv2d_int.h and lines_s8_x86.h.
+ * @as avxvnni/conv2d_int x8=x8v
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/8! H WI/4! o8 wi4
+ * @fold b: -128 w
+ * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
+ * @order bands */
 #include "edgekit/conv2d_int.h"
 #include "edgekit/rules_x86.h"
 

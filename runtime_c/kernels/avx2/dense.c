@@ -1,6 +1,32 @@
 /* Fully connected layer: see dense.h. Rows are the pixels of a line: see lines_f32.h.
- * for T=f32 W=f32 B=f32
- * pack w: O/16!8 I o16 */
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/16!8 I o16 */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as avx2/dense.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: O/16!8 I o16(zip8) */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as avx2/dense.f16 f32=f16
+ * @for T=f32 W=f16 B=f32 */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as avx512/dense.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: O/64!16 I o64(zip16) */
+/* Fully connected layer with AVX-512: as avx2/dense.c, with longer vectors.
+ * @as avx512/dense
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/64!16 I o64 */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as avx512/dense.f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @pack w: O/64!16 I o64 */
+/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+ * @as avx2/dense_scaled f32=s8
+ * @for T=f32 W=s8 B=f32 */
+/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+ * @as avx512/dense_scaled f32=s8
+ * @for T=f32 W=s8 B=f32
+ * @pack w: O/64!16 I o64 */
 #include "edgekit/dense.h"
 
 EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, const float *scale, EK_T *y,

@@ -1,7 +1,31 @@
 /* Depthwise convolution of one channel, which is a convolution: see depthwise2d.h and image_f32.h.
- * for T=f32 W=f32 B=f32
- * when in_c == 1 and out_c > 1
- * pack w: O/16!8 H W I o16 */
+ * @for T=f32 W=f32 B=f32
+ * @when in_c == 1 and out_c > 1
+ * @pack w: O/16!8 H W I o16 */
+/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.spread.c.
+ * @as avx2/depthwise2d.spread_bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @when in_c == 1 and out_c > 1
+ * @pack w: O/16!8 H W I o16(zip8) */
+/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.spread.c.
+ * @as avx2/depthwise2d.spread_f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @when in_c == 1 and out_c > 1 */
+/* Depthwise convolution of one channel with AVX-512: as avx2/depthwise2d.spread.c, with longer vectors.
+ * @as avx512/depthwise2d.spread
+ * @for T=f32 W=f32 B=f32
+ * @when in_c == 1 and out_c > 1
+ * @pack w: O/64!16 H W I o64 */
+/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.spread.c.
+ * @as avx512/depthwise2d.spread_bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @when in_c == 1 and out_c > 1
+ * @pack w: O/64!16 H W I o64(zip16) */
+/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.spread.c.
+ * @as avx512/depthwise2d.spread_f16 f32=f16
+ * @for T=f32 W=f16 B=f32
+ * @when in_c == 1 and out_c > 1
+ * @pack w: O/64!16 H W I o64 */
 #include "edgekit/depthwise2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

@@ -1,16 +1,42 @@
 /* Depthwise convolution of int8: see depthwise2d_int.h. Rows are copied with their borders, for some rows of results at
  * a time; with strides, columns of each remainder lie together. So neighbours in a row of results have neighbours
  * in x, and groups of channels go over the ends of pixels where they are multiples of these.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once line line_away
- * when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
- * pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16
- * pack b: O/16~ o16(2x2x4)
- * pack m: O/16~ o16(2x2x4)
- * pack e: O/16~ o16(2x2x4)
- * scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
- * scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128
- * order bands 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16
+ * @pack b: O/16~ o16(2x2x4)
+ * @pack m: O/16~ o16(2x2x4)
+ * @pack e: O/16~ o16(2x2x4)
+ * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
+ * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128
+ * @order bands 8 */
+/* Depthwise convolution of int8, 64 channels at a time: see depthwise2d_int.h.
+ * @as avx512/depthwise2d_int x8=x16
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/64~ H/4! W I o64(4x4x4) h4
+ * @pack b: O/64~ o64(4x4x4)
+ * @pack m: O/64~ o64(4x4x4)
+ * @pack e: O/64~ o64(4x4x4)
+ * @fold b: -128 w
+ * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
+ * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
+ * @order bands 8 */
+/* Depthwise convolution of int8, 32 channels at a time: see depthwise2d_int.h.
+ * @as avxvnni/depthwise2d_int x8=x8v
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once line line_away
+ * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @pack w: O/32~ H/4! W I o32(2x4x4) h4
+ * @pack b: O/32~ o32(2x4x4)
+ * @pack m: O/32~ o32(2x4x4)
+ * @pack e: O/32~ o32(2x4x4)
+ * @fold b: -128 w
+ * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
+ * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
+ * @order bands 8 */
 #include "edgekit/depthwise2d_int.h"
 #include "edgekit/rules_x86.h"
 

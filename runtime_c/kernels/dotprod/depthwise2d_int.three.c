@@ -1,14 +1,20 @@
 /* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.h. A column of a window, its channels
  * interleaved, is four cells for SDOT, the last of them nothing; columns serve the pixels beside them, too.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c
- * pack w: O/16! W I o16 H/4! h4
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
- * scratch in_w * in_c
- * order lines 16 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c
+ * @pack w: O/16! W I o16 H/4! h4
+ * @pack b: O/16! o16
+ * @pack m: O/16! o16
+ * @pack e: O/16! o16
+ * @scratch in_w * in_c
+ * @order lines 16 */
+/* As depthwise2d_int.three.c, for rule T with negative exponents, which are almost all.
+ * @as dotprod/depthwise2d_int.down
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl=tfl_down
+ * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and most_exponent < 0
+ * @order lines 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* `width` bytes of a row, 8 or 16; what is behind the row is not read. */

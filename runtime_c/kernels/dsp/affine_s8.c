@@ -1,5 +1,5 @@
 /* int8 sum or difference by rule E with DSP instructions: see affine_s8.h and pairs_dsp.h.
- * when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
 #include "edgekit/affine_s8.h"
 #include "edgekit/rows.h"
 

@@ -1,14 +1,24 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions: see conv2d_add_int.h. Each window is gathered
  * once for all outputs, and each pixel is made beside y, as what is added may lie there: see window_dsp.h and
  * dots_dsp.h.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e e_wide=e
- * when groups == 1 and step_c == 1 and sum_bits + up <= 30 and up <= 7
- * when add[3] > 1 and add[4] == -128 and add[5] == 127
- * pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
- * pack b: O/8! o8 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
- * scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl e e_wide=e
+ * @when groups == 1 and step_c == 1 and sum_bits + up <= 30 and up <= 7
+ * @when add[3] > 1 and add[4] == -128 and add[5] == 127
+ * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
+ * @pack b: O/8! o8 : s32 x{2 << up}
+ * @pack e: O : s8 x-1 +-{1 + up}
+ * @scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c */
+/* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
+ * @as dsp/conv2d_add_int.bytes
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
+ * @when small
+ * @when groups == 1 and step_c == 1 and sum_bits <= 30 and up == 0
+ * @when add[3] > 1 and add[4] == -128 and add[5] == 127
+ * @pack w: O/8! HWI/4! o8 hwi4 : s8
+ * @pack b: O/8! o8 : s32
+ * @pack e: O : s8 x-1 +-1 */
 #include "edgekit/conv2d_add_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

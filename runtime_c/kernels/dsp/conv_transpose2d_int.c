@@ -1,14 +1,14 @@
 /* Transposed convolution of int8 with DSP instructions: see conv_transpose2d_int.h and dots_dsp.h. Results whose places
  * leave the same rest by the strides, a phase, add up the same taps: each phase is a convolution. Cells are gathered as
  * 16 bits without their zero point, so that those outside of x are 0.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl=tfl_s16_s8 e=e_s16_s8 e_wide=e_s16_s8
- * when small == 0 and sum_bits + up <= 29 and up <= 7
- * when dilation_h == 1 and dilation_w == 1 and k_h >= stride_h and k_w >= stride_w
- * pack w: phases {stride_h}x{stride_w} G O/8! HW I/4! o8 i4(0213) : s16 x{2 << up}
- * pack b: G O/8! o8 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
- * scratch 8 * ((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * ((in_c // groups + 3) // 4) */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl=tfl_s16_s8 e=e_s16_s8 e_wide=e_s16_s8
+ * @when small == 0 and sum_bits + up <= 29 and up <= 7
+ * @when dilation_h == 1 and dilation_w == 1 and k_h >= stride_h and k_w >= stride_w
+ * @pack w: phases {stride_h}x{stride_w} G O/8! HW I/4! o8 i4(0213) : s16 x{2 << up}
+ * @pack b: G O/8! o8 : s32 x{2 << up}
+ * @pack e: O : s8 x-1 +-{1 + up}
+ * @scratch 8 * ((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * ((in_c // groups + 3) // 4) */
 #include "edgekit/conv_transpose2d_int.h"
 
 /* Of a phase: its first taps, and the place in y of the first of its results. */

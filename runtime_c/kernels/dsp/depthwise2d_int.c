@@ -2,19 +2,19 @@
  * plane of its own, padded: see plane_dsp.h. Rows of the plane are those of the image or its columns, whichever have
  * fewer pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
  * other: results of the first, even if they lie over x, do not reach what the second reads.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e e_wide=e
- * when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
- * when stride_h == stride_w and stride_h <= 2
- * when sum_bits + up <= 30 and up <= 7
- * pack w: O HWI : s16 x{2 << up}
- * pack b: O : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
- * order channels
- * scratch 2 * ((2 * ((out_h + 1) // 2) + 1) * (4 * ((out_w + 1) // 2) + 2)
- * scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else
- * scratch max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
- * scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl e e_wide=e
+ * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
+ * @when stride_h == stride_w and stride_h <= 2
+ * @when sum_bits + up <= 30 and up <= 7
+ * @pack w: O HWI : s16 x{2 << up}
+ * @pack b: O : s32 x{2 << up}
+ * @pack e: O : s8 x-1 +-{1 + up}
+ * @order channels
+ * @scratch 2 * ((2 * ((out_h + 1) // 2) + 1) * (4 * ((out_w + 1) // 2) + 2)
+ * @scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else
+ * @scratch max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
+ * @scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) */
 #include "edgekit/depthwise2d_int.h"
 
 /* One direction of the image. */

@@ -1,14 +1,30 @@
 /* Depthwise convolution of int8 with windows of any size with DSP instructions: four channels of a pixel at once, see
  * taps_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
  * are copied.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl e e_wide=e
- * when in_c == out_c and sum_bits + up <= 30 and up <= 7
- * pack w: O/4! HWI o4(0213) : s16 x{2 << up}
- * pack b: O/4! o4 : s32 x{2 << up}
- * pack e: O : s8 x-1 +-{1 + up}
- * scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
- * order pixels 4 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl e e_wide=e
+ * @when in_c == out_c and sum_bits + up <= 30 and up <= 7
+ * @pack w: O/4! HWI o4(0213) : s16 x{2 << up}
+ * @pack b: O/4! o4 : s32 x{2 << up}
+ * @pack e: O : s8 x-1 +-{1 + up}
+ * @scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
+ * @order pixels 4 */
+/* Depthwise convolution of int8 and weights of four bits with DSP instructions: there are few, and they are stored in
+ * 16 bits.
+ * @as dsp/depthwise2d_int.taps_nibbles
+ * @for X=s8 W=s4 Y=s8 S=s32
+ * @rule tfl e
+ * @when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * @pack w: O/4! HWI o4(0213) : s16 x2
+ * @pack b: O/4! o4 : s32 x2
+ * @pack e: O : s8 x-1 +-1
+ * @order pixels 4 */
+/* Depthwise convolution of int8 with DSP instructions, results of 16 bits.
+ * @as dsp/depthwise2d_int.taps_s8_s16
+ * @for X=s8 W=s8 Y=s16 S=s32
+ * @rule e=e_s8_s16 e_wide=e_s8_s16
+ * @when in_c == out_c and sum_bits + up <= 30 and up <= 7
+ * @order pixels 4 */
 #include "edgekit/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

@@ -1,6 +1,6 @@
 /* int8 matrix product with DSP instructions: see matmul_s8.h. Two rows and four columns advance together, two products of
  * differences from the zero points each: see pairs_dsp.h.
- * when b_column == 1 */
+ * @when b_column == 1 */
 #include "edgekit/matmul_s8.h"
 #include "edgekit/matrices.h"
 

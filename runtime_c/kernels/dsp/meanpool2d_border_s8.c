@@ -1,6 +1,6 @@
 /* int8 mean of windows that differ in how many cells count, with DSP instructions: see meanpool2d_border_s8.h and
  * pool_dsp.h. Eight channels of a pixel advance together.
- * when k_h * k_w <= 256 and lo == -128 and hi == 127 */
+ * @when k_h * k_w <= 256 and lo == -128 and hi == 127 */
 #include "edgekit/meanpool2d_border_s8.h"
 
 static EK_SHARED void EK_FN_run(

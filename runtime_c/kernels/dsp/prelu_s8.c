@@ -1,5 +1,5 @@
 /* int8 PRelu with DSP instructions: see prelu_s8.h and pairs_dsp.h. Slopes differ from number to number or from row to row.
- * when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 */
+ * @when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 */
 #include "edgekit/prelu_s8.h"
 #include "edgekit/rows.h"
 

@@ -1,5 +1,5 @@
 /* int8 sum or difference with Helium: see add_s8.h. Four numbers that lie side by side at once.
- * when sa[5] == 1 and sb[5] == 1 and exponent <= 0 */
+ * @when sa[5] == 1 and sb[5] == 1 and exponent <= 0 */
 #include "edgekit/add_s8.h"
 #include "edgekit/rows.h"
 

@@ -1,15 +1,22 @@
 /* Convolution of int8 with Helium, and a sum by factors: see conv2d_int.h and conv2d_add_int.h. The cells that the windows
  * of two pixels side by side have together are gathered once: see pairs_mve.h. Rows of windows are whole blocks of 16.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl tfl_up
- * when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
- * when k_w * in_c % 16 == 0 and (most_exponent <= 0 or least_exponent > 32)
- * pack w: O/4! HWI/16! o4 hwi16
- * pack b: O/4! o4
- * pack m: O/4! o4
- * pack e: O/4! o4
- * scratch k_h * (k_w + stride_w) * in_c
- * order windows 1 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e tfl tfl_up
+ * @when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
+ * @when k_w * in_c % 16 == 0 and (most_exponent <= 0 or least_exponent > 32)
+ * @pack w: O/4! HWI/16! o4 hwi16
+ * @pack b: O/4! o4
+ * @pack m: O/4! o4
+ * @pack e: O/4! o4
+ * @scratch k_h * (k_w + stride_w) * in_c
+ * @order windows 1 */
+/* Convolution of int8 and a sum by factors, with Helium: see conv2d_add_int.h.
+ * @as mve/conv2d_add_int
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e=e_sum tfl=tfl_sum tfl_up=tfl_up_sum
+ * @when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
+ * @when k_w * in_c % 16 == 0 and (most_exponent <= 0 or least_exponent > 32)
+ * @when add[3] > 0 and add[4] == -128 and add[5] == 127 */
 #include "edgekit/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

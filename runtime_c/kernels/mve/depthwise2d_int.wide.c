@@ -1,12 +1,12 @@
 /* Depthwise convolution of int16 by rule E with Helium: see depthwise2d_int.h and cells.h. Eight channels of a pixel advance
  * together, even ones and odd ones; int16 has no zero point, so that cells outside of x count for nothing.
- * for X=s16 W=s8 S=s32
- * rule e
- * when in_c == out_c and least_exponent > 32
- * pack w: O/8! HWI o8
- * pack b: O/8! o8(02461357)
- * pack m: O/8! o8(02461357)
- * order pixels 8 */
+ * @for X=s16 W=s8 S=s32
+ * @rule e
+ * @when in_c == out_c and least_exponent > 32
+ * @pack w: O/8! HWI o8
+ * @pack b: O/8! o8(02461357)
+ * @pack m: O/8! o8(02461357)
+ * @order pixels 8 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Eight channels from `from` on; w, b and m are theirs. */

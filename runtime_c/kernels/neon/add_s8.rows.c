@@ -1,6 +1,10 @@
 /* int8 sum or difference: see add_s8.h. Sixteen numbers that lie side by side advance together.
- * when sa[5] == 1
- * when sb[5] == 1 */
+ * @when sa[5] == 1
+ * @when sb[5] == 1 */
+/* int8 sum or difference, sixteen numbers that lie side by side at once.
+ * @as neon32/add_s8.rows
+ * @when sa[5] == 1
+ * @when sb[5] == 1 */
 #include "edgekit/add_s8.h"
 #include "edgekit/rows.h"
 

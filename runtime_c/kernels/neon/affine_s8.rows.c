@@ -1,9 +1,23 @@
 /* int8 sum or difference: see affine_s8.h. Sixteen numbers that lie side by side, or one for all of b, advance together.
  * This is for factors of 16 bits.
- * when -32768 <= first and first <= 32767
- * when -32768 <= second and second <= 32767
- * when sa[5] == 1
- * when sb[5] in (0, 1) */
+ * @when -32768 <= first and first <= 32767
+ * @when -32768 <= second and second <= 32767
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
+/* As affine_s8.rows.c, for factors of 32 bits.
+ * @as neon/affine_s8.wide s16=s32
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
+/* int8 sum or difference: see affine_s8.h. This is for factors of 16 bits.
+ * @as neon32/affine_s8.rows
+ * @when -32768 <= first and first <= 32767
+ * @when -32768 <= second and second <= 32767
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
+/* As affine_s8.rows.c, for factors of 32 bits.
+ * @as neon32/affine_s8.wide s16=s32
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
 #include "edgekit/affine_s8.h"
 #include "edgekit/rows.h"
 

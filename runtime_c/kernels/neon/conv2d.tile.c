@@ -1,14 +1,58 @@
 /* Convolution of floats: see conv2d.h, and conv2d_add.h with a sum. Four pixels of a row and sixteen outputs advance together. Windows that lie
  * inside of the image are read where they are; others are gathered first.
- * also conv2d_add
- * apart
- * for T=f32 W=f32 B=f32
- * when (groups == 1 or out_c % (4 * groups) == 0)
- * pack w: G O/16!4 HWI o16
- * pack b: O/4! o4
- * scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
- * scratch else 16 * k_h * k_w * in_c
- * order pixels 4 4 */
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f32 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @pack w: G O/16!4 HWI o16
+ * @pack b: O/4! o4
+ * @scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c
+ * @order pixels 4 4 */
+/* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels.
+ * @as neon/conv2d.once f32_once=bf16_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @order pixels 4 4 */
+/* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
+ * @as neon/conv2d.wide f32_fma=bf16_fma f32_once=bf16_each
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 4 */
+/* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels.
+ * @as neon32/conv2d.once f32_once=bf16_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @order pixels 4 4 */
+/* Convolution of floats: see conv2d.h. Windows that lie inside of the image are read where they are;
+ * others are gathered first. Subnormal numbers count as 0, as this unit has it.
+ * @as neon32/conv2d.tile
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f32 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 4 */
+/* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
+ * @as neon32/conv2d.wide f32_fma=bf16_fma f32_once=bf16_each
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 4 */
 #include "edgekit/conv2d.h"
 
 /* One window of a group, its cells side by side. */

@@ -1,8 +1,21 @@
 /* Fully connected layer of floats: see dense.h. Sixteen outputs of up to four rows advance together.
- * for T=f32 W=f32 B=f32
- * pack w: O/16!4 I o16
- * pack b: O/4! o4
- * order rows 4 4 */
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/16!4 I o16
+ * @pack b: O/4! o4
+ * @order rows 4 4 */
+/* As dense.c, for weights of 16 bits, which are widened where they are loaded.
+ * @as neon/dense.wide f32_fma=bf16_fma
+ * @for T=f32 W=bf16 B=f32
+ * @order rows 4 4 */
+/* Fully connected layer of floats: see dense.h. Sixteen outputs of up to four rows advance together.
+ * Subnormal numbers count as 0, as this unit has it.
+ * @as neon32/dense
+ * @for T=f32 W=f32 B=f32
+ * @order rows 4 4 */
+/* As dense.c, for weights of 16 bits, which are widened where they are loaded.
+ * @as neon32/dense.wide f32_fma=bf16_fma
+ * @for T=f32 W=bf16 B=f32
+ * @order rows 4 4 */
 #include "edgekit/dense.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */

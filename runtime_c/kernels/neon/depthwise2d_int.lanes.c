@@ -1,13 +1,13 @@
 /* Depthwise convolution of int8: see depthwise2d_int.h. Sixteen channels of a pixel advance together; two products of
  * 16 bits are added before they are widened, which fits, as weights are at least -127.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when in_c == out_c and least_weight > -128
- * pack w: O/16! H W I o16
- * pack b: O/16! o16
- * pack m: O/16! o16
- * pack e: O/16! o16
- * order pixels 16 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when in_c == out_c and least_weight > -128
+ * @pack w: O/16! H W I o16
+ * @pack b: O/16! o16
+ * @pack m: O/16! o16
+ * @pack e: O/16! o16
+ * @order pixels 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Up to sixteen channels of a cell, which may be outside of the image. */

@@ -1,6 +1,6 @@
 /* Matrix product of floats: see matmul.h. Four rows and sixteen columns advance together.
- * for T=f32
- * when a_inner == 1 and b_column == 1 */
+ * @for T=f32
+ * @when a_inner == 1 and b_column == 1 */
 #include "edgekit/matmul.h"
 #include "edgekit/matrices.h"
 

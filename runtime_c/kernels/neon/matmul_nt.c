@@ -1,6 +1,6 @@
 /* Matrix product of floats with transposed b: see matmul_nt.h. Four rows and four columns advance together; a dot
  * product has four lanes, which are added up in the end.
- * for T=f32 */
+ * @for T=f32 */
 #include "edgekit/matmul_nt.h"
 #include "edgekit/matrices.h"
 

@@ -1,6 +1,9 @@
 /* int8 matrix product with transposed b: see matmul_nt_s8.h. Four rows and four columns advance together, by products
  * of 16 bits.
- * rule e e_wide tfl */
+ * @rule e e_wide tfl */
+/* int8 matrix product with transposed b: see matmul_nt_s8.h.
+ * @as neon32/matmul_nt_s8
+ * @rule e e_wide tfl */
 #include "edgekit/matmul_nt_s8.h"
 #include "edgekit/matrices.h"
 

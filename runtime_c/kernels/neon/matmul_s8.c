@@ -1,6 +1,10 @@
 /* int8 matrix product: see matmul_s8.h. Four rows and sixteen columns advance together, by products of 16 bits.
- * rule e e_wide tfl
- * when a_inner == 1 and b_column == 1 */
+ * @rule e e_wide tfl
+ * @when a_inner == 1 and b_column == 1 */
+/* int8 matrix product: see matmul_s8.h.
+ * @as neon32/matmul_s8
+ * @rule e e_wide tfl
+ * @when a_inner == 1 and b_column == 1 */
 #include "edgekit/matmul_s8.h"
 #include "edgekit/matrices.h"
 

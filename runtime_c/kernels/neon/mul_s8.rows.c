@@ -1,7 +1,12 @@
 /* int8 product: see mul_s8.h. Sixteen numbers that lie side by side, or one for all of b, advance together.
- * rule e e_wide tfl
- * when sa[5] == 1
- * when sb[5] in (0, 1) */
+ * @rule e e_wide tfl
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
+/* int8 product: see mul_s8.h.
+ * @as neon32/mul_s8.rows
+ * @rule e e_wide tfl
+ * @when sa[5] == 1
+ * @when sb[5] in (0, 1) */
 #include "edgekit/mul_s8.h"
 #include "edgekit/rows.h"
 

@@ -1,5 +1,7 @@
 /* int8 softmax: see softmax_s8.h. Exponentials are looked up one by one and kept; shares are computed eight at a time.
- * scratch 2 * n */
+ * @scratch 2 * n */
+/* int8 softmax: see softmax_s8.h.
+ * @as neon32/softmax_s8 */
 #include "edgekit/softmax_s8.h"
 
 #include <arm_neon.h>

@@ -1,10 +1,16 @@
 /* Depthwise convolution of floats: see depthwise2d.h. Sixteen channels of a pixel advance together, then four; the
  * last four may be computed twice in part. Subnormal numbers count as 0, as this unit has it.
- * for T=f32 W=f32 B=f32
- * when in_c == out_c and out_c >= 4
- * pack w: H W O I
- * scratch 16
- * order pixels 4 */
+ * @for T=f32 W=f32 B=f32
+ * @when in_c == out_c and out_c >= 4
+ * @pack w: H W O I
+ * @scratch 16
+ * @order pixels 4 */
+/* As depthwise2d.fours.c, for weights of 16 bits, which are widened once.
+ * @as neon32/depthwise2d.wide f32_once=bf16_once
+ * @for T=f32 W=bf16 B=f32
+ * @when in_c == out_c and out_c >= 4
+ * @scratch 4 * k_h * k_w * out_c + 12
+ * @order pixels 4 */
 #include "edgekit/depthwise2d.h"
 
 /* Sixteen channels of one pixel, or four, from where the pointers point at on. */

@@ -1,11 +1,18 @@
 /* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.c. Weights of eight channels stay in
  * registers for a row of pixels.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
- * pack w: H W O I
- * scratch in_w * in_c
- * order lines 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
+ * @pack w: H W O I
+ * @scratch in_w * in_c
+ * @order lines 8 */
+/* As depthwise2d_int.three.c, for rule T with negative exponents, which are almost all.
+ * @as neon32/depthwise2d_int.down
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule tfl=tfl_down
+ * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
+ * @when most_exponent < 0
+ * @order lines 8 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Adds two products in each of eight channels. */

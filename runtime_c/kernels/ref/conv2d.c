@@ -1,9 +1,9 @@
 /* Convolution: see conv2d.h, and conv2d_add.h with a sum. Sixteen outputs of a pixel advance together, so that
  * compilers vectorise over them and every output is still summed in the order of i, j, c.
- * also conv2d_scaled
- * also conv2d_add
- * pack w: G O/16 H W I o16
- * order pixels 16 */
+ * @also conv2d_scaled
+ * @also conv2d_add
+ * @pack w: G O/16 H W I o16
+ * @order pixels 16 */
 #include "edgekit/conv2d.h"
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */

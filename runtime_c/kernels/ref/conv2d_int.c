@@ -1,7 +1,7 @@
 /* Convolution of integers: see conv2d_int.h, and conv2d_add_int.h with a sum. Sixteen outputs of a pixel advance together.
- * also conv2d_add_int
- * pack w: G O/16 H W I o16
- * order pixels 16 */
+ * @also conv2d_add_int
+ * @pack w: G O/16 H W I o16
+ * @order pixels 16 */
 #include "edgekit/conv2d_int.h"
 
 /* Adds `depth` products to each of `width` sums, two at a time: see EK_PAIR_s8. */

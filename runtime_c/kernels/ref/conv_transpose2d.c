@@ -1,7 +1,7 @@
 /* Transposed convolution: see conv_transpose2d.h. Each result gathers the cells that reach it; sixteen outputs of a
  * pixel advance together, so that compilers vectorise over them.
- * also conv_transpose2d_scaled
- * pack w: G O/16 H W I o16 */
+ * @also conv_transpose2d_scaled
+ * @pack w: G O/16 H W I o16 */
 #include "edgekit/conv_transpose2d.h"
 
 /* `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts. */

@@ -1,8 +1,8 @@
 /* Fully connected layer: see dense.h. Sixteen outputs advance together, so that compilers vectorise over them
  * and every output is still summed in the order of i.
- * also dense_scaled
- * pack w: O/16 I o16
- * order rows 16 */
+ * @also dense_scaled
+ * @pack w: O/16 I o16
+ * @order rows 16 */
 #include "edgekit/dense.h"
 
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

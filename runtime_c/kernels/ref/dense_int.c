@@ -1,6 +1,6 @@
 /* Fully connected layer of integers: see dense_int.h. Sixteen outputs advance together.
- * pack w: O/16 I o16
- * order rows 16 */
+ * @pack w: O/16 I o16
+ * @order rows 16 */
 #include "edgekit/dense_int.h"
 
 /* `width` outputs of one row, from output `first` on; two products at a time: see EK_PAIR_s8. */

@@ -1,7 +1,7 @@
 /* Depthwise convolution: see depthwise2d.h. Sixteen channels of a pixel advance together.
- * also depthwise2d_scaled
- * pack w: H W O I
- * order pixels 16 */
+ * @also depthwise2d_scaled
+ * @pack w: H W O I
+ * @order pixels 16 */
 #include "edgekit/depthwise2d.h"
 
 /* `width` channels of one pixel, from channel `first` on. */

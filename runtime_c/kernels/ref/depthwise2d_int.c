@@ -1,6 +1,6 @@
 /* Depthwise convolution of integers: see depthwise2d_int.h. Sixteen channels of a pixel advance together.
- * pack w: H W O I
- * order pixels 16 */
+ * @pack w: H W O I
+ * @order pixels 16 */
 #include "edgekit/depthwise2d_int.h"
 
 /* `width` channels of one pixel, from channel `first` on. */

@@ -1,5 +1,5 @@
 /* Long short-term memory with dynamic quantization: see dynamic_quantize_lstm.h.
- * pack r: G O/16 I o16 */
+ * @pack r: G O/16 I o16 */
 #include "edgekit/dynamic_quantize_lstm.h"
 
 /* The state as integers around 0; returns its scale. */

@@ -1,5 +1,17 @@
 /* Gated recurrent units: see gru.h. The weights of each gate stand for themselves.
- * pack r: G O/16 I o16 */
+ * @pack r: G O/16 I o16 */
+/* Gated recurrent units, sums of gates eight at a time: see gru.h and gate_sums_avx2.h.
+ * @as avx2/gru
+ * @for T=f32
+ * @pack r: G O/16!8 I o16 */
+/* Gated recurrent units, sums of gates sixteen at a time: see gru.h and gate_sums_avx512.h.
+ * @as avx512/gru
+ * @for T=f32
+ * @pack r: G O/64!16 I o64 */
+/* Gated recurrent units, sums of gates by NEON: see gru.h and gate_sums_neon.h.
+ * @as neon/gru
+ * @for T=f32
+ * @pack r: G O/16!4 I o16 */
 #include "edgekit/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */

@@ -1,5 +1,5 @@
 /* Mean pooling: see meanpool2d.h. Sixteen channels of a pixel advance together.
- * order pixels 16 */
+ * @order pixels 16 */
 #include "edgekit/meanpool2d.h"
 
 /* How many of first, first + step, ... (n of them) lie in low ... high - 1. */

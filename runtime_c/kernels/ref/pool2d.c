@@ -1,5 +1,8 @@
 /* Pooling: see pool2d.h. Sixteen channels of a pixel advance together.
- * order pixels 16 */
+ * @order pixels 16 */
+/* Largest int8 of windows with Helium: compilers find the vectors.
+ * @as mve/maxpool2d_s8
+ * @for T=s8 */
 #include "edgekit/pool2d.h"
 
 /* `width` channels of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */

@@ -1,15 +1,23 @@
 /* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and blocks_s8_wasm.h.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when zero_blocks(8, 4) >= 10 + 2500 // inputs and inputs % 4 == 0
- * when least_weight > -128
- * pack w: blocks O/8! I/4! o8 i4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * fold b: -128 w
- * scratch rows * inputs + 16
- * order rows 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when zero_blocks(8, 4) >= 10 + 2500 // inputs and inputs % 4 == 0
+ * @when least_weight > -128
+ * @pack w: blocks O/8! I/4! o8 i4
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @fold b: -128 w
+ * @scratch rows * inputs + 16
+ * @order rows 8 */
+/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and blocks_s8_wasm.h.
+ * @as wasm/dense_int.blocks four=two
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when zero_blocks(8, 2) >= 15 + 7000 // inputs and inputs % 2 == 0
+ * @pack w: blocks O/8! I/2! o8 i2
+ * @scratch 2 * (rows * inputs) + 16
+ * @order rows 8 */
 #include "edgekit/dense_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -1,14 +1,38 @@
 /* Fully connected layer of int8: see dense_int.h and lines_s8_wasm.h. Rows are the pixels of a line.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when least_weight > -128
- * pack w: O/8! I/4! o8 i4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * fold b: -128 w
- * scratch rows * inputs + 16
- * order rows 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when least_weight > -128
+ * @pack w: O/8! I/4! o8 i4
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @fold b: -128 w
+ * @scratch rows * inputs + 16
+ * @order rows 8 */
+/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
+ * @as relaxed/dense_int.one each=one
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when one_scale and least_weight > -128
+ * @pack m: same! 4
+ * @pack e: same! 4
+ * @fold b: -128 w */
+/* Fully connected layer of int8: see dense_int.h. As the one for relaxed vectors, with cells of 16 bits.
+ * @as wasm/dense_int four=two
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @pack w: O/8! I/2! o8 i2
+ * @scratch 2 * (rows * inputs) + 16
+ * @order rows 8 */
+/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
+ * @as wasm/dense_int.one four=two each=one
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when one_scale
+ * @pack w: O/8! I/2! o8 i2
+ * @pack m: same! 4
+ * @pack e: same! 4
+ * @scratch 2 * (rows * inputs) + 16 */
 #include "edgekit/dense_int.h"
 
 /* Once for all layers, of each of two kinds: modules are fetched. `few`: rows one at a time. */

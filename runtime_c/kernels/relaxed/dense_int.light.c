@@ -1,14 +1,22 @@
 /* Fully connected layer of int8 for few rows, exact in every engine: see dense_int.h and light_s8_wasm.h.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
- * pack w: light O/8! I/4! o8 i4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * fold b: -128 w
- * scratch rows * inputs + 16
- * order rows 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
+ * @pack w: light O/8! I/4! o8 i4
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @fold b: -128 w
+ * @scratch rows * inputs + 16
+ * @order rows 8 */
+/* Fully connected layer of int8 with one scale for all outputs: as dense_int.light.c, of which it has one multiplier.
+ * @as relaxed/dense_int.light_one each=one
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when one_scale and rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
+ * @pack m: same! 4
+ * @pack e: same! 4
+ * @fold b: -128 w */
 #include "edgekit/dense_int.h"
 
 /* Once for all layers: modules are fetched. */

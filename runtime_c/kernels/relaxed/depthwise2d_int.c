@@ -1,15 +1,24 @@
 /* Depthwise convolution of int8: see depthwise2d_int.h and taps_s8_wasm.h.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when in_c == out_c and least_weight > -128
- * pack w: O/8! H W I o8
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * fold b: -128 w
- * scratch (in_c + 7) // 8 * (144 + (k_h + 3) // 4 * k_w * 32)
- * scratch + (k_h + 3) // 4 * (((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64)
- * order lines 8 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when in_c == out_c and least_weight > -128
+ * @pack w: O/8! H W I o8
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @fold b: -128 w
+ * @scratch (in_c + 7) // 8 * (144 + (k_h + 3) // 4 * k_w * 32)
+ * @scratch + (k_h + 3) // 4 * (((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64)
+ * @order lines 8 */
+/* Depthwise convolution of int8: see depthwise2d_int.h. As the one for relaxed vectors, with taps of 16 bits.
+ * @as wasm/depthwise2d_int four=two
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when in_c == out_c
+ * @scratch (in_c + 7) // 8 * (144 + (k_h + 1) // 2 * k_w * 32)
+ * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * 64
+ * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4
+ * @order lines 8 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -1,14 +1,22 @@
 /* Depthwise convolution of one channel of int8 into many, as of a spectrogram: see conv2d_int.c, which this is like.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when in_c == 1 and dilation_w == 1 and least_weight > -128
- * pack w: O/8! H WI/4! o8 wi4
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * fold b: -128 w
- * scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
- * order windows 1048576 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when in_c == 1 and dilation_w == 1 and least_weight > -128
+ * @pack w: O/8! H WI/4! o8 wi4
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @fold b: -128 w
+ * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
+ * @order windows 1048576 */
+/* Depthwise convolution of one channel of int8 into many. As the one for relaxed vectors, with cells of 16 bits.
+ * @as wasm/depthwise2d_int.image four=two
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when in_c == 1 and dilation_w == 1
+ * @pack w: O/8! H WI/2! o8 wi2
+ * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w)) + 16
+ * @order windows 1048576 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Once for all layers: modules are fetched. */

@@ -1,13 +1,13 @@
 /* Depthwise convolution of int8 on small Cortex-M: see depthwise2d_int.h. The cells of each window are found once, see taps.h;
  * then four channels advance together.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e tfl tfl_up
- * when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
- * pack w: O/4! HWI o4
- * pack b: O/4! o4
- * pack e: O : s8 x-1 +-1
- * scratch 4 * k_h * k_w + in_c
- * order pixels 4 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e tfl tfl_up
+ * @when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @pack w: O/4! HWI o4
+ * @pack b: O/4! o4
+ * @pack e: O : s8 x-1 +-1
+ * @scratch 4 * k_h * k_w + in_c
+ * @order pixels 4 */
 #include "edgekit/depthwise2d_int.h"
 
 /* Adds up the four channels from `channel` on, or some of them. */

@@ -1,9 +1,9 @@
 /* Depthwise convolution of floats with a scalar FPU: see depthwise2d.h. Eight channels of two pixels advance
  * together, channels left over one by one; pixels of which the same taps lie inside of x form areas.
- * for T=f32 W=f32 B=f32
- * when in_c == out_c
- * pack w: O/8! H W I o8
- * pack b: O/8! o8 */
+ * @for T=f32 W=f32 B=f32
+ * @when in_c == out_c
+ * @pack w: O/8! H W I o8
+ * @pack b: O/8! o8 */
 #include "edgekit/depthwise2d.h"
 #include "edgekit/dots_f32_vfp.h"
 

@@ -1,5 +1,5 @@
 /* int8 sum or difference of rows: see affine_s8.h. Sixteen numbers advance together.
- * when sa[5] == 1 and sb[5] == 1 */
+ * @when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/affine_s8.h"
 #include "edgekit/rows.h"
 

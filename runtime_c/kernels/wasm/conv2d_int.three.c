@@ -1,17 +1,17 @@
 /* Convolution of int8 with windows of 3 by 3 cells: see conv2d_int.h and points_s8_wasm.h. The image is copied with its
  * borders, so that all tiles are whole.
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1
- * when dilation_h == 1 and dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
- * when sum_bits <= 25
- * pack w: O/8! I/2! H W o8 i2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * pack e: O/8! o8
- * scratch 2 * in_c * ((out_h + 3) // 4 * 4 + 2) * ((out_w + 3) // 4 * 4 + 2)
- * scratch + ((out_h + 3) // 4) * ((out_w + 3) // 4) * (72 * in_c + 512) + 576 * in_c + 11520
- * order windows 1048576 */
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1
+ * @when dilation_h == 1 and dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
+ * @when sum_bits <= 25
+ * @pack w: O/8! I/2! H W o8 i2
+ * @pack b: O/8! o8
+ * @pack m: O/8! o8
+ * @pack e: O/8! o8
+ * @scratch 2 * in_c * ((out_h + 3) // 4 * 4 + 2) * ((out_w + 3) // 4 * 4 + 2)
+ * @scratch + ((out_h + 3) // 4) * ((out_w + 3) // 4) * (72 * in_c + 512) + 576 * in_c + 11520
+ * @order windows 1048576 */
 #include "edgekit/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */

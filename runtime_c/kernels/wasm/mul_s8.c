@@ -1,7 +1,7 @@
 /* int8 product: see mul_s8.h. Products of numbers side by side, or with one for all of a row, become results as the sums of
  * layers do: eight are like the outputs of a pixel, with one scale.
- * rule e e_wide tfl
- * when sa[5] == 1 and sb[5] in (0, 1) */
+ * @rule e e_wide tfl
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
 #include "edgekit/mul_s8.h"
 #include "edgekit/rows.h"
 

@@ -1,0 +1,62 @@
+"""Contract headers of kernels, as text: which one is a kernel's, and what it declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+HEADERS = Path(str(files("edgekit.runtime_c"))) / "include" / "edgekit"
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
+_STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
+_RULE = re.compile(r"\bek_requantize_(\w+)")
+_LETTER = re.compile(r"\bEK_([A-Z])\b")
+
+
+def contract(kernel: str, name: str) -> str:
+    """The header of a kernel: that of this instance, where it has its own."""
+    for file in (f"{name}.h", f"{kernel}.h"):
+        if file in headers():
+            return file
+    raise AssertionError(f"kernel {kernel} has no contract include/edgekit/{kernel}.h")
+
+
+@cache
+def headers() -> Mapping[str, None]:
+    """The names of all headers of the runtime, in order."""
+    return dict.fromkeys(sorted(path.name for path in HEADERS.iterdir()))
+
+
+@cache
+def header(name: str) -> str:
+    return (HEADERS / name).read_text(encoding="utf-8")
+
+
+@cache
+def rules() -> frozenset[str]:
+    """What stands behind ek_requantize_ in headers: a rule, or the rule and a form of it."""
+    return frozenset(rule for name in headers() for rule in _RULE.findall(header(name)))
+
+
+@cache
+def operands(text: str) -> tuple[str, ...]:
+    """The names of the operands in a contract, in order."""
+    prototype = re.search(r"\bEK_FN\((.*?)\);", COMMENT.sub("", text), re.DOTALL)
+    assert prototype, "a contract without a prototype"
+    return tuple(a.split("*")[-1].split()[-1] for a in prototype[1].split(",") if "const struct" not in a)
+
+
+@cache
+def fields(text: str) -> frozenset[str]:
+    """The names of the parameters in a contract."""
+    body = _STRUCT.search(COMMENT.sub("", text))
+    return frozenset(name for _, name, _ in FIELD.findall(body[1])) if body else frozenset()
+
+
+@cache
+def letters(text: str) -> frozenset[str]:
+    """The letters that stand for types in a contract."""
+    return frozenset(_LETTER.findall(COMMENT.sub("", text)))

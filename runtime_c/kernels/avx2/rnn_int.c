@@ -1,6 +1,0 @@
-/* Plain recurrent layer on int8, eight numbers at a time: see rnn_int.h and gates_x8.h.
- * like ref/rnn_int.c one=x8 state=x8
- * pack r: O/8! I/2! o8 i2
- * pack b: O/8! o8
- * pack m: O/8! o8
- * scratch 4 * size + 4 */

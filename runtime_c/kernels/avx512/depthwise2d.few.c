@@ -1,7 +1,0 @@
-/* Depthwise convolution of few channels with AVX-512: as avx2/depthwise2d.few.c.
- * for T=f32 W=f32 B=f32
- * like avx2/depthwise2d.few.c
- * when in_c == out_c and stride_w == 1
- * when in_c <= 8 and 16 % in_c == 0
- * pack w: O/16~ H W I o16
- * pack b: O/16~ o16 */

@@ -1,6 +1,0 @@
-/* As conv2d_int.dot.c, for rule T with negative exponents, which are almost all.
- * like dotprod/conv2d_int.dot.c
- * for X=s8 W=s8 Y=s8 S=s32
- * rule tfl=tfl_down
- * when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
- * order pixels 4 4 */

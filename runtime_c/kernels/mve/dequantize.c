@@ -1,2 +1,0 @@
-/* Integers to reals with Helium: compilers find the vectors.
- * like ref/dequantize.c */

@@ -1,8 +1,0 @@
-/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
- * like relaxed/dense_int.c each=one
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when one_scale and least_weight > -128
- * pack m: same! 4
- * pack e: same! 4
- * fold b: -128 w */

@@ -1,8 +1,0 @@
-/* Convolution of int8: see conv2d_int.h. As the one for relaxed vectors, with cells of 16 bits.
- * like relaxed/conv2d_int.c four=two
- * for X=s8 W=s8 Y=s8 S=s32
- * rule e e_wide tfl once
- * when groups == 1 and dilation_w == 1
- * pack w: O/8! H WI/2! o8 wi2
- * scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
- * order windows 1048576 */
