@@ -7,27 +7,22 @@ sum is off, and what a layer takes whose kernel was not calibrated, roughly. See
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from edgekit.codegen import counting, toolchain
 from edgekit.codegen.bench import compiled
+from edgekit.codegen.calibrations import Calibration, calibrations, content
 from edgekit.codegen.program import Program
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.work import Work, work
 from edgekit.errors import EdgeKitError
 
-_BESIDE = 0.02  # of an estimate: so much more or less of a kind of work is no other mix
 _LEAST_REASON = 0.001  # of a run: what adds less to the error is not worth a word
 _LEAST_ERROR = 0.01  # of a kernel, however well its calibration fits
-
-FOLDER = Path(str(files("edgekit.targets"))) / "instructions"
 
 
 @dataclass(frozen=True)
@@ -77,28 +72,6 @@ class Instructions:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """What a unit of each kind of work takes in a kernel."""
-
-    terms: Mapping[str, float]
-    error: float  # the root of the mean square of relative errors
-    # Of an estimate, how much each term made up in calibration, at least and at most.
-    shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-    def count(self, done: Work) -> float:
-        return sum(factor * done.get(name, 0) for name, factor in self.terms.items())
-
-    def is_extrapolated(self, done: Work) -> bool:
-        """Is the mix of work one that calibration did not see?"""
-        count = self.count(done)
-        for name, (least, most) in self.shares.items():
-            share = self.terms[name] * done.get(name, 0) / count if count else least
-            if not least - _BESIDE <= share <= most + _BESIDE:
-                return True
-        return False
-
-
-@dataclass(frozen=True)
 class HeldOut:
     """What networks say that had no part in the calibration of a target: by which factor the errors of layers
     are too small for all of these networks, and what a layer takes of which nothing else is known."""
@@ -116,28 +89,9 @@ class HeldOut:
 def held_out(core: str, optimize: Optimize) -> HeldOut | None:
     """None where no networks were counted. What they say of code for speed goes for code for size, too, where
     nothing else is known: most of it is that no kernel is calibrated, and guesses are rough."""
-    known = _content(core).get("held out", {})
-    content = known.get(optimize) or known.get("speed")
-    return HeldOut(**content) if content else None
-
-
-def _content(core: str) -> dict[str, Any]:
-    """The file of a processor, or of the one that takes as many; empty without."""
-    path = FOLDER / f"{core}.json"
-    if not path.is_file():
-        return {}
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return _content(content["like"]) if "like" in content else content
-
-
-@cache
-def calibrations(core: str, optimize: Optimize) -> Mapping[str, Calibration]:
-    """By kernel function; none for a processor that was not calibrated. The file of one that takes as many as
-    another one names that."""
-    return {
-        name: Calibration(found["terms"], found["error"], found.get("shares", {}))
-        for name, found in _content(core).get(optimize, {}).items()
-    }
+    known = content(core).get("held out", {})
+    found = known.get(optimize) or known.get("speed")
+    return HeldOut(**found) if found else None
 
 
 @dataclass(frozen=True)

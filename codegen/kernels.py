@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from edgekit.codegen import contracts
+from edgekit.codegen.cheapest import cheapest
 from edgekit.codegen.contracts import COMMENT, FIELD
-from edgekit.codegen.expressions import expression
+from edgekit.codegen.identity import instance_name, kernel_id
 from edgekit.codegen.kernel_files import Variant
-from edgekit.codegen.variants import select, variants
+from edgekit.codegen.variants import fitting, layouts
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
@@ -19,7 +20,6 @@ from edgekit.ops._strided import RANK
 from edgekit.target import Target
 
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
-_BRACES = re.compile(r"\{(.*?)\}")
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
@@ -72,45 +72,22 @@ class Field:
     count: int  # elements of an array, 0 for a scalar
 
 
-def instance_name(call: Call) -> str:
-    """The name of the kernel instance that a call needs: its own, or its label, then the distinct types."""
-    if call.name:
-        return call.name
-    types = list(dict.fromkeys(t.value for t in call.types.values()))
-    shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
-    name = "_".join([call.label + shape if call.label else call.kernel, *types])
-    if call.label and f"{name}.h" in contracts.headers():
-        # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
-        return "_".join([call.label, "plain", *types])
-    return name
-
-
 def instantiate(call: Call, target: Target) -> Kernel:
     """The kernel of a call on a target."""
     variant = variant_of(call, target)
-    name = instance_name(call) + (f"_{variant.name}" if variant.name else "")
-    if call.rule == "e_wide" and variant.rules.get("e_wide", "") == variant.rules.get("e"):
-        name = name.replace("_wide", "", 1)  # weights are larger, code is the same: layers share it
-    better = target.isa[: target.isa.index(variant.isa)]
-    if any(other.name == variant.name for isa in better for other in variants(isa, call.kernel)):
-        name += f"_{variant.isa}"  # another call may take that one
+    name = kernel_id(call, variant, target.isa).name
     kernel = _instantiate(
         call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
     )
-    if any("{" in tag for tag in kernel.pack.values()):
-        filled = {
-            operand: _BRACES.sub(lambda found: str(expression(found[1]).of(call)), tag)
-            for operand, tag in kernel.pack.items()
-        }
-        return replace(kernel, pack=filled)
-    return kernel
+    return replace(kernel, pack=layouts(variant, call)) if "{" in "".join(kernel.pack.values()) else kernel
 
 
 def variant_of(call: Call, target: Target) -> Variant:
     """The kernel file for a call on a target."""
     name = instance_name(call)
     contract = contracts.header(contracts.contract(call.kernel, name))
-    return select(call, name, target.isa, contracts.operands(contract))
+    operands = contracts.operands(contract)
+    return cheapest(call, fitting(call, name, target.isa, operands), target, operands)
 
 
 @cache

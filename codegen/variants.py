@@ -1,17 +1,21 @@
-"""Which kernel a call takes: one that fits, of the best instruction set of the target that has one.
+"""Which kernels fit a call: those of the best instruction set of the target that has any.
 
-Of several, the one with the most conditions. What kernels are for, their files say: kernel_files.py.
+What kernels are for, their files say: kernel_files.py. Of several, cheapest.py takes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from edgekit.codegen.blocks import is_stream, tiled
+from edgekit.codegen.expressions import expression
 from edgekit.codegen.kernel_files import Variant, variants_of
 from edgekit.codegen.pack import is_tiled
 from edgekit.ops import Call
+
+_BRACES = re.compile(r"\{(.*?)\}")
 
 
 def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
@@ -27,6 +31,14 @@ def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
     return all(condition.of(call) for condition in variant.conditions)
 
 
+def layouts(variant: Variant, call: Call) -> Mapping[str, str]:
+    """Of the kernel's constant operands, with the numbers of this call."""
+    return {
+        operand: _BRACES.sub(lambda found: str(expression(found[1]).of(call)), tag)
+        for operand, tag in variant.pack.items()
+    }
+
+
 @cache
 def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
     """The kernels of an instruction set for a contract, the most special ones first."""
@@ -34,13 +46,13 @@ def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
     return tuple(sorted(found, key=lambda v: (-len(v.conditions), v.name)))
 
 
-def select(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> Variant:
-    """The kernel for a call on a target with these instruction sets. `name` is that of the instance: a file
-    of exactly this name goes first."""
+def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> tuple[Variant, ...]:
+    """The kernels for a call, of the first of these instruction sets that has any, the most special ones
+    first. `name` is that of the instance: files of exactly this name go first."""
     for isa in isas:
-        for variant in (*variants(isa, name), *variants(isa, call.kernel)):
-            if fits(variant, call, operands):
-                return variant
+        for kernel in (name, call.kernel):
+            if found := tuple(v for v in variants(isa, kernel) if fits(v, call, operands)):
+                return found
     raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import isfinite, prod
+from typing import TYPE_CHECKING
 
-from edgekit.codegen.program import Line, Program
 from edgekit.fixed import int_range
 from edgekit.ops import Call
+
+if TYPE_CHECKING:
+    from edgekit.codegen.program import Line, Program
 
 Work = Mapping[str, float]
 _LONG = 48  # of a row: compilers write shorter ones out, number by number
@@ -23,11 +26,15 @@ def work(program: Program) -> Iterator[tuple[Line, Work]]:
             for operand in line.operands
             if operand.place.kind == "constant"
         }
-        yield line, dict(_work(line, constants))
+        yield line, work_of(line.call, constants)
 
 
-def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float]]:
-    call = line.call
+def work_of(call: Call, constants: Mapping[str, int]) -> Work:
+    """Of one call, whose constant operands have so many elements as the kernel packs them."""
+    return dict(_work(call, constants))
+
+
+def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     given = {name: value for name, value in call.params.items() if isinstance(value, int)}
     inputs = [arg for arg in call.args[: -call.results] if arg.value.data is None]
     outputs = sum(arg.type.size for arg in call.args[-call.results :])
@@ -48,7 +55,7 @@ def _work(line: Line, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     if given.get("inputs", 0) % 16:  # behind whole blocks of inputs a rest is left
         yield "rests of rows", positions * -(-given["outputs"] // 4)
         yield "rests of paired rows", (positions + 1) // 2 * -(-given["outputs"] // 4)
-    yield "clamped outputs", outputs if _is_clamped(line.call) else 0
+    yield "clamped outputs", outputs if _is_clamped(call) else 0
     # Sums of two tensors bring both to the larger scale: what has that already is not rounded.
     yield "rescaled inputs", outputs * sum(given.get(f"{letter}_exponent", 0) < 0 for letter in "ab")
     yield "scratch", call.scratch

@@ -20,7 +20,8 @@ from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit import target as targets
 from edgekit.codegen import instructions
-from edgekit.codegen.instructions import FOLDER, Calibration, HeldOut
+from edgekit.codegen.calibrations import FOLDER, Calibration, calibrations
+from edgekit.codegen.instructions import HeldOut
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.work import Work, work
@@ -133,7 +134,7 @@ def stated(found: Sequence[Held], optimize: Optimize) -> dict[str, HeldOut]:
     made = {}
     for core in sorted({held.core for held in found}):
         own = [held for held in found if held.core == core]
-        guess, known = rough(own), instructions.calibrations(core, optimize)
+        guess, known = rough(own), calibrations(core, optimize)
         errors = kernel_errors(own, known)
         count = len({held.network for held in own})
         made[core] = HeldOut(count, factor(list(offs(own, known, errors))), guess.terms, guess.error, errors)
@@ -143,7 +144,7 @@ def stated(found: Sequence[Held], optimize: Optimize) -> dict[str, HeldOut]:
 def inside_without(found: Sequence[Held], core: str, optimize: Optimize) -> tuple[int, int]:
     """How many networks are inside of an error that the others state, and of how many."""
     own = [held for held in found if held.core == core]
-    known = instructions.calibrations(core, optimize)
+    known = calibrations(core, optimize)
     names = sorted({held.network for held, _, _ in offs(own, known, {})})
     inside = 0
     for name in names:
@@ -206,7 +207,7 @@ How far off each estimate is, and the error that is stated with it:
 
 def _estimate(held: Held, by: HeldOut, optimize: Optimize) -> tuple[float, float]:
     """What is estimated and what is stated, by the rules of edgekit.codegen.instructions."""
-    known = instructions.calibrations(held.core, optimize)
+    known = calibrations(held.core, optimize)
     found = instructions.summed(held.calls, known, by)
     return found.total, found.error
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from edgekit.codegen import instructions
+from edgekit.codegen.calibrations import calibrations
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.ir import Graph
@@ -20,7 +21,7 @@ _OUTPUTS = re.compile(r"\bO/(\d+)")  # of the layout of weights: how many result
 
 def layer_costs(target: Target, optimize: Optimize = "speed") -> Costs | None:
     """Tells the estimated instructions of layers, by their origins; None where kernels are not calibrated."""
-    if not instructions.calibrations(target.core, optimize):
+    if not calibrations(target.core, optimize):
         return None
 
     def costs(graph: Graph) -> Mapping[str, float]:
@@ -36,7 +37,7 @@ def layer_costs(target: Target, optimize: Optimize = "speed") -> Costs | None:
 def liked_multiple(graph: Graph, target: Target, optimize: Optimize = "speed") -> int:
     """Numbers of channels are best multiples of this: what the target says, or more where the kernel of the
     layer with most products computes more results together. That is looked up where costs are, too."""
-    if not instructions.calibrations(target.core, optimize):
+    if not calibrations(target.core, optimize):
         return target.channels
     heaviest = max(_program(graph, target).lines, key=lambda line: line.macs)
     together = _OUTPUTS.search(heaviest.kernel.pack.get("w", ""))

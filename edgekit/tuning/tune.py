@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgekit.codegen import counting
-from edgekit.codegen.instructions import calibrations
+from edgekit.codegen.calibrations import calibrations
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.quantize.gate import answer

@@ -9,7 +9,8 @@ from support.generated import STRICT, Libraries, compiled
 from support.tools import ROOT
 
 from edgekit import target
-from edgekit.codegen.kernels import instance_name, instantiate
+from edgekit.codegen.identity import instance_name
+from edgekit.codegen.kernels import instantiate
 from edgekit.codegen.lower import lower
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.verify import LEVEL

@@ -14,7 +14,7 @@ from edgekit import api
 from edgekit import target as targets
 from edgekit.codegen import counting, instructions, toolchain
 from edgekit.codegen.bench import compiled
-from edgekit.codegen.instructions import FOLDER, calibrations
+from edgekit.codegen.calibrations import FOLDER, calibrations
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.work import work

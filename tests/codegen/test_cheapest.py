@@ -1,0 +1,137 @@
+"""Of the kernels that fit a call, the cheapest is taken; where costs are not known, the most special one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.tools import require
+
+from benchmarks import kernel_choice
+from edgekit import target as targets
+from edgekit.codegen import contracts
+from edgekit.codegen.calibrations import instructions_decide
+from edgekit.codegen.cheapest import Cost, cheapest, cost
+from edgekit.codegen.identity import instance_name
+from edgekit.codegen.kernel_files import Variant, all_variants
+from edgekit.codegen.kernels import variant_of
+from edgekit.codegen.lower import layer_of
+from edgekit.codegen.variants import fitting, variants
+from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ops import Arg, Call
+from edgekit.ops.conv2d import Conv2d
+from edgekit.target import Target
+
+M4 = targets.load("cortex-m4")
+# Sides, stride and channels; the file with the most conditions takes up to twice the instructions.
+DEPTHWISE = ((6, 2, 128), (5, 2, 96), (10, 2, 96), (8, 2, 128), (7, 2, 64), (3, 1, 256), (14, 2, 64))
+
+
+def depthwise(side: int, stride: int, channels: int) -> Call:
+    rng = np.random.default_rng(side)
+    weights = rng.integers(-127, 128, (channels, 3, 3, 1), np.int8)
+    out = -(-side // stride)
+    image = Type(DType.S8, (1, side, side, channels), Quant((0.5,), (3,), None, "tfl"))
+    result = Type(DType.S8, (1, out, out, channels), Quant((9.0,), (-5,), None, "tfl"))
+    args = [
+        Arg("x", Value(image)),
+        Arg("w", Value(Type(DType.S8, weights.shape, Quant((0.5,) * channels, (0,) * channels, 0)), weights)),
+        Arg("b", Value(Type(DType.S32, (channels,)), np.zeros(channels, np.int32))),
+    ]
+    down = (out - 1) * stride + 3 - side
+    pads = (down // 2, down // 2, down - down // 2, down - down // 2)
+    op = Conv2d(groups=channels, strides=(stride, stride), pads=pads)
+    (call,) = op.lower(args, [Arg("y", Value(result))])
+    assert isinstance(call, Call)
+    return call
+
+
+def candidates(call: Call, target: Target) -> tuple[tuple[Variant, ...], tuple[str, ...]]:
+    name = instance_name(call)
+    operands = contracts.operands(contracts.header(contracts.contract(call.kernel, name)))
+    return fitting(call, name, target.isa, operands), operands
+
+
+@pytest.mark.parametrize(("side", "stride", "channels"), DEPTHWISE)
+def test_the_cheapest_is_taken_whatever_conditions_it_has(side: int, stride: int, channels: int) -> None:
+    call = depthwise(side, stride, channels)
+    found, operands = candidates(call, M4)
+    costs = {variant.stem: cost(variant, call, M4, operands) for variant in found}
+    assert set(costs) == {"depthwise2d_int", "depthwise2d_int.taps"}
+    assert found[0].stem == "depthwise2d_int"  # has the most conditions
+    assert costs["depthwise2d_int"]
+    assert costs["depthwise2d_int.taps"]
+    assert costs["depthwise2d_int.taps"] < costs["depthwise2d_int"]
+    assert variant_of(call, M4).stem == "depthwise2d_int.taps"
+
+
+def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
+    require("qemu-system-arm")
+    found = kernel_choice.compared(network(), M4)
+    taken = [next(iter(layer.counts)) for layer in found]
+    assert len(found) == 3
+    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_taps__dsp", "_tfl__dsp"}
+    assert max(layer.off for layer in found) < 1.1
+
+
+def network() -> Graph:
+    """Layers for which one kernel is better and for which the other is."""
+    net = kernel_choice.Layers(6, (DType.S8, DType.S8, DType.S8), "tfl")
+    for _ in range(3):
+        kernel_choice.layers.depthwise(net)
+    return net.graph()
+
+
+def test_a_processor_that_is_not_calibrated_takes_the_most_special_kernel() -> None:
+    call, target = depthwise(6, 2, 128), replace(M4, core="")
+    found, operands = candidates(call, target)
+    assert [cost(variant, call, target, operands) for variant in found] == [None, None]
+    assert cheapest(call, found, target, operands) is found[0]
+    assert len(found[0].conditions) > len(found[1].conditions)
+
+
+def test_a_processor_whose_choice_was_not_counted_takes_the_most_special_kernel() -> None:
+    m55 = targets.load("cortex-m55")
+    assert instructions_decide("cortex-m33")
+    assert not instructions_decide(m55.core)
+    for call in calls(kernel_choice.graph(1, "tfl")):
+        found, operands = candidates(call, m55)
+        assert cheapest(call, found, m55, operands) is found[0]
+
+
+def test_small_weights_come_before_fewer_instructions() -> None:
+    seen = 0
+    for plain in calls(kernel_choice.graph(1, "tfl")):
+        call = replace(plain, facts={**plain.facts, "small": 1})
+        found, operands = candidates(call, M4)
+        small = [v for v in found if "small" in {condition.text for condition in v.conditions}]
+        seen += 0 < len(small) < len(found)
+        assert not small or cheapest(call, found, M4, operands) in small
+    assert seen
+
+
+def test_working_memory_decides_between_equal_instructions() -> None:
+    assert Cost(10.0, 4) < Cost(10.0, 8) < Cost(11.0, 0)
+
+
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55"])
+def test_no_two_kernels_cost_the_same(name: str) -> None:
+    """Neither would be of any use: one of them is to go, or to say what it is better for."""
+    target, seen = targets.load(name), 0
+    for rounding in ("E", "tfl"):
+        for call in calls(kernel_choice.graph(1, rounding)):
+            found, operands = candidates(call, target)
+            costs = [known for v in found if (known := cost(v, call, target, operands))]
+            assert len(set(costs)) == len(costs), [v.stem for v in found]
+            seen += len(costs) > 1
+    assert seen or name == "cortex-m0plus"  # which has one kernel for each call
+
+
+def calls(graph: Graph) -> list[Call]:
+    return [s for node in graph.nodes for s in layer_of(graph, node).steps if isinstance(s, Call)]
+
+
+@pytest.mark.parametrize("isa", sorted({variant.isa for variant in all_variants()}))
+def test_where_nothing_is_calibrated_names_decide_between_as_many_conditions(isa: str) -> None:
+    for kernel in {kernel for v in all_variants() if v.isa == isa for kernel in v.kernels}:
+        ranks = [(-len(v.conditions), v.name) for v in variants(isa, kernel)]
+        assert ranks == sorted(set(ranks))
