@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import count
 from math import inf
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from edgekit.converters.inputs import Bindings
 from edgekit.converters.naming import Memory, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_codes import OPERATORS, TYPES
+from edgekit.converters.tflite_control_flow import KINDS as CONTROL_FLOW
+from edgekit.converters.tflite_control_flow import MAX_RUNS, resolved
 from edgekit.converters.tflite_file import Table, root, stored
 from edgekit.converters.tflite_layer import Layer, labelled
 from edgekit.converters.tflite_signature import Signature, chosen
@@ -107,6 +110,8 @@ class Importer:
             raise EdgeKitError("E0401", f"the TFLite file holds no graph {number}")
         self.number = number
         self.entry = entry
+        self.runs = count()  # of subgraphs
+        self.running = {number}  # the subgraphs that are being imported, one in the other
         self.subgraph = graphs[number]
         self.tensors = list(self.subgraph.tables(0))
         self.builder = Builder(nodes=len(list(self.subgraph.tables(3))))
@@ -139,17 +144,20 @@ class Importer:
                     "E0201", f"unsupported op {n}", f"operator {i}", "docs/ops.md lists what is supported"
                 )
                 for i, n in enumerate(names)
-                if n not in handlers() and n not in VARIABLES
+                if n not in handlers() and n not in VARIABLES and n not in CONTROL_FLOW
             ]
         )
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
             name = f"{kind.lower()}_{number}"
             self.builder.origin = name
-            if kind not in VARIABLES:
+            if kind not in VARIABLES and kind not in CONTROL_FLOW:
                 self._import(op, kind, name, scope)
                 continue
             try:
-                self._import_variable(op, kind, scope)
+                if kind in CONTROL_FLOW:
+                    self._import_control_flow(op, kind, scope)
+                else:
+                    self._import_variable(op, kind, scope)
             except EdgeKitError as error:
                 error.where = error.where or f"node {name}"
                 raise
@@ -174,6 +182,41 @@ class Importer:
                     self.variables.starts[key] = content.constant(f"the start of variable {key}")
             case _:
                 raise EdgeKitError("E0401", f"{kind} of {len(operands)} operands and {len(results)} results")
+
+    def _import_control_flow(self, op: Table, kind: str, scope: dict[int, Tensor]) -> None:
+        """An operator that runs other subgraphs."""
+        operands = [x for i in self._indices(op, 1) if (x := self._tensor(i, scope))]
+        results = self._indices(op, 2)
+        made = resolved(kind, op.table(4) or Table(_EMPTY, 4), operands, self._run)
+        if len(made) != len(results):
+            raise EdgeKitError("E0401", f"{kind} computes {len(made)} results, the file says {len(results)}")
+        for i, x in zip(results, made, strict=True):
+            declared = self._type(i)
+            if (x.dtype, x.type.quant) != (declared.dtype, declared.quant):
+                raise EdgeKitError("E0204", f"{kind} computes {x.type}, the file says {declared}")
+            scope[i] = x
+
+    def _run(self, number: int, operands: Sequence[Tensor]) -> list[Tensor]:
+        """What a subgraph computes, in the graph in the making."""
+        if number in self.running:
+            raise EdgeKitError("E0401", "the graph calls itself")
+        if next(self.runs) > MAX_RUNS:
+            message = f"the loops of this model run graphs more than {MAX_RUNS} times"
+            raise EdgeKitError("E0205", message, hint="loops are unrolled: convert it for shorter sequences")
+        inner = Importer(self.model, self.bindings, self.rounding, Signature(number=number))
+        inner.builder, inner.runs = self.builder, self.runs
+        inner.running = {*self.running, number}
+        entries, exits = inner._indices(inner.subgraph, 1), inner._indices(inner.subgraph, 2)
+        if len(entries) != len(operands):
+            message = f"graph {number} takes {len(entries)} operands, the file gives {len(operands)}"
+            raise EdgeKitError("E0401", message)
+        scope = dict(zip(entries, operands, strict=True))
+        origin = self.builder.origin
+        inner._import_all(scope)
+        self.builder.origin = origin
+        if inner.states or inner.variables.contents:
+            raise EdgeKitError("E0205", "variables in branches and loops are not supported")
+        return [inner._output(i, scope)[1] for i in exits]
 
     def _code(self, op: Table) -> str:
         index = op.integer(0, "I")

@@ -1,0 +1,115 @@
+"""IF and WHILE: what LiteRT computes, by branches that are selected and loops that are unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import pytest
+from support.tflite_writer import Operator, Tensor, constant, model, network
+from support.tools import require_module
+
+from edgekit import convert, simulate
+from edgekit.errors import EdgeKitError
+
+X = np.array([1, -2, 3], np.float32)
+
+
+def entry(kind: str, number: float) -> bytes:
+    """y = x + number or x * number."""
+    operands = [Tensor((3,)), constant([number], "float32")]
+    return model(Operator(kind, operands, [Tensor((3,))], f"{kind.title()}Options"))
+
+
+def with_subgraphs(main: bytes, others: Sequence[bytes]) -> bytes:
+    """The file of the first, whose operators number the others from 1."""
+    s: Any = require_module("ai_edge_litert.schema_py_generated")
+    whole = s.ModelT.InitFromPackedBuf(main, 0)
+    for content in others:
+        part = s.ModelT.InitFromPackedBuf(content, 0)
+        (graph,) = part.subgraphs
+        for tensor in graph.tensors:
+            tensor.buffer += len(whole.buffers)
+        for operator in graph.operators:
+            operator.opcodeIndex += len(whole.operatorCodes)
+        whole.buffers += part.buffers
+        whole.operatorCodes += part.operatorCodes
+        whole.subgraphs.append(graph)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(whole.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def choice(folder: Path, yes: int = 1) -> Path:
+    """y = x + 2 if c else x * 5"""
+    values = {"thenSubgraphIndex": yes, "elseSubgraphIndex": 2}
+    op = Operator("IF", [Tensor((1,), "bool"), Tensor((3,))], [Tensor((3,))], "IfOptions", values)
+    path = folder / "choice.tflite"
+    path.write_bytes(with_subgraphs(model(op), [entry("ADD", 2), entry("MUL", 5)]))
+    return path
+
+
+def loop(folder: Path, limit: float, start: Tensor) -> Path:
+    """while i < limit: i, y = i + 1, y * 2"""
+    one, least = constant([1], "float32"), constant([limit], "float32")
+    i, y = Tensor((1,)), Tensor((3,))
+    less = network([Operator("LESS", [i, least], [c := Tensor((1,), "bool")], "LessOptions")], [i, y], [c])
+    next_i, next_y = Tensor((1,)), Tensor((3,))
+    two = constant([2], "float32")
+    steps = [
+        Operator("ADD", [i, one], [next_i], "AddOptions"),
+        Operator("MUL", [y, two], [next_y], "MulOptions"),
+    ]
+    body = network(steps, [i, y], [next_i, next_y])
+    x, end, result = Tensor((3,)), Tensor((1,)), Tensor((3,))
+    values = {"condSubgraphIndex": 1, "bodySubgraphIndex": 2}
+    op = Operator("WHILE", [start, x], [end, result], "WhileOptions", values)
+    inputs = [x] if start.data is not None else [start, x]
+    path = folder / "loop.tflite"
+    path.write_bytes(with_subgraphs(network([op], inputs, [result]), [less, body]))
+    return path
+
+
+def litert(path: Path, *inputs: np.ndarray) -> np.ndarray:
+    interpreter = require_module("ai_edge_litert.interpreter").Interpreter(str(path))
+    interpreter.allocate_tensors()
+    for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_both_branches_are_what_litert_computes(tmp_path: Path, condition: bool) -> None:
+    path, given = choice(tmp_path), np.array([condition])
+    graph = convert(path)
+    (found,) = simulate.run(graph, dict(zip(graph.inputs, (given, X), strict=True))).values()
+    np.testing.assert_array_equal(found, litert(path, given, X))
+
+
+def test_a_fixed_condition_leaves_one_branch(tmp_path: Path) -> None:
+    graph = convert(choice(tmp_path), constants={"x0": np.array([True])})
+    assert len(graph.nodes) == 1
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_loops_that_count_are_unrolled(tmp_path: Path, limit: int) -> None:
+    path = loop(tmp_path, limit, constant([0], "float32"))
+    graph = convert(path)
+    (found,) = simulate.run(graph, {graph.inputs[0]: X}).values()
+    np.testing.assert_array_equal(found, litert(path, X))
+
+
+def test_loops_whose_end_depends_on_data_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="E0301 the end of WHILE depends on the input"):
+        convert(loop(tmp_path, 3, Tensor((1,))))
+
+
+def test_endless_loops_and_graphs_that_call_themselves_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="E0205 the loops of this model run graphs"):
+        convert(loop(tmp_path, 1e9, constant([0], "float32")))
+    with pytest.raises(EdgeKitError, match="E0401 the graph calls itself"):
+        convert(choice(tmp_path, yes=0))
