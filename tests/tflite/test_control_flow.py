@@ -14,6 +14,7 @@ from support.tools import require_module
 
 from edgekit import convert, simulate
 from edgekit.errors import EdgeKitError
+from edgekit.ir import Array
 
 X = np.array([1, -2, 3], np.float32)
 
@@ -73,13 +74,14 @@ def loop(folder: Path, limit: float, start: Tensor) -> Path:
     return path
 
 
-def litert(path: Path, *inputs: np.ndarray) -> np.ndarray:
+def litert(path: Path, *inputs: Array) -> Array:
     interpreter = require_module("ai_edge_litert.interpreter").Interpreter(str(path))
     interpreter.allocate_tensors()
     for detail, value in zip(interpreter.get_input_details(), inputs, strict=True):
         interpreter.set_tensor(detail["index"], value)
     interpreter.invoke()
-    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    result: Array = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return result
 
 
 @pytest.mark.parametrize("condition", [True, False])
