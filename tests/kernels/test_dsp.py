@@ -126,7 +126,7 @@ OTHERS: tuple[Family, ...] = (
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(("name", "optimize"), [("cortex-m4", "size"), ("cortex-m33", "speed")])
 def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp_path: Path) -> None:
-    bench = integers(2026 + len(name + compiler), 160 if optimize == "size" else 80)
+    bench = integers(2027 + len(name + compiler), 160 if optimize == "size" else 80)
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program, "dsp")
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
