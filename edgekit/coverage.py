@@ -57,6 +57,7 @@ class Drawn:
     samples: tuple[Mapping[str, Array], ...]
     outputs: tuple[Mapping[str, Array], ...]
     share: float  # of the output of which least is compared
+    choice: int  # of the ranges that they are from: see input_ranges
 
 
 def drawn(graph: Graph, count: int) -> Drawn:
@@ -66,7 +67,7 @@ def drawn(graph: Graph, count: int) -> Drawn:
     for choice in range(CHOICES):
         samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
         outputs = tuple(simulate.run_each(graph, samples))
-        found = Drawn(samples, outputs, min(shares(outputs).values(), default=1.0))
+        found = Drawn(samples, outputs, min(shares(outputs).values(), default=1.0), choice)
         now = (finite_share(outputs), found.share)
         if best is None or now > score:
             best, score = found, now

@@ -1,0 +1,203 @@
+"""Model files that others made, on plausible inputs, against ONNX Runtime and LiteRT: docs/zoo.md.
+
+zoo_models.toml lists them, with checksums; what is not on this machine is left out, by name. A run of all
+takes half an hour: what it measured is kept in build/zoo.json, where the next run goes on; --again measures
+anew. Files on the command line are measured instead of the list, and only printed:
+
+    python -m benchmarks.zoo
+    python -m benchmarks.zoo --int8 0 somebody_s.onnx other.tflite
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.results import machine, table
+from benchmarks.x86_peers import versions
+from benchmarks.zoo_files import AbsentError, ModelFile, given, listed
+from benchmarks.zoo_measure import CALIBRATION, SAMPLES, STEPS, TOLERANCE, Result, fastest, measure
+
+_JOURNAL = Path(__file__).parent.parent / "build" / "zoo.json"
+PAGE = Path(__file__).parent.parent / "docs" / "zoo.md"
+_HEAD = ("file", "KB", "right", "flash, KB", "RAM, KB", "M MACs", "int8 SQNR", "times as fast")
+_LARGE = 10**6  # MACs
+_RIGHT = 0.5  # of the values of an output that must vary, or the table says how many do
+_TEXT = """\
+# Zoo: model files of others
+
+`python -m benchmarks.zoo`
+
+Right: {right} of {count} files; different or refused: {wrong}; not comparable: {alone}. Of networks of more
+than {large} M MACs, floats are {speed:.2f} times as fast as the runtime of their format, on one thread
+(geometric mean), integers {integers:.2f} times; in smaller ones a call of the other runtime takes much of
+the time.
+
+{tables}
+
+- **right**: compiled for this machine, with {samples} samples drawn by
+  [input_ranges.py](../edgekit/input_ranges.py), against ONNX Runtime, LiteRT's reference kernels or TFLite
+  Micro. Integers are equal; floats differ by at most {tolerance:g} of the range of the output; where a
+  quantized output is dequantized at the end, by {steps} step of it. A percentage is the share of output
+  values that are finite and vary with the input, where it is below {varying:.0%}.
+- **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.
+- **int8 SQNR**: `edgekit quantize` with {calibration} drawn samples, at the worst output, on those held out.
+  `auto` had {seconds:.0f} s of processor time, `percentile` as long after it. Files of more than {macs:.0f} M
+  MACs were not quantized.
+- **times as fast**: than ONNX Runtime or LiteRT with XNNPACK, in turns, at least {rounds} rounds, one
+  thread each. Rows may come from several runs, on a machine that does other work, too.
+
+The files are those of [zoo_models.toml](../benchmarks/zoo_models.toml), with their checksums: models of
+MLPerf Tiny and TFLite Micro, exports of one small network by eight frameworks, the examples, and
+architectures of onnx's test data. Those have no weights, which are drawn ("random weights"): they
+show operators, sizes and
+speed, not the quality of int8. No file is downloaded. `python -m benchmarks.zoo FILE ...` measures others.
+
+{missing}{peers}. {machine}.
+"""
+
+
+def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tuple[list[Result], list[str]]:
+    """The results, and what is not here."""
+    results, absent = [], []
+    known = {} if arguments.again or not _JOURNAL.exists() else json.loads(_JOURNAL.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        for model in models:
+            try:
+                path = model.ready(Path(folder))
+            except AbsentError as error:
+                absent.append(str(error))
+                print(f"{model.title}: {error}", flush=True)
+                continue
+            key = f"{model.sha256} {fastest()}"
+            if key in known and not arguments.files:
+                results.append(Result(**known[key]))
+                continue
+            if arguments.page:
+                absent.append(f"{model.title}: not measured yet")
+                continue
+            title = f"{model.title} ({model.format}{', random weights' * model.drawn_weights})"
+            result = measure(
+                title,
+                path,
+                model.profile,
+                rounds=arguments.rounds,
+                int8_seconds=arguments.int8,
+                int8_macs=arguments.int8_macs * 10**6,
+            )
+            result = replace(result, group=model.group)
+            if result.fault and model.note:
+                result = replace(result, fault=f"{result.fault}; {model.note}")
+            results.append(result)
+            if not arguments.files:
+                known[key] = asdict(result)
+                _JOURNAL.parent.mkdir(exist_ok=True)
+                _JOURNAL.write_text(json.dumps(known, indent=1), encoding="utf-8")
+            print(*_row(results[-1]), sep="  ", flush=True)
+    return results, absent
+
+
+def _row(result: Result) -> list[str]:
+    right = "no" if result.fault else "yes" if result.peer else "not compared"
+    if result.peer and not result.fault and result.compared < _RIGHT:
+        right = f"yes, {result.compared:.1%}"
+    sizes = [f"{n / 1000:,.1f}" for n in (result.flash or 0, result.ram)] + [f"{result.macs / 1e6:,.2f}"]
+    ratio = "" if result.ratio is None else f"{result.ratio:.2f}"
+    known = sizes if result.flash else ["", "", ""]
+    return [result.title, f"{result.bytes / 1000:,.0f}", right, *known, result.int8, ratio]
+
+
+def page(results: Sequence[Result], absent: Sequence[str], arguments: argparse.Namespace) -> str:
+    """docs/zoo.md."""
+    faults = [f"- {result.title}: {result.fault}" for result in results if result.fault]
+    alone = [f"- {result.title}: {result.refused}" for result in results if result.refused]
+    missing = "".join(
+        f"## {title}\n\n{text}\n\n"
+        for title, text in (
+            ("Not right, or refused", "\n".join(faults)),
+            ("Refused by the other runtime", "\n".join(alone)),
+            ("Left out", "\n".join(f"- {text}" for text in absent)),
+        )
+        if text
+    )
+    return _TEXT.format(
+        right=sum(not result.fault and bool(result.peer) for result in results),
+        count=len(results),
+        wrong=sum(bool(result.fault) for result in results),
+        alone=sum(not result.fault and not result.peer for result in results),
+        large=_LARGE // 10**6,
+        speed=_mean(results, is_int8=False),
+        integers=_mean(results, is_int8=True),
+        tables=_tables(results),
+        samples=SAMPLES,
+        tolerance=TOLERANCE,
+        steps=STEPS,
+        varying=_RIGHT,
+        target=fastest(),
+        calibration=CALIBRATION,
+        seconds=arguments.int8,
+        macs=arguments.int8_macs,
+        rounds=arguments.rounds,
+        missing=missing,
+        peers=", ".join(v for v in versions() if v.startswith(("LiteRT", "ONNX"))),
+        machine=machine(),
+    )
+
+
+def _tables(results: Sequence[Result]) -> str:
+    """A table for each group, in the order of the list."""
+    groups = {result.group: [r for r in results if r.group == result.group] for result in results}
+    return (
+        "\n\n".join(
+            f"## {group}\n\n{table(_HEAD, [_row(result) for result in members])}"
+            for group, members in groups.items()
+        )
+        + "\n\n## How it was measured"
+    )
+
+
+def _mean(results: Sequence[Result], *, is_int8: bool) -> float:
+    ratios = [
+        r.ratio
+        for r in results
+        if r.ratio is not None and not r.fault and r.is_int8 is is_int8 and r.macs > _LARGE
+    ]
+    return math.exp(statistics.fmean(np.log(ratios))) if ratios else math.nan
+
+
+def main() -> None:
+    """Measure, print, write docs/zoo.md."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", type=Path, help="instead of the list")
+    parser.add_argument("--rounds", type=int, default=30, help="0: no times")
+    parser.add_argument("--int8", type=float, default=60, metavar="SECONDS", help="of a method; 0: none")
+    parser.add_argument(
+        "--int8-macs", type=float, default=50, metavar="MILLIONS", help="larger ones: no int8"
+    )
+    parser.add_argument("--again", action="store_true", help="measure what build/zoo.json holds, too")
+    parser.add_argument(
+        "--page", action="store_true", help="write what build/zoo.json holds, measure nothing"
+    )
+    parser.add_argument("--only", default="", help="part of a group or a title")
+    parser.add_argument("--dry", action="store_true", help="print only")
+    arguments = parser.parse_args()
+    models = list(given(arguments.files)) if arguments.files else listed()
+    chosen = [model for model in models if arguments.only in f"{model.group} {model.title}"]
+    text = page(*measured(chosen, arguments), arguments)
+    print(text)
+    if not arguments.dry and not arguments.files and not arguments.only:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""The model files of zoo_models.toml: found where they lie, and checked by their sha256."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from edgekit.ir import Array
+
+_LIST = Path(__file__).with_name("zoo_models.toml")
+_CHECKOUT = Path(__file__).parent.parent
+_FOLDERS = {"checkout": _CHECKOUT, "shared": _CHECKOUT.parent / "shared"}
+
+
+class AbsentError(Exception):
+    """A file of the list is not on this machine, or is another version of it."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """An entry of the list."""
+
+    group: str
+    title: str
+    origin: str  # shared, checkout, or an installed package
+    file: str
+    bytes: int
+    sha256: str
+    drawn_weights: bool = False
+    profile: str = ""  # whose integers: tflm for models of TFLite Micro
+    note: str = ""  # why it differs from its runtime
+
+    @property
+    def format(self) -> str:
+        return "TFLite" if self.file.endswith(".tflite") else "ONNX"
+
+    def ready(self, folder: Path) -> Path:
+        """The file, with weights; where they are drawn, in `folder`."""
+        path = self._found()
+        if not path.is_file():
+            raise AbsentError(f"{self.file} is not here: {self.origin}")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != self.sha256:
+            raise AbsentError(f"{self.file} of {self.origin} is another version")
+        if not self.drawn_weights:
+            return path
+        made = folder / path.name
+        onnx.save(with_drawn_weights(onnx.load(path)), made)
+        return made
+
+    def _found(self) -> Path:
+        if self.origin in _FOLDERS:
+            return _FOLDERS[self.origin] / self.file
+        package = find_spec(self.origin)
+        if package is None or not package.submodule_search_locations:
+            raise AbsentError(f"the package {self.origin} is not installed")
+        return Path(package.submodule_search_locations[0]) / self.file
+
+
+def listed() -> list[ModelFile]:
+    """All of the list, in its order."""
+    return [ModelFile(**entry) for entry in tomllib.loads(_LIST.read_text(encoding="utf-8"))["model"]]
+
+
+def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with random constants in the place of ConstantOfShape: onnx ships architectures so. Weights
+    keep the variance of what they multiply; scales, means and variances are positive, around 1."""
+    shapes = {x.name: numpy_helper.to_array(x) for x in model.graph.initializer}
+    kept = []
+    for node in model.graph.node:
+        if node.op_type == "ConstantOfShape" and node.input[0] in shapes:
+            shape = tuple(int(n) for n in shapes[node.input[0]])
+            data = _drawn(shape, len(kept) + len(model.graph.initializer))
+            model.graph.initializer.append(numpy_helper.from_array(data, node.output[0]))
+        else:
+            kept.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(kept)
+    used = {name for node in kept for name in node.input}
+    for field in (model.graph.initializer, model.graph.input):
+        items = [item for item in field if item.name in used]
+        del field[:]
+        field.extend(items)  # type: ignore[arg-type]  # each gets back its own kind
+    return model
+
+
+def _drawn(shape: tuple[int, ...], seed: int) -> Array:
+    generator = np.random.default_rng(seed)
+    if len(shape) < 2:
+        return generator.uniform(0.9, 1.1, shape).astype(np.float32)
+    return (generator.standard_normal(shape) * np.prod(shape[1:]) ** -0.5).astype(np.float32)
+
+
+def given(paths: list[Path]) -> Iterator[ModelFile]:
+    """Files that are not of the list."""
+    for path in paths:
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        yield ModelFile("Files", path.stem, "checkout", str(path.absolute()), len(data), digest)

@@ -1,0 +1,93 @@
+"""The smallest model files of benchmarks/zoo_models.toml give what the runtimes of their formats give."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from support.tools import require, require_module
+
+from benchmarks.zoo_files import AbsentError, ModelFile, listed, with_drawn_weights
+
+COUNT = 10
+_COPIES = "One small network, by eight frameworks"  # one file of each format stands for all
+
+
+def smallest() -> list[ModelFile]:
+    """The smallest that can be told right from wrong."""
+    models = [m for m in sorted(listed(), key=lambda m: m.bytes) if not m.drawn_weights and not m.note]
+    copies = [m for m in models if m.group == _COPIES]
+    kept = [next(m for m in copies if m.format == format) for format in ("ONNX", "TFLite")]
+    return kept + [m for m in models if m not in copies][: COUNT - len(kept)]
+
+
+@pytest.mark.parametrize("model", smallest(), ids=lambda model: model.title)
+def test_model_of_the_zoo_is_right(model: ModelFile, tmp_path: Path) -> None:
+    require("gcc")
+    require_module("onnxruntime")
+    require_module("ai_edge_litert")
+    if model.profile == "tflm":
+        require_module("tflite_micro")
+    from benchmarks.zoo_measure import judge
+
+    try:
+        path = model.ready(tmp_path)
+    except AbsentError as error:
+        pytest.skip(str(error))
+    judged = judge(path, model.profile)
+    assert judged.refused == ""
+    assert judged.fault == ""
+    assert judged.compared > 0.3
+
+
+def test_a_wrong_network_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peer gets another weight than EdgeKit."""
+    require("gcc")
+    require_module("onnxruntime")
+    from benchmarks import zoo_measure
+    from benchmarks.zoo_peers import OnnxRuntime
+
+    (model,) = (model for model in listed() if model.title == "digits example")
+    path, other = model.ready(tmp_path), tmp_path / "other.onnx"
+    changed = onnx.load(path)
+    weights = next(x for x in changed.graph.initializer if len(x.dims) == 4)
+    data = numpy_helper.to_array(weights).copy()
+    data.flat[0] += 0.05
+    weights.CopyFrom(numpy_helper.from_array(data, weights.name))
+    onnx.save(changed, other)
+    monkeypatch.setattr(zoo_measure, "peer", lambda _, graph, profile: OnnxRuntime(other, graph))
+    judged = zoo_measure.judge(path)
+    assert "is off by" in judged.fault
+    assert judged.compared > 0.5
+
+
+def test_files_of_the_list_are_where_it_says(tmp_path: Path) -> None:
+    assert len({model.sha256 for model in listed()}) == len(listed())
+    for model in listed():
+        if model.origin == "checkout":
+            assert model.ready(tmp_path).stat().st_size == model.bytes
+
+
+def test_another_version_of_a_file_is_not_taken(tmp_path: Path) -> None:
+    model = ModelFile("", "x", "checkout", "examples/digits/digits.onnx", 1, "00" * 32)
+    with pytest.raises(AbsentError, match="is another version"):
+        model.ready(tmp_path)
+    with pytest.raises(AbsentError, match="the package no_such_package is not installed"):
+        ModelFile("", "x", "no_such_package", "a.onnx", 1, "").ready(tmp_path)
+    with pytest.raises(AbsentError, match=r"a\.onnx is not here"):
+        ModelFile("", "x", "checkout", "a.onnx", 1, "").ready(tmp_path)
+
+
+def test_weights_are_drawn_where_a_file_has_constants() -> None:
+    shape = numpy_helper.from_array(np.array([4, 3], np.int64), "shape")
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["w"]),
+        helper.make_node("MatMul", ["x", "w"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in (("x", [1, 4]), ("y", [1, 3])))
+    made = with_drawn_weights(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [shape])))
+    assert [node.op_type for node in made.graph.node] == ["MatMul"]
+    (weights,) = made.graph.initializer
+    assert weights.name == "w"
+    assert len(np.unique(numpy_helper.to_array(weights))) == 12
