@@ -68,7 +68,8 @@ def Clip(
 ) -> Tensor:
     low = low if low is not None or min is None else x.like(min)
     high = high if high is not None or max is None else x.like(max)
-    if x.dtype.is_float and (low is None or low.data is not None) and (high is None or high.data is not None):
+    numbers = [b.data is not None and b.data.size == 1 for b in (low, high) if b is not None]
+    if x.dtype.is_float and all(numbers):
         most = np.inf if high is None or high.data is None else float(high.data.reshape(()))
         least = -np.inf if low is None or low.data is None else float(low.data.reshape(()))
         return x if least == -np.inf and most == np.inf else x.clip(np.minimum(least, most).item(), most)

@@ -58,6 +58,7 @@ CASES = (
     case("acosh", 1 + POSITIVE, expected=np.arccosh(1 + POSITIVE)),
     case("clip", X, min=-0.5, max=0.25, expected=X.clip(-0.5, 0.25)),
     case("clamp_max", X, max=0.25, expected=np.minimum(X, np.float32(0.25))),
+    case("clamp", X, max=-X, expected=np.minimum(X, -X)),
     case("clamp_min", X, min=0.25, expected=np.maximum(X, np.float32(0.25))),
     case("nan_to_num", np.array([np.nan, 1], np.float32), nan=3.0, expected=np.array([3, 1], np.float32)),
     case("take_along_dim", ROWS, indices=_places, dim=1, expected=np.take_along_axis(ROWS[:2], _places, 1)),

@@ -3,9 +3,9 @@
 The rule. Where nothing is rounded (movements, comparisons, whole numbers) and in integer TFLite files
 every bit is that of the other runtime. Elsewhere a result may be off by ROUNDING of the largest
 magnitude of its tensor, and by SPREAD times how far results of the other runtime itself lie apart: with
-some units of noise in the last place of each value on the way (Monte Carlo arithmetic), and with its
-optimizations. So a network that amplifies rounding errors is judged by how much it does. Quantized ONNX
-files: see quantized_family.
+some units of noise in the last place of inputs and of each value on the way (Monte Carlo arithmetic),
+and with its optimizations. So a network that amplifies rounding errors is judged by how much it does.
+Quantized ONNX files: see quantized_family.
 """
 
 from __future__ import annotations

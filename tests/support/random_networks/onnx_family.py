@@ -9,7 +9,15 @@ import numpy as np
 from support.random_models import Dice
 from support.random_networks import onnx_elementwise, onnx_layers, onnx_moves
 from support.random_networks.onnx_net import OnnxNet, run
-from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError, spread
+from support.random_networks.trial import (
+    Recipe,
+    RuntimeRefusalError,
+    Trial,
+    Truth,
+    UnfitError,
+    noisy,
+    spread,
+)
 
 from edgekit.converters.from_onnx import convert
 
@@ -66,7 +74,7 @@ def ends(net: OnnxNet) -> list[str]:
 def truth(net: OnnxNet, outputs: Sequence[str]) -> Truth:
     proto = net.model(outputs)
     (right,) = run(proto, [net.inputs])
-    others = [run(net.noisy_model(outputs, seed), [net.inputs])[0] for seed in (1, 2)]
+    others = [run(net.noisy_model(outputs, seed), [noisy(net.inputs, seed)])[0] for seed in (1, 2)]
     with suppress(RuntimeRefusalError):  # its optimizations fail on some networks
         others += run(proto, [net.inputs], optimized=True)
     return Truth(right, spread(right, others), [name in net.exact for name in outputs])

@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 from support.random_networks import tflite_layers
 from support.random_networks.tflite_net import JUMPS, Made, Rng, TfliteNet, rescaled, varied
-from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError, spread
+from support.random_networks.trial import (
+    Recipe,
+    RuntimeRefusalError,
+    Trial,
+    Truth,
+    UnfitError,
+    noisy,
+    spread,
+)
 from support.tflite_writer import Operator, Tensor
 from tflite import integer_cases, real_cases
 from tflite.litert import litert
@@ -87,9 +95,13 @@ def _trial(recipe: Recipe, net: TfliteNet) -> Trial:
     content = net.content(outputs)
     given = [m.data for m in net.inputs]
     exact = [net.find(t).exact for t in outputs]
-    noisy = [] if all(exact) else [net.noisy(outputs, seed) for seed in (1, 2)]
+    models = [] if all(exact) else [net.noisy(outputs, seed) for seed in (1, 2)]
     try:
-        right, *others = (litert(each, given, net.reference) for each in (content, *noisy))
+        right = litert(content, given, net.reference)
+        others = [
+            litert(each, [*noisy(dict(enumerate(given)), seed).values()], net.reference)
+            for seed, each in enumerate(models, 1)
+        ]
     except RuntimeError as fault:  # such as a division by what noise, or the whole network, makes zero
         raise RuntimeRefusalError(str(fault)) from None
     return Trial(

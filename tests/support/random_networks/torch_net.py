@@ -101,13 +101,17 @@ class Module(nn.Module):
 
     def noisy(self, inputs: Sequence[Tensor], seed: int) -> tuple[Tensor, ...]:
         generator = torch.Generator().manual_seed(seed)
-        made = list(inputs)
+        made = [self._noised(x, generator) if x.is_floating_point() else x for x in inputs]
         for function, operands in self.steps:
             for y in flat(function(*(made[i] for i in operands))):
                 if not self.exact[len(made)]:
-                    y = y * (1 + NOISE * (2 * torch.rand(y.shape, generator=generator) - 1))
+                    y = self._noised(y, generator)
                 made.append(y)
         return tuple(made[i] for i in self.outputs)
+
+    @staticmethod
+    def _noised(x: Tensor, generator: torch.Generator) -> Tensor:
+        return x * (1 + NOISE * (2 * torch.rand(x.shape, generator=generator) - 1))
 
 
 def seeded(build: Callable[[], nn.Module], dice: Dice) -> nn.Module:

@@ -63,6 +63,15 @@ class Trial:
     )  # for quantized files: a unit of each output, several layers deep
 
 
+def noisy(values: Mapping[str, Array], seed: int) -> dict[str, Array]:
+    """Inputs with noise in the last places of floats: operators that cancel amplify it."""
+    rng = np.random.default_rng(seed)
+    return {
+        name: (x * (1 + rng.uniform(-NOISE, NOISE, x.shape))).astype(x.dtype) if x.dtype.kind == "f" else x
+        for name, x in values.items()
+    }
+
+
 def spread(right: Sequence[Array], others: Sequence[Sequence[Array]]) -> list[float]:
     """The largest difference of each output."""
     return [
