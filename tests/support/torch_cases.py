@@ -126,7 +126,7 @@ ARITHMETIC = Family(
         "erf": lambda x, y, p: torch.erf(x) + torch.square(x),
         "extremes": lambda x, y, p: torch.maximum(x, y) + torch.minimum(x, p),
         "clamps": lambda x, y, p: torch.clamp(x, -1, 1) + x.clamp(min=0.5) + torch.clamp(x, y, p + 3),
-        "clamps to constants": lambda x, y, p: torch.clamp(x, max=p) - torch.clamp(y, min=p),
+        "clamps to constants": lambda x, y, p: torch.clamp(x, max=torch.arange(float(x.shape[-1]))),
         "addcmul": lambda x, y, p: torch.addcmul(x, y, p, value=0.5) + torch.addcdiv(x, y, p, value=2),
         "hypot": lambda x, y, p: torch.hypot(x, y) + torch.logaddexp(x, y) + torch.logit(p / (p + 1)),
         "xlogy": lambda x, y, p: torch.xlogy(x, p) + torch.copysign(x, y) + torch.special.expit(x),
