@@ -203,7 +203,21 @@ def test_the_distance_of_kernels_that_compute_channels_of_rows_together() -> Non
 
 
 # What nothing is ever written to while a kernel reads it.
-CONSTANTS = {"w", "weights", "b", "bias", "s", "m", "e", "last", "outside", "windows", "zeros", "scratch"}
+CONSTANTS = {
+    "w",
+    "weights",
+    "b",
+    "bias",
+    "s",
+    "scale",
+    "m",
+    "e",
+    "last",
+    "outside",
+    "windows",
+    "zeros",
+    "scratch",
+}
 
 
 def test_kernels_with_an_order_tell_the_compiler_that_operands_may_meet() -> None:

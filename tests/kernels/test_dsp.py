@@ -90,6 +90,18 @@ def planes_to_16_bits(b: Bench) -> None:
     b.result(replace(op, dtype=DType.S16), x, w, bias, quant=b.quant(0, 6, DType.S16))
 
 
+def planes_of_16_bits(b: Bench) -> None:
+    """Of an image of int16 in planes of channels, with room for its sums in 30 bits."""
+    b.rounding = "E"
+    image = b.input(1, 2, 3 + b.size(5), 3 + b.size(5), dtype=DType.S16)
+    (x,) = b.builder.add(Transpose((0, 2, 3, 1)), image)
+    w, _ = b.weights(DType.S8, b.size(20), 3, 3, 2)
+    bias = b.constant(np.zeros(b.builder.type(w).shape[0], np.int32))
+    of_y = b.pick((DType.S8, DType.S16))
+    op = Conv2d((b.size(2), b.size(2)), (1, 1, 1, 1), dtype=None if of_y is DType.S16 else of_y)
+    b.result(op, x, w, bias, quant=b.quant(dtype=of_y))
+
+
 FAMILIES: tuple[Family, ...] = (
     three_by_three,
     windows,
@@ -142,7 +154,7 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
     families = (windows, channels, residuals, *FAMILIES[4:8], other_formats, other_formats, other_formats)
     for i in range(110):
         bench.case(families[i % len(families)])
-    for family in (points, planes_to_16_bits) * 4:
+    for family in (*(points, planes_to_16_bits) * 4, *(planes_of_16_bits,) * 6):
         bench.case(family)
     graph = bench.graph()
     everything = {name for node in graph.nodes for name in node.outputs}

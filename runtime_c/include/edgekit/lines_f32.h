@@ -77,6 +77,12 @@ EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, co
     }
 }
 
+/* gcc loses sight of which sums have a start where pixels and blocks are no constants. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where r is not null it is added, and lies
  * as y does; with weights of bytes it is a factor for each output. Where sums are few, each is split in parts, as
  * additions wait for each other. */
@@ -134,6 +140,10 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
             ek_vf_store(y + at, lanes, is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
         }
 }
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /* Fewer than eight sums take as long as eight, as additions wait for each other. */
 EK_INLINE int32_t ek_tile_time_f32(const int32_t pixels, const int32_t blocks)
