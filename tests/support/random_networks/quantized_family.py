@@ -1,7 +1,8 @@
 """Random ONNX networks that onnxruntime quantizes, against onnxruntime.
 
 EdgeKit's integer layers may be one unit off (ADR 0009), and later layers see that unit. So a result may
-be off by two units of its own scale, or by half of what quantization itself changed, whichever is more:
+be off by two units of its own scale, by half of what quantization itself changed, or by what it
+changes in ONNX Runtime when values that are dequantized on the way get a unit of noise, whichever is most:
 a wrong zero point, scale, axis or layout is further off, a rounding is not.
 """
 
@@ -19,6 +20,7 @@ from onnx import ModelProto
 from support.quantized_models import SCHEMES, Scheme
 from support.random_models import Dice
 from support.random_networks import onnx_layers, onnx_moves
+from support.random_networks.judge import distance
 from support.random_networks.onnx_net import OnnxNet, run
 from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError
 from support.tools import require_module
@@ -61,7 +63,8 @@ def make(recipe: Recipe) -> Trial:
     quantized = _quantized(plain, net, None if dynamic else dice.pick(*SCHEMES))
     (right,) = run(quantized, [net.inputs])
     kinds = frozenset(node.op_type for node in quantized.graph.node)
-    slack = [_slack(quantized, y, r) for y, r in zip(right, real, strict=True)]
+    noisy = [_with_noise(quantized, net.inputs, seed) for seed in (1, 2)]
+    slack = [_slack(quantized, y, *others) for y, *others in zip(right, real, *noisy, strict=True)]
     return Trial(
         recipe,
         kinds,
@@ -72,15 +75,43 @@ def make(recipe: Recipe) -> Trial:
     )
 
 
-def _slack(proto: ModelProto, right: Array, real: Array) -> float:
-    changed = float(np.abs(right.astype(float) - real.astype(float)).max(initial=0))
-    constants = {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
+def _slack(proto: ModelProto, right: Array, real: Array, *noisy: Array) -> float:
+    constants = _constants(proto)
     last = {name: node for node in proto.graph.node for name in node.output}[proto.graph.output[0].name]
     scale = (
         constants.get(last.input[1]) if last.op_type == "DequantizeLinear" else None
     )  # or found at run time
     unit = 0.0 if scale is None else float(np.max(scale))
-    return max(2.001 * unit, _SHARE * changed)
+    return max(2.001 * unit, _SHARE * distance(right, real), *(distance(right, y) for y in noisy))
+
+
+def _constants(proto: ModelProto) -> dict[str, Array]:
+    return {t.name: onnx.numpy_helper.to_array(t) for t in proto.graph.initializer}
+
+
+def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[Array]:
+    """The results where each dequantized value that is not constant is up to a unit off."""
+    constants, rng = _constants(proto), np.random.default_rng(seed)
+    spots = [
+        node.output[0]
+        for node in proto.graph.node
+        if node.op_type == "DequantizeLinear" and node.input[0] not in constants
+    ]
+    seen = ModelProto.FromString(proto.SerializeToString())
+    del seen.graph.output[:]
+    seen.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in spots)
+    values = dict(zip(spots, run(seen, [inputs])[0], strict=True)) if spots else {}
+    noisy = ModelProto.FromString(proto.SerializeToString())
+    del noisy.graph.node[:]
+    for node in proto.graph.node:
+        noisy.graph.node.append(node)
+        if node.output[0] in values and node.input[1] in constants:
+            name, x = node.output[0], values[node.output[0]]
+            unit = constants[node.input[1]] * rng.integers(-1, 2, x.shape)
+            noisy.graph.initializer.append(onnx.numpy_helper.from_array(unit.astype(x.dtype), f"{name}#unit"))
+            noisy.graph.node[-1].output[0] = f"{name}#exact"
+            noisy.graph.node.append(onnx.helper.make_node("Add", [f"{name}#exact", f"{name}#unit"], [name]))
+    return run(noisy, [inputs])[0]
 
 
 def _quantized(proto: ModelProto, net: OnnxNet, scheme: Scheme | None) -> ModelProto:
