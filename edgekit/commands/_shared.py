@@ -121,21 +121,26 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
 class BoundInputs(TypedDict):
-    """What is bound and fixed of a model's inputs, as `edgekit.convert` takes it."""
+    """Which entry of a model is meant, and what is bound and fixed of its inputs."""
 
     shapes: dict[str, tuple[int, ...]]
     dims: dict[str, int]
     constants: dict[str, float]
+    signature: str
 
 
 def bound_inputs(
-    shape: Sequence[str] | None, dim: Sequence[str] | None, const: Sequence[str] | None
+    shape: Sequence[str] | None,
+    dim: Sequence[str] | None,
+    const: Sequence[str] | None,
+    signature: str,
 ) -> BoundInputs:
-    """--shape, --dim and --const."""
+    """--shape, --dim, --const and --signature."""
     return {
         "shapes": settings.shapes(shape),
         "dims": settings.dims(dim),
         "constants": settings.constants(const),
+        "signature": signature,
     }
 
 

@@ -16,6 +16,7 @@ from edgekit.commands._shared import (
     Optimize,
     RunBy,
     Shapes,
+    Signature,
     TargetName,
     WeightGrowth,
     WideWeights,
@@ -34,6 +35,7 @@ def bench(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
@@ -42,7 +44,7 @@ def bench(
     from edgekit import api, report_bench
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
         wanted = run_by(target, runner)
         found = api.bench(
             graph,

@@ -89,10 +89,9 @@ def build(
         tell("reading the model")
         graph = api.convert(
             model,
-            **bound_inputs(shape, dim, const),
+            **bound_inputs(shape, dim, const, signature),
             wide_weights=wide_weights,
             profile=profile,
-            signature=signature,
             name=name,
         )
         found = api.build(

@@ -50,10 +50,9 @@ def convert(
     raw_inputs = settings.raw_inputs(mean, std, raw)
     graph = api.convert(
         model,
-        **bound_inputs(shape, dim, const),
+        **bound_inputs(shape, dim, const, signature),
         wide_weights=wide_weights,
         profile=profile,
-        signature=signature,
         name=name,
         **raw_inputs,
     )

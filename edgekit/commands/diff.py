@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
-from edgekit.commands._shared import Consts, Dims, Json, Model, Shapes, arrays_file, bound_inputs, emit, page
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Model,
+    Shapes,
+    Signature,
+    arrays_file,
+    bound_inputs,
+    emit,
+    page,
+)
 
 
 class Order(StrEnum):
@@ -30,15 +41,18 @@ def diff(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     json: Json = False,
 ) -> None:
     """Compare two models: outputs, and layers of the same name."""
-    from edgekit import api, html_report, report
+    from edgekit import api, file, html_report, report
 
     if html:
         html_report.check_destination(Path(html))
     with console.progress() as tell:
-        first, second = (api.convert(model, **bound_inputs(shape, dim, const)) for model in (a, b))
+        bound = bound_inputs(shape, dim, const, signature)
+        new = [model for model in (a, b) if not file.is_ek(Path(model))] or [a, b]
+        first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
         found = api.diff(first, second, data or None, order=order.value, tell=tell)
     if html:
         html_report.save(Path(html), found, [Path(a).name, Path(b).name])

@@ -16,6 +16,7 @@ from edgekit.commands._shared import (
     Optimize,
     Ports,
     Shapes,
+    Signature,
     TargetName,
     WeightGrowth,
     Where,
@@ -36,6 +37,7 @@ def estimate(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
@@ -45,7 +47,7 @@ def estimate(
 
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const), wide_weights=wide_weights)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
         tell("compiling")
         found = api.estimate(
             graph,

@@ -8,6 +8,7 @@ from edgekit.commands._shared import (
     Json,
     Model,
     Shapes,
+    Signature,
     TargetName,
     Verbose,
     bound_inputs,
@@ -21,12 +22,13 @@ def inspect(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Show inputs, outputs, layers, parameters, MACs and memory."""
     from edgekit import api, report
 
-    graph = api.convert(model, **bound_inputs(shape, dim, const))
+    graph = api.convert(model, **bound_inputs(shape, dim, const, signature))
     found = api.inspect(graph, target=target)
     emit("inspect", found, report.inspection(found, verbose=verbose), json)

@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Name,
     Optimize,
     Shapes,
+    Signature,
     TargetName,
     bound_inputs,
     emit,
@@ -86,6 +87,7 @@ def prune(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -110,7 +112,7 @@ def prune(
     )
     with console.progress() as tell:
         tell("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const), name=name)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name)
         check_graph_path(path)
         made, found = api.prune(
             graph,

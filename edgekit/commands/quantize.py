@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     Name,
     Raw,
     Shapes,
+    Signature,
     Std,
     bound_inputs,
     emit,
@@ -105,6 +106,7 @@ def quantize(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
@@ -123,7 +125,7 @@ def quantize(
     with console.progress() as tell:
         tell("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
-        graph = api.convert(model, **bound_inputs(shape, dim, const), name=name, **raw_inputs)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name, **raw_inputs)
         check_graph_path(path)
         chosen = api.Settings(
             dtype=dtype.value,

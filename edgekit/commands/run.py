@@ -49,7 +49,7 @@ def run(
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, signature=signature)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), profile=profile)
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(

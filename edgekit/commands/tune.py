@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     Name,
     Ports,
     Shapes,
+    Signature,
     TargetName,
     Where,
     bound_inputs,
@@ -68,6 +69,7 @@ def tune(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    signature: Signature = "",
     name: Name = "",
     json: Json = False,
 ) -> None:
@@ -92,7 +94,7 @@ def tune(
     with console.progress() as tell:
         tell("reading the model")
         found = api.tune(
-            api.convert(model, **bound_inputs(shape, dim, const), name=name),
+            api.convert(model, **bound_inputs(shape, dim, const, signature), name=name),
             calib or None,
             limits,
             target=target,

@@ -44,7 +44,7 @@ def verify(
     from edgekit import api, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const), profile=profile, signature=signature)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), profile=profile)
         found = api.verify(
             graph,
             target=run_by(target, runner),

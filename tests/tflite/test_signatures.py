@@ -141,3 +141,30 @@ def test_commands_take_signatures_and_members(
     assert "-10" in cli.ok("run", "two.tflite", "--signature", "times", "--input", "value.npy").out
     assert "-10" in cli.ok("run", "hand.task/deep/landmarks", "--input", "value.npy").out
     assert "its signature is fixed" in cli("convert", "two.ek", "--signature", "times").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["inspect"], ["estimate"], ["bench"], ["quantize", "--calib", "x.npz"], ["prune", "--ratio", "50%"],
+        ["tune", "--max-drop", "1%"],
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_commands_that_read_models_choose_an_entry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """A name of none comes to the reader, which refuses it."""
+    answer = CommandLine(capsys)(*words, two_entries(tmp_path), "--signature", "minus")
+    assert "--signature names minus" in answer.err
+
+
+def test_an_entry_is_compared_with_what_was_converted_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--signature is for the file that has entries, not for the .ek beside it."""
+    cli, path, made = CommandLine(capsys), two_entries(tmp_path), tmp_path / "plus.ek"
+    cli.ok("convert", path, "--signature", "plus", "-o", made)
+    table = cli.ok("diff", path, made, "--signature", "plus").out.splitlines()
+    layer, _, _, alone, accumulated, *_ = table[1].split()
+    assert (layer, alone, accumulated) == ("plus", "exact", "exact")
