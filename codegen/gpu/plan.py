@@ -22,7 +22,6 @@ from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, Graph
 from edgekit.ops import Arg, Call, Join, Step, View
 from edgekit.ops._copy import copy
-from edgekit.passes.stored_weights import widened_weights
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load
@@ -85,7 +84,6 @@ def plan(graph: Graph) -> GpuPlan:
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
-    graph = widened_weights(graph, only_integers=True)  # kernels here read weights of floats
     layers = [_plain(layer_of(graph, node)) for node in graph.nodes]
     wholes = _wholes(layers)
     layers = [_without_twins(layer, wholes) for layer in layers]

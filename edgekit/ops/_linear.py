@@ -124,9 +124,20 @@ def float_call(call: Call) -> Call:
     if b.value.data is None:
         raise EdgeKitError("E0207", "a bias that is computed at run time goes with weights of floats", b.name)
     scales = _scales(w.type).reshape(-1)
-    bias = constant(f"{y.name}#bias", (b.value.data.astype(np.float64) / scales).astype(np.float32))
+    in_units = bias_in_units(b.value.data, w.type)
+    if in_units is None:
+        message = "a bias is too large for the scale of its weights"
+        raise EdgeKitError("E0207", message, b.name, hint="--wide-weights")
+    bias = constant(f"{y.name}#bias", in_units)
     args = (x, w, bias, constant(f"{y.name}#scale", scales.copy()), y)
     return replace(call, kernel=f"{call.kernel}_scaled", args=args)
+
+
+def bias_in_units(bias: Array, w: Type) -> Array | None:
+    """A bias in units of its weights' scales; none where that is beyond what float32 can hold."""
+    with np.errstate(over="ignore"):
+        units = (bias.astype(np.float64) / _scales(w).reshape(-1)).astype(np.float32)
+    return units if np.isfinite(units).all() or not np.isfinite(bias).all() else None
 
 
 def wrapping(dtype: DType) -> DType:

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgekit.builder import MIN_NARROW
 from edgekit.ir import Array, DType, Graph, Node, Quant, Value
-from edgekit.ops._linear import Linear
+from edgekit.ops._linear import Linear, bias_in_units
 from edgekit.ops.cast import Cast
 from edgekit.ops.gather import Gather
 from edgekit.ops.quantize import Dequantize
@@ -102,8 +102,14 @@ class _Shrink:
         x, w, b = node.inputs
         name = ""
         if self.graph.type(x).dtype is DType.F32:
-            name = self._once(w, self._half) or (self._once(w, self._bytes) if self._is_constant(b) else "")
+            name = self._once(w, self._half) or self._once_with_bias(w, self.graph.data(b))
         self.nodes.append(replace(node, inputs=(x, name or w, b)))
+
+    def _once_with_bias(self, weights: str, bias: Array | None) -> str:
+        """Weights of 8 bits, if there is a bias that can be added in units of their scales."""
+        name = "" if bias is None else self._once(weights, self._bytes)
+        fits = name and bias is not None and bias_in_units(bias, self.values[name].type) is not None
+        return name if fits else ""
 
     def _table(self, node: Node) -> None:
         """Rows of a table become float32 when they were found."""
@@ -119,9 +125,6 @@ class _Shrink:
         self.nodes.append(Node(node.op, (name, index), (row,), node.origin))
         widen = Cast(DType.F32) if type.quant is None else Dequantize()
         self.nodes.append(Node(widen, (row,), (result,), node.origin))
-
-    def _is_constant(self, name: str) -> bool:
-        return self.graph.data(name) is not None
 
     def _once(self, name: str, narrowed: Callable[[Array], tuple[Array, Quant | None] | None]) -> str:
         """The constant in the format that a function finds, each once; empty where there is none."""

@@ -232,6 +232,17 @@ def test_tflite_weights_of_a_hybrid_layer_stay_bytes(tmp_path: Path) -> None:
     )
 
 
+def test_weights_whose_bias_has_no_float_in_their_units_stay_floats(tmp_path: Path) -> None:
+    """1e10 is 1e46 in units of 1e-36."""
+    weights = np.arange(-64, 64, dtype=np.int8).reshape(8, 16)
+    nodes = [node("DequantizeLinear", "q scale", "w"), node("Gemm", "x w bias", "y")]
+    constants = {"q": weights, "scale": np.float32(1e-36), "bias": np.full(16, 1e10, np.float32)}
+    graph = converted(model(nodes, constants, inputs=[tensor("x", [1, 8])], outputs=("y",)), tmp_path)
+    assert formats(graph) == {"float32"}
+    found = simulate.run(graph, {"x": np.ones((1, 8), np.float32)})["y"]
+    np.testing.assert_array_equal(found, np.full((1, 16), 1e10, np.float32))
+
+
 def test_a_graphics_processor_gets_floats(tmp_path: Path) -> None:
     graph = converted(integer_weights(Scheme()), tmp_path)
     made = compile_graph(graph, target.load("opencl"))

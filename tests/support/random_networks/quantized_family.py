@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 from support.quantized_models import SCHEMES, Scheme
 from support.random_models import Dice
 from support.random_networks import onnx_layers, onnx_moves
@@ -90,13 +90,10 @@ def _constants(proto: ModelProto) -> dict[str, Array]:
 
 
 def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[Array]:
-    """The results where each dequantized value that is not constant is up to a unit off."""
-    constants, rng = _constants(proto), np.random.default_rng(seed)
-    spots = [
-        node.output[0]
-        for node in proto.graph.node
-        if node.op_type == "DequantizeLinear" and node.input[0] not in constants
-    ]
+    """The results where what is quantized at run time, and what is dequantized, is up to a unit off."""
+    rng = np.random.default_rng(seed)
+    spots = {node.output[0]: _unit(proto, node) for node in proto.graph.node}
+    spots = {name: unit for name, unit in spots.items() if unit is not None}
     seen = ModelProto.FromString(proto.SerializeToString())
     del seen.graph.output[:]
     seen.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in spots)
@@ -105,13 +102,32 @@ def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[
     del noisy.graph.node[:]
     for node in proto.graph.node:
         noisy.graph.node.append(node)
-        if node.output[0] in values and node.input[1] in constants:
-            name, x = node.output[0], values[node.output[0]]
-            unit = constants[node.input[1]] * rng.integers(-1, 2, x.shape)
-            noisy.graph.initializer.append(onnx.numpy_helper.from_array(unit.astype(x.dtype), f"{name}#unit"))
+        if (name := node.output[0]) in spots:
+            x = values[name]
+            off = (spots[name] * rng.integers(-1, 2, x.shape)).astype(np.float32)
+            off = np.clip(x + off, 0, 255) - x if x.dtype == np.uint8 else off
+            noisy.graph.initializer.append(onnx.numpy_helper.from_array(off, f"{name}#off"))
             noisy.graph.node[-1].output[0] = f"{name}#exact"
-            noisy.graph.node.append(onnx.helper.make_node("Add", [f"{name}#exact", f"{name}#unit"], [name]))
+            to = onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
+            noisy.graph.node.extend(
+                [
+                    onnx.helper.make_node(
+                        "Cast", [f"{name}#exact"], [f"{name}#real"], to=onnx.TensorProto.FLOAT
+                    ),
+                    onnx.helper.make_node("Add", [f"{name}#real", f"{name}#off"], [f"{name}#sum"]),
+                    onnx.helper.make_node("Cast", [f"{name}#sum"], [name], to=to),
+                ]
+            )
     return run(noisy, [inputs])[0]
+
+
+def _unit(proto: ModelProto, node: NodeProto) -> Array | None:
+    """By how much the result of a node may be off; none where nothing is rounded."""
+    constants = _constants(proto)
+    if node.op_type == "DynamicQuantizeLinear":
+        return np.ones((), np.float32)
+    is_value = node.op_type == "DequantizeLinear" and node.input[0] not in constants
+    return constants.get(node.input[1]) if is_value else None
 
 
 def _quantized(proto: ModelProto, net: OnnxNet, scheme: Scheme | None) -> ModelProto:
