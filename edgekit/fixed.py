@@ -109,10 +109,10 @@ def softmax(x: Int, scale: float) -> Int:
 
 
 # Rule T
-def quantize_multiplier(ratio: Array | float) -> tuple[Int, Int]:
-    """(M, e) with ratio = M / 2^31 * 2^e, as TFLite rounds it."""
+def quantize_multiplier(ratio: Array | float, bits: int = 30) -> tuple[Int, Int]:
+    """(M, e) with ratio = M / 2^31 * 2^e, as TFLite rounds it; of ratios of so many bits at most."""
     ratio = np.asarray(ratio, np.float64)
-    _check_ratio(ratio, 30)
+    _check_ratio(ratio, bits)
     fraction, exponent = np.frexp(ratio)
     multiplier = round_half_away(fraction * 2.0**31).astype(np.int64)
     exponent = exponent.astype(np.int64)

@@ -64,7 +64,7 @@ def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
     """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least
     one that counts."""
     real = min(float(np.float64(np.float32(beta)) * np.float64(np.float32(scale)) * 2.0**26), 2.0**31 - 1)
-    multiplier, left = quantize_multiplier(real)
+    multiplier, left = quantize_multiplier(real, 31)
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
     d = np.arange(0, -256, -1)
     shifted = np.where(d >= least, d, 0) << left

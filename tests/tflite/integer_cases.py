@@ -306,7 +306,8 @@ def softmax(rng: Rng) -> Operator:
     beta = float(np.float32(rng.choice([1.0, 1.0, 0.5, 2.7])))
     wide = Tensor(shape, "int16", scale=(1 / 65536,), zero=(-32768,))
     y = wide if rng.integers(2) else s8(rng, shape, **LOGISTIC)
-    return Operator("SOFTMAX", [s8(rng, shape)], [y], "SoftmaxOptions", {"beta": beta})
+    x = s8(rng, shape) if rng.integers(4) else s8(rng, shape, scale=scale(rng, 0.3, 100))
+    return Operator("SOFTMAX", [x], [y], "SoftmaxOptions", {"beta": beta})
 
 
 def reduction(kind: str, wide: bool = False) -> Make:
