@@ -60,10 +60,10 @@ def reciprocal_of_one_plus(a: Int) -> Int:
     return _saturating_left(_newton((a + _ONE + 1) >> 1), 1)
 
 
-def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
+def softmax_table(scale: float) -> tuple[Int, int]:
     """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least
-    one that counts."""
-    real = min(float(np.float64(np.float32(beta)) * np.float64(np.float32(scale)) * 2.0**26), 2.0**31 - 1)
+    one that counts. The scale may be a product with TFLite's beta, which is not rounded to float32."""
+    real = min(scale * 2.0**26, 2.0**31 - 1)
     multiplier, left = quantize_multiplier(real, 31)
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
     d = np.arange(0, -256, -1)
@@ -71,9 +71,9 @@ def softmax_table(beta: float, scale: float) -> tuple[Int, int]:
     return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least
 
 
-def softmax(x: Int, beta: float, scale: float, bits: int = 8) -> Int:
+def softmax(x: Int, scale: float, bits: int = 8) -> Int:
     """Rows of int8 to integers of 8 or 16 bits whose scale is 2^-bits and whose least one stands for 0."""
-    table, least = softmax_table(beta, scale)
+    table, least = softmax_table(scale)
     d = x - x.max(axis=-1, keepdims=True)
     counts = d >= least
     e = table.astype(np.int64)[-d]

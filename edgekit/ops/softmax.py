@@ -40,7 +40,7 @@ class Softmax(Op):
         (x,) = args
         if quant_of(outs[0]).rounding == "E":
             return (fixed.softmax(x.astype(np.int64), quant_of(ins[0]).scale[0]).astype(x.dtype),)
-        y = fixed_tfl.softmax(x.astype(np.int64), 1.0, quant_of(ins[0]).scale[0], outs[0].dtype.bits)
+        y = fixed_tfl.softmax(x.astype(np.int64), quant_of(ins[0]).scale[0], outs[0].dtype.bits)
         return (y.astype(outs[0].dtype.numpy),)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
@@ -57,7 +57,7 @@ class Softmax(Op):
             params = {"rows": x.type.size // n, "n": n}
             return [Call("softmax_s8", {}, args, params, label="softmax_s8", inplace=(0,))]
         if x.type.quant is not None:
-            table, least = fixed_tfl.softmax_table(1.0, x.type.quant.scale[0])
+            table, least = fixed_tfl.softmax_table(x.type.quant.scale[0])
             kernel = "softmax_s8_s16_tfl" if self.wide else "softmax_s8_tfl"
             return [
                 Call(

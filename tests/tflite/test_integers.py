@@ -48,6 +48,17 @@ def test_scales_of_resizing_are_rounded(old: int, new: int, corners: bool, tmp_p
         assert np.array_equal(found, litert(content, inputs)[0])
 
 
+def test_the_beta_of_a_softmax_is_not_rounded_with_its_scale(tmp_path: Path) -> None:
+    """LiteRT multiplies them as doubles; the product as float32 is a unit off for a pair of logits."""
+    x = Tensor((1, 256), "int8", scale=(0.034647874534130096,), zero=(0,))
+    y = Tensor((1, 256), "int16", scale=(1 / 65536,), zero=(-32768,))
+    content = model(Operator("SOFTMAX", [x], [y], "SoftmaxOptions", {"beta": float(np.float32(2.7))}))
+    graph = converted(content, tmp_path, "net")
+    logits = np.arange(-128, 128).astype(np.int8)[None]
+    (found,) = simulate.run(graph, named(graph, [logits])).values()
+    assert np.array_equal(found, litert(content, [logits])[0])
+
+
 def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:
     rng = np.random.default_rng(seed)
     op = ALL[kind](rng)
