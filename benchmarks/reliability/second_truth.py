@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from multiprocessing import get_context
@@ -110,12 +111,16 @@ def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
     refusals = "".join(f"\n- {count}: {words}" for words, count in reasons.most_common())
     wrong = "".join(f"\n- `{recipe}`: {words}" for block in blocks for recipe, words in block.wrong.items())
     total = sum(block.networks for block in blocks)
+    words = (
+        f"{total:,} random networks from {planned_count:,} seeds ({seed} on in each family; the other runtime"
+        " does not take what the rest made): several layers with residuals, branches, odd sizes, strides,"
+        " dilations and groups, in the operator sets of each format. The simulator runs all of them, C some,"
+        " and both are compared with the runtime that the format comes from. Integers of TFLite, and what"
+        " only moves or compares, are equal bit for bit; floats are as near as noise in the last places of"
+        " each value explains."
+    )
     parts = [
-        f"{total:,} random networks of {planned_count:,} that are planned, seed {seed}: several layers with"
-        " residuals, branches, odd sizes, strides, dilations and groups, in the operator sets of each format."
-        " The simulator runs all of them, C some, and both are compared with the runtime that the format"
-        " comes from. Integers of TFLite, and what only moves or compares, are equal bit for bit; floats are"
-        " as near as noise in the last places of each value explains.",
+        textwrap.fill(words, 115),
         table(head, rows),
     ]
     parts += [f"Refused, with an error that says why:\n{refusals}"] if refusals else []
