@@ -84,15 +84,30 @@ Handler = Callable[..., Tensor | Sequence[Tensor]]
 
 @cache
 def handlers() -> Mapping[str, Handler]:
-    """Operator -> handler: every function of the modules of tflite_ops whose name is in capitals."""
+    """Operator -> handler: every function of the modules of tflite_ops whose name is in capitals. In modules
+    that say CUSTOM, those that begin with a capital are custom operators."""
     found: dict[str, Handler] = {}
     for info in pkgutil.iter_modules(tflite_ops.__path__):
         module = importlib.import_module(f"{tflite_ops.__name__}.{info.name}")
-        for key, value in vars(module).items():
-            if inspect.isfunction(value) and key.isupper():
-                assert key not in found, f"two handlers for {key}"
-                found[key] = value
+        for name, value in vars(module).items():
+            if not inspect.isfunction(value):
+                continue
+            if hasattr(module, "CUSTOM"):
+                if value.__module__ != module.__name__ or not name[0].isupper():
+                    continue
+                key = _custom(name)
+            elif name.isupper():
+                key = name
+            else:
+                continue
+            assert key not in found, f"two handlers for {key}"
+            found[key] = value
     return found
+
+
+def _custom(name: str) -> str:
+    """How a custom operator is called."""
+    return f"custom {name!r}"
 
 
 class Importer:
@@ -118,6 +133,7 @@ class Importer:
         # What each variable tensor is read from, and starts as.
         self.states: dict[int, tuple[str, Value]] = {}
         self.variables = Variables(self.builder)
+        self.memories: list[Memory] = []  # what operators keep from run to run without a tensor for it
 
     def run(self, name: str, source: Source) -> Graph:
         scope: dict[int, Tensor] = {}
@@ -131,7 +147,7 @@ class Importer:
         exits = self._indices(self.subgraph, 2)
         self._check_once(exits, "outputs of the graph")
         outputs = [self._output(i, scope) for i in exits]
-        memories = [*self._memories(scope), *self.variables.memories()]
+        memories = [*self._memories(scope), *self.variables.memories(), *self.memories]
         layers = {self._name(i): tensor for i, tensor in scope.items() if i not in self.states}
         return named_graph(self.builder, name, inputs, outputs, layers, self.bindings.noted(source), memories)
 
@@ -148,7 +164,7 @@ class Importer:
             ]
         )
         for number, (op, kind) in enumerate(zip(operators, names, strict=True)):
-            name = f"{kind.lower()}_{number}"
+            name = f"{_plain(kind)}_{number}"
             self.builder.origin = name
             if kind not in VARIABLES and kind not in CONTROL_FLOW:
                 self._import(op, kind, name, scope)
@@ -214,7 +230,7 @@ class Importer:
         origin = self.builder.origin
         inner._import_all(scope)
         self.builder.origin = origin
-        if inner.states or inner.variables.contents:
+        if inner.states or inner.variables.contents or inner.memories:
             raise EdgeKitError("E0205", "variables in branches and loops are not supported")
         return [inner._output(i, scope)[1] for i in exits]
 
@@ -341,7 +357,7 @@ class Importer:
         inner = tuple(self._type(i) for i in self._indices(op, 8) if i >= 0)
         # int32 that is the result of a quantization stands for something; other int32 are counts or sums.
         outs = tuple(self._type(i, is_quantized=kind == "QUANTIZE") for i in results)
-        layer = Layer(name, options, outs, inner)
+        layer = Layer(name, options, outs, inner, op.array(5, "u1").tobytes())
         handler = handlers()[kind]
         _check_operands(handler, kind, name, inputs, results)
         try:
@@ -357,6 +373,7 @@ class Importer:
         for i, x in zip(operands, inputs, strict=False):
             if x is not None and i in self.states and x.name in layer.written:
                 scope[i] = layer.written[x.name]
+        self.memories += [Memory(k, layer.written[k], initial) for k, initial in layer.kept.items()]
         tensors = [made] if isinstance(made, Tensor) else made
         for i, type, tensor in zip(results, layer.outs, tensors, strict=False):
             if tensor.dtype is not type.dtype:
@@ -395,11 +412,16 @@ def _check_operands(
         raise EdgeKitError("E0401", f"{kind} has no result", f"node {name}")
 
 
+def _plain(kind: str) -> str:
+    """An operator's name as it begins those of its nodes."""
+    return kind.removeprefix("custom ").strip("'").lower()
+
+
 def _operator_name(code: Table) -> str:
     """The newer field holds codes above 127; old files have only the byte."""
     number = max(code.integer(0, "b"), code.integer(3))
     if number == 32:
-        return f"custom {code.text(1)!r}"
+        return _custom(code.text(1))
     return OPERATORS[number] if number < len(OPERATORS) else f"number {number}"
 
 

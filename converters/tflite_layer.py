@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from edgekit import fixed
+from edgekit.converters.flexbuffers import numbers
 from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_file import Table
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Quant, Type, Value
+from edgekit.ir import Array, DType, Quant, Type, Value, type_of
 from edgekit.ops import Op
 from edgekit.ops.arithmetic import Clip
 from edgekit.ops.cast import BitCast
 from edgekit.ops.logic import ShiftRight
 from edgekit.ops.lookup import Lookup
 from edgekit.ops.rescale import Rescale, RescaleOnce
+from edgekit.reasons import DamageError, reason_of
 
 # The fused activations of the schema: NONE, RELU, RELU_N1_TO_1, RELU6.
 ACTIVATIONS = {0: (-inf, inf), 1: (0.0, inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
@@ -34,8 +36,27 @@ class Layer:
     options: Table
     outs: tuple[Type, ...]
     inner: tuple[Type, ...] = ()  # the types that it gives what is between steps
+    custom: bytes = b""  # the options of a custom operator
     # What is in the states that this operator changes, by the names of what was there before.
     written: dict[str, Tensor] = field(default_factory=dict)
+    kept: dict[str, Value] = field(default_factory=dict)  # states of its own, and what is there first
+
+    def state(self, x: Tensor, name: str, initial: Array) -> Tensor:
+        """A state that no tensor of the file stands for; `write` says what is there next."""
+        value = Value(type_of(initial), initial)
+        name = x.builder.input(name, value.type)
+        self.kept[name] = value
+        return Tensor(x.builder, name)
+
+    def option(self, name: str) -> int:
+        """A number among the options of a custom operator."""
+        try:
+            found = numbers(self.custom).get(name)
+        except DamageError as error:
+            raise EdgeKitError("E0401", reason_of(error)) from None
+        if found is None or found != int(found):
+            raise EdgeKitError("E0401", f"a whole number for the option {name} is missing")
+        return int(found)
 
     def write(self, state: Tensor, content: Tensor) -> None:
         """Change a state."""

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 from support.tools import ROOT
 
-from edgekit.converters import keras_function_ops, keras_ops, mxnet_ops, read, torch_ops
+from edgekit.converters import from_tflite, keras_function_ops, keras_ops, mxnet_ops, read, torch_ops
 from edgekit.converters.frontend import handlers
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
@@ -36,3 +36,10 @@ def test_operators_are_listed(package: ModuleType, heading: str) -> None:
     listed = PAGE.partition(heading)[2].partition(".\n\n")[0]
     names = sorted(handlers(package), key=str.lower)
     assert re.findall(r"`(\w+)`", listed) == names, ", ".join(f"`{name}`" for name in names)
+
+
+def test_custom_operators_of_tflite_are_listed() -> None:
+    listed = PAGE.partition("Custom operators that are read:")[2].partition("\n## ")[0]
+    custom = {key.split("'")[1] for key in from_tflite.handlers() if key.startswith("custom ")}
+    assert custom
+    assert custom <= set(re.findall(r"`(\w+)`", listed))

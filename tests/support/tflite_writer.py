@@ -21,6 +21,9 @@ _TYPES = {
     "bool": "BOOL",
     "int16": "INT16",
     "int8": "INT8",
+    "uint16": "UINT16",
+    "uint32": "UINT32",
+    "uint64": "UINT64",
 }
 
 
@@ -55,7 +58,8 @@ def constant(data: Any, dtype: str = "int32", **quant: Any) -> Tensor:
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator: its name, the class and the values of its options, its operands (None: left out)."""
+    """One operator: its name, the class and the values of its options, its operands (None: left out). With
+    custom options, be they empty, it is a custom operator."""
 
     kind: str
     inputs: Sequence[Tensor | None]
@@ -63,6 +67,7 @@ class Operator:
     options: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     intermediates: Sequence[Tensor] = ()  # whose types say what is between the steps of an operator
+    custom: bytes | None = None
 
 
 def model(
@@ -163,7 +168,9 @@ class _File:
     def node(self, op: Operator, number: int | None = None) -> Any:
         s = self.schema
         code = s.OperatorCodeT()
-        code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, op.kind)
+        kind = op.kind if op.custom is None else "CUSTOM"
+        code.builtinCode = number if number is not None else getattr(s.BuiltinOperator, kind)
+        code.customCode = None if op.custom is None else op.kind.encode()
         code.deprecatedBuiltinCode = min(code.builtinCode, 127)
         code.version = 2 if op.kind == "BROADCAST_TO" else 1
         self.made.operatorCodes.append(code)
@@ -171,6 +178,8 @@ class _File:
         node.opcodeIndex = len(self.made.operatorCodes) - 1
         node.inputs = np.array([self.place(t, f"x{i}") for i, t in enumerate(op.inputs)], np.int32)
         node.outputs = np.array([self.place(t, f"y{i}") for i, t in enumerate(op.outputs)], np.int32)
+        if op.custom is not None:
+            node.customOptions = np.frombuffer(op.custom, np.uint8)
         if op.intermediates:
             found = [self.place(t, f"z{i}") for i, t in enumerate(op.intermediates)]
             node.intermediates = np.array(found, np.int32)

@@ -145,4 +145,22 @@ static inline uint64_t ek_shr_u64(uint64_t a, uint64_t b)
     return b >= 64 ? 0 : a >> b;
 }
 
+/* The square root, rounded; at most 65535 for a below 2^32, and 2^32 - 1 for others. */
+static inline uint32_t ek_rounded_sqrt_u64(uint64_t a)
+{
+    const uint32_t most = a >> 32 ? UINT32_MAX : UINT16_MAX;
+    uint64_t root = 0, bit = (uint64_t)1 << 62;
+    while (bit > a)
+        bit >>= 2;
+    for (; bit; bit >>= 2) { /* a is what is left over the square of the bits found */
+        const uint64_t least = root + bit;
+        root >>= 1;
+        if (a >= least) {
+            a -= least;
+            root += bit;
+        }
+    }
+    return (uint32_t)root + (a > root && root < most ? 1u : 0u);
+}
+
 #endif
