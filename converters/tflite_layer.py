@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from edgekit import fixed
-from edgekit.converters.flexbuffers import numbers
+from edgekit.converters.flexbuffers import Value as Option
+from edgekit.converters.flexbuffers import options
 from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite_file import Table
@@ -48,15 +49,34 @@ class Layer:
         self.kept[name] = value
         return Tensor(x.builder, name)
 
-    def option(self, name: str) -> int:
-        """A number among the options of a custom operator."""
+    @property
+    def attributes(self) -> Mapping[str, Option]:
+        """The options of a custom operator, where they are a FlexBuffer."""
         try:
-            found = numbers(self.custom).get(name)
+            return options(self.custom) if self.custom else {}
         except DamageError as error:
             raise EdgeKitError("E0401", reason_of(error)) from None
-        if found is None or found != int(found):
-            raise EdgeKitError("E0401", f"a whole number for the option {name} is missing")
+
+    def option(self, name: str) -> int:
+        """A whole number among the options of a custom operator."""
+        found = self.real(name)
+        if found != int(found):
+            raise EdgeKitError("E0401", f"the option {name} is {found:g}, not a whole number")
         return int(found)
+
+    def real(self, name: str) -> float:
+        """A number among the options of a custom operator."""
+        found = self.attributes.get(name)
+        if not isinstance(found, int | float) or not np.isfinite(found):
+            raise EdgeKitError("E0401", f"the option {name}, a number, is missing")
+        return found
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers among the options of a custom operator."""
+        found = self.attributes.get(name)
+        if not isinstance(found, tuple) or any(isinstance(v, float) for v in found):
+            raise EdgeKitError("E0401", f"the option {name}, a list of whole numbers, is missing")
+        return tuple(int(v) for v in found)
 
     def write(self, state: Tensor, content: Tensor) -> None:
         """Change a state."""

@@ -17,7 +17,7 @@ from tflite.signal_cases import KINDS, operator, packed
 from edgekit import simulate, target
 from edgekit.codegen.build import run
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.flexbuffers import numbers
+from edgekit.converters.flexbuffers import options
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 from edgekit.onnx_backend import compile_programs
@@ -57,8 +57,8 @@ def meaningful(op: Operator, results: Sequence[Array]) -> list[Array]:
         y, is_valid = results
         return [y, is_valid] if is_valid else [is_valid]
     if op.kind == "SignalEnergy":
-        options = numbers(op.custom or b"")
-        return [results[0][int(options["start_index"]) : int(options["end_index"])]]
+        found = options(op.custom or b"")
+        return [results[0][found["start_index"] : found["end_index"]]]
     return list(results)
 
 
@@ -184,7 +184,7 @@ BANDS = [constant([1, 2], "int16"), constant([0, 0], "int16"), constant([2, 3], 
 WEIGHTS = [constant([1, 2, 3], "int16")] * 2
 
 REFUSED = {
-    "E0401 a whole number for the option shift is missing": operator(
+    "E0401 the option shift is 0.5, not a whole number": operator(
         "SignalWindow", [SAMPLES, SAMPLES], [SAMPLES], shift=0.5
     ),
     "E0401 options": Operator("SignalWindow", [SAMPLES, SAMPLES], [SAMPLES], custom=b"\x01\x02"),
@@ -260,8 +260,18 @@ def test_flexbuffers_are_read_as_they_were_written() -> None:
         "h": 1.0 / 3,
         "z": -(2**63),
     }
-    assert numbers(bytes(flexible.Dumps(values))) == values
-    assert numbers(bytes(flexible.Dumps({"n": 3, "name": "text", "list": [1, 2]}))) == {"n": 3}
+    assert options(bytes(flexible.Dumps(values))) == values
+    assert options(bytes(flexible.Dumps({"n": 3, "name": "text", "list": [1, 2]}))) == {
+        "n": 3,
+        "name": "text",
+        "list": (1, 2),
+    }
+    for typed in ([1, 2], [1, 2, 3], [1.5, -2.0, 3.0, 4.0], [300] * 9, [], [True, False]):
+        builder = flexible.Builder()
+        with builder.Map():
+            builder.Key("v")
+            builder.TypedVectorFromElements(typed) if typed else builder.VectorFromElements(typed)
+        assert options(bytes(builder.Finish())) == {"v": tuple(typed)}
     builder = flexible.Builder()
     with builder.Map():
         for key, add in (
@@ -271,7 +281,7 @@ def test_flexbuffers_are_read_as_they_were_written() -> None:
         ):
             builder.Key(key)
             add(7)
-    assert numbers(bytes(builder.Finish())) == {"i": 7, "u": 7, "x": 7.0}
+    assert options(bytes(builder.Finish())) == {"i": 7, "u": 7, "x": 7.0}
 
 
 def test_damaged_flexbuffers_are_refused_or_read() -> None:
@@ -280,12 +290,12 @@ def test_damaged_flexbuffers_are_refused_or_read() -> None:
     refused = 0
     for cut in range(len(whole)):
         with pytest.raises(DamageError):
-            numbers(whole[:cut] if cut < 3 else b"\xff" * cut + whole[-2:])
+            options(whole[:cut] if cut < 3 else b"\xff" * cut + whole[-2:])
     for _ in range(2000):
         data = bytearray(whole)
         data[rng.integers(len(data))] = rng.integers(256)
         try:
-            numbers(bytes(data))
+            options(bytes(data))
         except DamageError:
             refused += 1
     assert refused > 100
