@@ -355,7 +355,9 @@ class Importer:
             inputs.pop()
         options = op.table(4) or Table(_EMPTY, 4)
         inner = tuple(self._type(i) for i in self._indices(op, 8) if i >= 0)
-        # int32 that is the result of a quantization stands for something; other int32 are counts or sums.
+        # int32 of a quantization stands for something; other int32 are counts or sums.
+        if kind == "QUANTIZE" and inputs and (x := inputs[0]) and x.dtype is DType.S32:
+            inputs[0] = labelled(x, self._type(operands[0], is_quantized=True).quant)
         outs = tuple(self._type(i, is_quantized=kind == "QUANTIZE") for i in results)
         layer = Layer(name, options, outs, inner, op.array(5, "u1").tobytes())
         handler = handlers()[kind]

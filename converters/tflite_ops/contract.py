@@ -147,8 +147,8 @@ def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None)
 def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
     o = layer.options
     strides = _strides(layer)
-    size = to.ints("the size of TRANSPOSE_CONV")
     _check_ranks("TRANSPOSE_CONV", x, w, 4)
+    size = _transposed_size(layer, to, w, x, strides)
     if len(size) != 4:
         raise EdgeKitError("E0401", f"TRANSPOSE_CONV of {x.type} to {list(size)}")
     same = o.integer(0, "b") == 0
@@ -167,6 +167,21 @@ def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | N
     bias = x.new(np.zeros(w.shape[0], wide.numpy)) if b is None else cast(b, wide)
     sums = centred(x, wide).apply(op, centred(w, wide), bias)
     return layer.rescaled(sums, _ratio(layer, x, w), activation)
+
+
+def _transposed_size(
+    layer: Layer, to: Tensor, w: Tensor, x: Tensor, strides: Sequence[int]
+) -> tuple[int, ...]:
+    """The size of a transposed convolution; that of the file's result where it is computed from an input, but
+    can be no other one: TFLite Micro never reads the operand."""
+    declared = layer.outs[0].shape
+    if to.data is not None or len(declared) != 4:
+        return to.ints("the size of TRANSPOSE_CONV")
+    same = layer.options.integer(0, "b") == 0
+    for n, k, s, y in zip(x.shape[1:3], w.shape[1:3], strides, declared[1:3], strict=True):
+        if n != (-(-y // s) if same else (y - k) // s + 1):
+            return to.ints("the size of TRANSPOSE_CONV")
+    return declared
 
 
 def BATCH_MATMUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:

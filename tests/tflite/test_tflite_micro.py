@@ -6,18 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.tflite_writer import Operator, Tensor, constant, model
 from support.tools import SHARED, require, require_module, require_shared
+from tflite.litert import converted, named
 
 from edgekit import simulate, target
 from edgekit.codegen.build import run
 from edgekit.converters.from_tflite import convert
 from edgekit.converters.tflite_file import root
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.passes.simplify import simplify
 
 STEPS = 24
 ARENA = 1 << 20
 INT32, INT8 = 2, 9
+SAME, VALID = 0, 1
 NETWORKS = sorted(path.stem for path in (SHARED / "models" / "tflite_micro").glob("*.tflite"))
 
 
@@ -97,3 +101,53 @@ def test_network_gives_the_integers_of_tflite_micro(name: str, tmp_path: Path) -
         np.testing.assert_array_equal(np.stack(compiled), expected)
         varied += len(np.unique(expected, axis=0)) > 3
     assert varied > 2
+
+
+def conv_to(shape: tuple[int, ...], size: tuple[int, int], padding: int) -> Operator:
+    """A transposed convolution of floats whose operand for the size is an input."""
+    to, x, y = Tensor((4,), "int32"), Tensor(shape), Tensor((1, *size, 2))
+    weights = constant(np.random.default_rng(1).standard_normal((2, 3, 2, shape[3])), "float32")
+    strides = {"padding": padding, "strideH": 2, "strideW": 1}
+    return Operator("TRANSPOSE_CONV", [to, weights, x], [y], "TransposeConvOptions", strides)
+
+
+@pytest.mark.parametrize(
+    ("size", "padding"), [((8, 5), SAME), ((7, 5), SAME), ((9, 6), VALID)], ids=["even", "odd", "valid"]
+)
+def test_size_that_is_an_input_is_that_of_the_result(
+    size: tuple[int, int], padding: int, tmp_path: Path
+) -> None:
+    """As in TFLite Micro, which does not read the operand."""
+    op = conv_to((1, 4, 5, 3), size, padding)
+    x = np.random.default_rng(2).standard_normal((1, 4, 5, 3)).astype(np.float32)
+    interpreter = require_module("tflite_micro").runtime.Interpreter.from_bytes(model(op), arena_size=ARENA)
+    interpreter.set_input(np.array([1, *size, 2], np.int32), 0)
+    interpreter.set_input(x, 1)
+    interpreter.invoke()
+    graph = converted(model(op), tmp_path, "net")
+    (found,) = simulate.run(graph, named(graph, [np.zeros(4, np.int32), x])).values()
+    np.testing.assert_allclose(found, interpreter.get_output(0), rtol=1e-5, atol=1e-5)
+
+
+def test_size_that_the_result_does_not_tell_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="E0301 the size of TRANSPOSE_CONV depends on the input"):
+        converted(model(conv_to((1, 4, 5, 3), (1, 1), SAME)), tmp_path, "net")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_sums_are_quantized_as_in_tflite_micro(dtype: str, tmp_path: Path) -> None:
+    """int32 that stands for numbers, as between the operators of a network that was cut."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        sums = Tensor((400,), "int32", scale=(float(np.float32(rng.uniform(1e-6, 1e-5))),), zero=(0,))
+        y = Tensor((400,), dtype, scale=(float(np.float32(rng.uniform(1e-4, 1e-2))),), zero=(0,))
+        op = Operator("QUANTIZE", [sums], [y])
+        x = rng.integers(-(2**18), 2**18, 400).astype(np.int32)
+        interpreter = require_module("tflite_micro").runtime.Interpreter.from_bytes(
+            model(op), arena_size=ARENA
+        )
+        interpreter.set_input(x, 0)
+        interpreter.invoke()
+        graph = converted(model(op), tmp_path, "net")
+        (found,) = simulate.run(graph, named(graph, [x])).values()
+        np.testing.assert_array_equal(found, interpreter.get_output(0))
