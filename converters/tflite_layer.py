@@ -93,11 +93,15 @@ class Layer:
         return self.known(self.outs[0], "the result")
 
     def product_ratio(self, a: Quant, b: Quant) -> np.float64:
-        """s_a s_b / s_y, which LiteRT computes in float32 for products, and TFLite Micro in float64."""
+        """s_a s_b / s_y"""
+        return self.ratio(a, b.scale[0])
+
+    def ratio(self, x: Quant, factor: float = 1.0) -> np.float64:
+        """s_x factor / s_y, which LiteRT computes in float32, and TFLite Micro in float64."""
+        s_x, f, s_y = np.float32(x.scale[0]), np.float32(factor), np.float32(self.out_quant.scale[0])
         if self.out_quant.rounding == "tflm":
-            return single(a) * single(b) / single(self.out_quant)
-        s_a, s_b, s_y = (np.float32(q.scale[0]) for q in (a, b, self.out_quant))
-        return np.float64(s_a * s_b / s_y)
+            return np.float64(s_x) * np.float64(f) / np.float64(s_y)
+        return np.float64(s_x * f / s_y)
 
     def quant_of(self, x: Tensor, what: str = "an operand") -> Quant:
         return self.known(x.type, what)

@@ -111,10 +111,8 @@ def rescaled(x: Quant, y: Quant, ratio: float | np.float64) -> Int:
     return _clamped(mbqm(_codes(x), *quantize_multiplier(ratio)) + y.zero[0])
 
 
-def leaky_relu(x: Quant, y: Quant, alpha: float) -> Int:
-    """x for x >= 0, else alpha x."""
-    identity = np.float32(x.scale[0]) / np.float32(y.scale[0])
-    slope = np.float32(x.scale[0]) * np.float32(alpha) / np.float32(y.scale[0])
+def leaky_relu(x: Quant, y: Quant, identity: np.float64, slope: np.float64) -> Int:
+    """x for x >= 0, else a part of x, by these ratios."""
     d = _codes(x)
     above, below = (mbqm(d, *quantize_multiplier(float(r))) for r in (identity, abs(slope)))
     return _clamped(np.where(d >= 0, above, below if slope >= 0 else -below) + y.zero[0])

@@ -36,7 +36,7 @@ def _clamped(layer: Layer, x: Tensor, activation: int) -> Tensor:
     if x.type.quant is None:
         return layer.activated(x, activation)
     own, y = layer.quant_of(x), layer.out_quant
-    ratio = np.float64(np.float32(own.scale[0]) / np.float32(y.scale[0]))
+    ratio = layer.ratio(own)
     if x.dtype is not DType.S8:
         return layer.rescaled(centred(x), ratio, activation)
     low, high = fixed.bounds(*layer.clamp(activation), DType.S8, y)
@@ -64,15 +64,14 @@ def RELU_0_TO_1(layer: Layer, x: Tensor) -> Tensor:
 def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
     alpha = layer.options.number(0, "f")
     if x.dtype is DType.S16 and x.type.quant is not None:
-        own, y = (np.float32(q.scale[0]) for q in (layer.quant_of(x), layer.out_quant))
-        d = centred(x)
-        above, below = times(d, np.float64(own / y)), times(d, np.float64(own * np.float32(alpha) / y))
+        own, d = layer.quant_of(x), centred(x)
+        above, below = times(d, layer.ratio(own)), times(d, layer.ratio(own, alpha))
         return layer.stored(where(d.apply(Less(), 0), below, above))
     return _function(
         layer,
         x,
         lambda x: activations.LeakyRelu(x, alpha=alpha),
-        lambda own, y: fixed_tfl.leaky_relu(own, y, alpha),
+        lambda own, y: fixed_tfl.leaky_relu(own, y, layer.ratio(own), layer.ratio(own, alpha)),
     )
 
 

@@ -36,8 +36,6 @@ def _sum(layer: Layer, a: Tensor, b: Tensor, op: arithmetic.Add | arithmetic.Sub
     # Two bytes: both operands go to twice the larger scale with 15 more bits.
     twice = 2 * max(single(first), single(second))
     ratios = np.asarray([single(first) / twice, single(second) / twice, twice / ((1 << 15) * single(y))])
-    if isinstance(op, arithmetic.Sub) and y.rounding == "tflm":  # TFLite Micro computes these in float32
-        ratios = ratios.astype(np.float32).astype(np.float64)
     wide = [times(centred(x) * (1 << 15), ratio) for x, ratio in zip((a, b), ratios[:2], strict=True)]
     return layer.rescaled(wide[0].apply(op, wide[1]), ratios[2], activation)
 

@@ -41,8 +41,6 @@ def sum_rule(ins: Sequence[Type], out: Type, sign: int) -> Tfl | Affine:
     if y.rounding != "E":
         twice = 2 * max(a, b)
         ratios = np.asarray([a / twice, b / twice, twice / ((1 << 20) * s)])
-        if sign < 0 and y.rounding == "tflm":  # TFLite Micro computes those of differences in float32
-            ratios = ratios.astype(np.float32).astype(np.float64)
         if twice * 256 / s >= 2.0**30:  # adding the zero point would overflow
             raise EdgeKitError("E0209", f"an operand's scale {max(a, b)} is too far above the result's {s}")
         multipliers, exponents = fixed.quantize_multiplier(ratios)

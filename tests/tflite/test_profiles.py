@@ -119,13 +119,19 @@ def product(rng: Rng) -> Case:
     return Operator("MUL", [a, b], [y], "MulOptions", {}), codes(a, b), stored(times(u * v, ratio), y)
 
 
-def difference(rng: Rng) -> Case:
-    a, b, u, v = pairs(rng)
-    y = Tensor((256, 256), "int8", scale=(float(np.float32(rng.uniform(0.05, 0.3))),), zero=(3,))
-    twice = np.float32(2) * max(single(a), single(b))
-    wide = [times(x << 20, float(s / twice)) for x, s in ((u, single(a)), (v, single(b)))]
-    sums = times(wide[0] - wide[1], float(twice / (np.float32(2**20) * single(y))))
-    return Operator("SUB", [a, b], [y], "SubOptions", {}), codes(a, b), stored(sums, y)
+def rectified(rng: Rng, leaky: bool) -> Case:
+    """All of int16 by ratios of 24 bits and by more exact ones."""
+    codes = np.arange(-(2**15), 2**15)
+    x, y = (
+        Tensor(codes.shape, "int16", scale=(float(np.float32(s)),), zero=(0,))
+        for s in rng.uniform(1e-4, 1e-3, 2)
+    )
+    alpha = np.float32(rng.uniform(0.1, 0.9))
+    ratio = float(single(x)) / float(single(y))
+    below = times(codes, ratio * float(alpha)) if leaky else 0
+    expected = stored(np.where(codes >= 0, times(codes, ratio), below), y)
+    options = ("LeakyReluOptions", {"alpha": alpha}) if leaky else ()
+    return Operator("LEAKY_RELU" if leaky else "RELU", [x], [y], *options), [codes.astype(np.int16)], expected
 
 
 def prelu(rng: Rng) -> Case:
@@ -143,8 +149,9 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     "FULLY_CONNECTED per channel": lambda rng: fully_connected(rng, per_channel=True),
     "FULLY_CONNECTED 16x8": lambda rng: fully_connected(rng, wide=True),
     "MUL": product,
-    "SUB": difference,
     "PRELU": prelu,
+    "RELU 16": lambda rng: rectified(rng, leaky=False),
+    "LEAKY_RELU 16": lambda rng: rectified(rng, leaky=True),
 }
 
 

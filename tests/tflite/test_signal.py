@@ -12,6 +12,7 @@ from support.tflite_writer import Operator, Tensor, constant, model, network
 from support.tools import require, require_module
 from tflite import signal_cases
 from tflite.litert import converted, named
+from tflite.micro import micro_says
 from tflite.signal_cases import KINDS, operator, packed
 
 from edgekit import simulate, target
@@ -28,19 +29,6 @@ from edgekit.reasons import DamageError
 RUNS = 7
 SEEDS = 20
 COMPILED = 3
-ARENA = 1 << 20
-
-
-def micro_says(content: bytes, runs: Sequence[Sequence[Array]], outputs: int) -> list[list[Array]]:
-    """What the interpreter of TFLite Micro computes, run after run."""
-    interpreter = require_module("tflite_micro").runtime.Interpreter.from_bytes(content, arena_size=ARENA)
-    results = []
-    for inputs in runs:
-        for i, x in enumerate(inputs):
-            interpreter.set_input(x, i)
-        interpreter.invoke()
-        results.append([interpreter.get_output(i).copy() for i in range(outputs)])
-    return results
 
 
 def made(kind: str, seed: int) -> tuple[Operator, list[list[Array]]]:
