@@ -84,6 +84,11 @@ class Fft(Op):
             np.stack([m[1] for m in made], -2).reshape(shape),
         )
 
+    def macs(self, *ins: Type) -> int:
+        """Four for each product with a power of the root of 1."""
+        (x,) = ins
+        return 4 * prod(x.shape[:-1]) * sum(self.points // r * (r - 1) for r in stages(self.points))
+
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
         if y.type.size == 0:
@@ -100,7 +105,8 @@ class Fft(Op):
         name = f"fft#{dtype.value}_{self.points}_{int(self.inverse)}"
         table = constant(name, _Rules(dtype).joined(twiddle(self.points, self.inverse, dtype)))
         types = {"T": dtype, "I": _PRODUCTS[dtype]}
-        return [Call("fft", types, (x, table, y), params)]
+        macs = self.macs(x.type)
+        return [Call("fft", types, (x, table, y), params, name=f"fft_{dtype.value}", macs=macs)]
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,10 @@ class RfftSplit(Op):
         return (rules.joined((re, im)),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
-        return _passed("rfft_split", ins, outs, ins[0].type.shape[-1] // 2, False)
+        return _passed("rfft_split", ins, outs, False, self.macs(ins[0].type))
+
+    def macs(self, *ins: Type) -> int:
+        return _passed_macs(ins[0].shape[-1], ins[0])
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,10 @@ class IrfftMerge(Op):
         return (rules.joined((re, im)),)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
-        return _passed("irfft_merge", ins, outs, outs[0].type.shape[-1] // 2, True)
+        return _passed("irfft_merge", ins, outs, True, self.macs(ins[0].type))
+
+    def macs(self, *ins: Type) -> int:
+        return _passed_macs(ins[0].shape[-1] - 2, ins[0])
 
 
 def stages(points: int) -> tuple[int, ...]:
@@ -306,15 +318,19 @@ def _check(x: Type, points: int) -> None:
     require(2 <= points <= MAX_POINTS, f"transforms 2 to {MAX_POINTS} complex numbers, not {points}")
 
 
-def _passed(
-    kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], points: int, inverse: bool
-) -> Sequence[Step]:
+def _passed_macs(length: int, x: Type) -> int:
+    """A complex product for each pair of frequencies."""
+    return 4 * prod(x.shape[:-1]) * (length // 4)
+
+
+def _passed(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], inverse: bool, macs: int) -> Sequence[Step]:
     """A pass over pairs of frequencies that mirror each other."""
     (x,), (y,) = ins, outs
     if y.type.size == 0:
         return []
-    dtype = x.type.dtype
+    dtype, points = x.type.dtype, min(x.type.shape[-1], y.type.shape[-1]) // 2
     turns = _Rules(dtype).joined(half_turns(points, inverse, dtype))
     table = constant(f"{kernel}#{dtype.value}_{points}", turns)
     params = {"rows": prod(x.type.shape[:-1]), "points": points}
-    return [Call(kernel, {"T": dtype, "I": _PRODUCTS[dtype]}, (x, table, y), params)]
+    types = {"T": dtype, "I": _PRODUCTS[dtype]}
+    return [Call(kernel, types, (x, table, y), params, name=f"{kernel}_{dtype.value}", macs=macs)]
