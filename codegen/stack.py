@@ -45,6 +45,8 @@ _THUMB2 = {
 _CI_NODE = re.compile(r'node: \{ title: "([^"]+)" label: "[^"]*?(?:\\n(\d+) bytes \(([\w,]+)\)[^"]*?)?"')
 _CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 _FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in '(\w+)'")
+_LAYOUT = re.compile(r"Function: (\w+)\s(.*?)\[-Rpass-analysis=stack-frame-layout\]", re.DOTALL)
+_ALIGNED = re.compile(r"Type: (?!Fixed)\w+, Align: (\d+)")  # what is fixed is the caller's
 _RETURN = 16  # bytes of a return address, and what aligns the frame behind it
 _NEVER = 1 << 30  # bytes, more than any stack has
 # Where there is floating point and more, functions of compiler-rt need fewer registers.
@@ -155,8 +157,15 @@ def bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int:
 
 
 def _frames(warnings: str, beside: int) -> dict[str, int]:
-    """By function: the largest of that name, and what calls put beside it."""
+    """By function: the largest of that name, what calls put beside it, and what aligns it for vectors that are
+    wider than what callers align to, which clang leaves out."""
+    kept, widest = (8, 16) if beside == 0 else (16, 64)  # Arm of 32 bits; what else there is, up to AVX-512
+    aligned: dict[str, int] = {}
+    for name, layout in _LAYOUT.findall(warnings):
+        aligned[name] = max([aligned.get(name, 0), *map(int, _ALIGNED.findall(layout))])
     frames: dict[str, int] = {}
     for size, name in _FRAME.findall(warnings):
-        frames[name] = max(int(size) + beside, frames.get(name, 0))
+        wanted = aligned.get(name, 0) if aligned else widest
+        padding = wanted - 8 if wanted > kept else 0
+        frames[name] = max(int(size) + beside + padding, frames.get(name, 0))
     return frames

@@ -56,8 +56,11 @@ class Compiler:
 
     @property
     def stack_flags(self) -> tuple[str, ...]:
-        """What makes it tell of the stack: gcc writes files, clang warns of every frame."""
-        return ("-fcallgraph-info=su",) if self.family == "gcc" else ("-Wframe-larger-than=0",)
+        """What makes it tell of the stack: gcc writes files, clang warns of every frame, and from 16 on remarks
+        how it is laid out."""
+        if self.family == "gcc":
+            return ("-fcallgraph-info=su",)
+        return ("-Wframe-larger-than=0", "-Rpass-analysis=stack-frame-layout")
 
 
 @cache

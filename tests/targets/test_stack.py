@@ -60,6 +60,47 @@ def bound_of(source: str, entry: str, folder: Path) -> int | None:
     return stack.bound_of_objects([(folder / "some.o").read_bytes()], warnings, entry, {"sink": 16})
 
 
+VECTORS = """\
+#include <arm_mve.h>
+void sink(int32_t *at);
+void run(int32x4_t v);
+__attribute__((noinline)) void run(int32x4_t v)
+{
+    __attribute__((aligned(16))) int32_t many[4];
+    vst1q_s32(many, v);
+    sink(many);
+}
+"""
+
+
+def test_what_aligns_vectors_counts(tmp_path: Path) -> None:
+    """Callers align to 8 bytes, and vectors to 16: clang's size of a frame leaves out what is between."""
+    compiler = toolchain.find(boards.load("cortex-m55", "zig"))
+    flags = [*boards.load("cortex-m55", "zig").cflags, "-Os", "-ffunction-sections", *compiler.stack_flags]
+    (tmp_path / "some.c").write_text(VECTORS)
+    warnings = compiler.run([*flags, "-c", "some.c", "-o", "some.o"], tmp_path)
+    objects = [(tmp_path / "some.o").read_bytes()]
+    size = stack._FRAME.findall(warnings)[0][0]
+    assert stack.bound_of_objects(objects, warnings, "run", {"sink": 0}) == int(size) + 8
+    # Compilers before 16 say nothing of alignment: the same is assumed of every frame.
+    older = warnings.replace("Function: ", "")
+    assert stack.bound_of_objects(objects, older, "run", {"sink": 0}) == int(size) + 8
+
+
+def test_what_aligns_vectors_of_pcs_counts() -> None:
+    """A return address, a register, 48 bytes to the next 64, and a frame: as f5 of 120 bytes disassembles."""
+    said = "a.c:5:6: warning: stack frame size (120) exceeds limit (0) in 'f' [-Wframe-larger-than]\n"
+    layout = (
+        "a.c:5:1: remark: \nFunction: f\nOffset: [SP+16], Type: Fixed, Align: 64, Size: 4\n"
+        "Offset: [SP-8], Type: Spill, Align: 16, Size: 8\nOffset: [SP-120], Type: Variable, Align: {}, Size: 64\n"
+        "    a @ a.c:5 [-Rpass-analysis=stack-frame-layout]\n"
+    )
+    assert stack._frames(said + layout.format(64), 16) == {"f": 8 + 8 + 48 + 128}
+    assert stack._frames(said + layout.format(32), 16) == {"f": 120 + 16 + 24}
+    assert stack._frames(said + layout.format(16), 16) == {"f": 120 + 16}
+    assert stack._frames(said, 16) == {"f": 120 + 16 + 56}
+
+
 def test_calls_are_followed_through_functions_and_tables(tmp_path: Path) -> None:
     leaf, caller, by_table = (bound_of(FRAMES, name, tmp_path) for name in ("leaf", "caller", "by_table"))
     assert leaf is not None
