@@ -157,8 +157,8 @@ def bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int:
 
 
 def _frames(warnings: str, beside: int) -> dict[str, int]:
-    """By function: the largest of that name, what calls put beside it, and what aligns it for vectors that are
-    wider than what callers align to, which clang leaves out."""
+    """By function: the largest of that name, what calls put beside it, and what aligns it for vectors wider
+    than what callers align to, which clang leaves out."""
     kept, widest = (8, 16) if beside == 0 else (16, 64)  # Arm of 32 bits; what else there is, up to AVX-512
     aligned: dict[str, int] = {}
     for name, layout in _LAYOUT.findall(warnings):

@@ -56,8 +56,8 @@ class Compiler:
 
     @property
     def stack_flags(self) -> tuple[str, ...]:
-        """What makes it tell of the stack: gcc writes files, clang warns of every frame, and from 16 on remarks
-        how it is laid out."""
+        """What makes it tell of the stack: gcc writes files, clang warns of every frame, and says
+        from version 16 on how it is laid out."""
         if self.family == "gcc":
             return ("-fcallgraph-info=su",)
         return ("-Wframe-larger-than=0", "-Rpass-analysis=stack-frame-layout")

@@ -60,29 +60,27 @@ def reciprocal_of_one_plus(a: Int) -> Int:
     return _saturating_left(_newton((a + _ONE + 1) >> 1), 1)
 
 
-def softmax_table(scale: float) -> tuple[Int, int]:
-    """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32), and the least
-    one that counts. The scale may be a product with TFLite's beta, which is not rounded to float32."""
+def softmax_table(scale: float) -> Int:
+    """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32); 0 where a
+    difference is too large to count. The scale may be a product with TFLite's beta, which is not rounded."""
     real = min(scale * 2.0**26, 2.0**31 - 1)
     multiplier, left = quantize_multiplier(real, 31)
     least = -int(np.floor(31.0 * 2.0**26 / 2.0 ** int(left)))
     d = np.arange(0, -256, -1)
-    shifted = np.where(d >= least, d, 0) << left
-    return exp_of_negative(srdhm(shifted, multiplier), 26).astype(np.int32), least
+    counts = d >= least
+    e = exp_of_negative(srdhm(np.where(counts, d, 0) << left, multiplier), 26)
+    return np.where(counts, e, 0).astype(np.int32)
 
 
 def softmax(x: Int, scale: float, bits: int = 8) -> Int:
     """Rows of int8 to integers of 8 or 16 bits whose scale is 2^-bits and whose least one stands for 0."""
-    table, least = softmax_table(scale)
-    d = x - x.max(axis=-1, keepdims=True)
-    counts = d >= least
-    e = table.astype(np.int64)[-d]
-    total = np.where(counts, rdbpot(e, 12), 0).sum(axis=-1, keepdims=True)
+    e = softmax_table(scale).astype(np.int64)[x.max(axis=-1, keepdims=True) - x]
+    total = rdbpot(e, 12).sum(axis=-1, keepdims=True)
     headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
     r = reciprocal_of_one_plus((total << headroom) - 2**31)
     half = 1 << (bits - 1)
     y = rdbpot(srdhm(r, e), 12 - headroom + 31 - bits) - half
-    return np.where(counts, np.clip(y, -half, half - 1), -half)
+    return y.clip(-half, half - 1)
 
 
 def logistic(x: Int) -> Int:

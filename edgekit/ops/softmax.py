@@ -57,14 +57,14 @@ class Softmax(Op):
             params = {"rows": x.type.size // n, "n": n}
             return [Call("softmax_s8", {}, args, params, label="softmax_s8", inplace=(0,))]
         if x.type.quant is not None:
-            table, least = fixed_tfl.softmax_table(x.type.quant.scale[0])
+            table = fixed_tfl.softmax_table(x.type.quant.scale[0])
             kernel = "softmax_s8_s16_tfl" if self.wide else "softmax_s8_tfl"
             return [
                 Call(
                     kernel=kernel,
                     types={},
                     args=(x, constant(f"{x.name}#exp", table), y),
-                    params={"rows": x.type.size // n, "n": n, "least": least},
+                    params={"rows": x.type.size // n, "n": n},
                     label=kernel,
                     inplace=() if self.wide else (0,),
                 )

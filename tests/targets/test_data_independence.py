@@ -1,5 +1,6 @@
 """A run takes the same instructions whatever its data are, and the script that says so can tell when not."""
 
+import pytest
 from support.command_line import DIGITS
 from support.tools import require, require_module
 
@@ -7,8 +8,9 @@ from benchmarks.reliability.data_independence import spread
 from edgekit import api
 from edgekit import target as targets
 from edgekit.builder import Builder
-from edgekit.ir import DType, Type
+from edgekit.ir import DType, Quant, Type
 from edgekit.ops.arithmetic import Add
+from edgekit.ops.softmax import Softmax
 
 
 def test_runs_of_int8_take_the_same_instructions_for_all_inputs() -> None:
@@ -19,6 +21,22 @@ def test_runs_of_int8_take_the_same_instructions_for_all_inputs() -> None:
     assert found.inputs == 32
     assert found.least == found.most > 100_000
     assert found.layers == ()
+
+
+@pytest.mark.parametrize("name", ["cortex-m4", "cortex-m0plus"])
+def test_shares_by_the_rule_of_tflite_take_the_same_instructions(name: str) -> None:
+    """Exponentials that count and that do not, sums of all sizes: rows of equal numbers, and of extremes."""
+    require("qemu-system-arm")
+    require_module("ziglang")
+    builder = Builder()
+    quant = Quant((0.2,), (0,), None, "tfl")
+    x, long = (builder.input(f"x{n}", Type(DType.S8, (1, n), quant)) for n in (10, 703))
+    shares = Quant((1 / 256,), (-128,), None, "tfl")
+    y, z = (builder.add(Softmax(), rows, quant=shares)[0] for rows in (x, long))
+    wide = builder.add(Softmax(wide=True), x, quant=Quant((2.0**-16,), (-(2**15),), None, "tfl"))[0]
+    found = spread(builder.graph("net", [x, long], [y, z, wide]), targets.load(name), 32)
+    assert found.layers == ()
+    assert found.least == found.most
 
 
 def test_layers_that_vary_are_named() -> None:

@@ -92,7 +92,8 @@ def test_what_aligns_vectors_of_pcs_counts() -> None:
     said = "a.c:5:6: warning: stack frame size (120) exceeds limit (0) in 'f' [-Wframe-larger-than]\n"
     layout = (
         "a.c:5:1: remark: \nFunction: f\nOffset: [SP+16], Type: Fixed, Align: 64, Size: 4\n"
-        "Offset: [SP-8], Type: Spill, Align: 16, Size: 8\nOffset: [SP-120], Type: Variable, Align: {}, Size: 64\n"
+        "Offset: [SP-8], Type: Spill, Align: 16, Size: 8\n"
+        "Offset: [SP-120], Type: Variable, Align: {}, Size: 64\n"
         "    a @ a.c:5 [-Rpass-analysis=stack-frame-layout]\n"
     )
     assert stack._frames(said + layout.format(64), 16) == {"f": 8 + 8 + 48 + 128}

@@ -11,7 +11,7 @@ from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.fixed import high_product, shift_away
 from edgekit.codegen.gpu.kernels import _rows
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer
 from edgekit.ir import DType
 from edgekit.ops import Call
 
@@ -23,7 +23,7 @@ def use(call: Call) -> Use:
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), DType.S8)
     data = Data()
     data.add(constant_of(call, 1).astype(np.int32))
-    return Use(_kernel(), (0, CONSTANTS, 2), values | integers(call, "least"), groups, data.bytes)
+    return Use(_kernel(), (0, CONSTANTS, 2), values, groups, data.bytes)
 
 
 @cache
@@ -31,14 +31,13 @@ def _kernel() -> Kernel:
     k = Builder("softmax_tfl")
     x, e = elements(k, "x", DType.S8), k.buffer("e", I32)
     y = k.buffer("y", U32, writes=True)
-    n, least = k.constants("n least")
+    n = k.constant("n")
     parts = k.shared("parts", I32, GROUP)
     largest, rooms, inverses = (k.shared(name, I32, _rows.MOST) for name in ("largest", "rooms", "inverses"))
 
     def with_share(top: Expr, has: Expr, i: Expr) -> Expr:
         d = k.let("d", x[i] - top)
-        share = shift_away(k, e[function("max", d, -255) * -1], number(12, I32))
-        return has + select(d >= least, share, 0)
+        return has + shift_away(k, e[function("max", d, -255) * -1], number(12, I32))
 
     with k.loop("j", 0, k.constant("block")) as j:
         first = k.let("first", _rows.row(k, j) * n)
@@ -57,7 +56,7 @@ def _kernel() -> Kernel:
         d = k.let("d", x[i] - largest[row])
         product = k.let("product", high_product(k, e[-d], k.let("inverse", inverses[row])))
         share = shift_away(k, product, 35 - rooms[row])
-        return function("min", function("max", select(d < least, number(0, I32), share) - 128, -128), 127)
+        return function("min", function("max", share - 128, -128), 127)
 
     _rows.store(k, y, DType.S8, result)
     return k.done()

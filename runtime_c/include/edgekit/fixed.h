@@ -25,7 +25,8 @@ static inline int32_t ek_requantize_e_long(int64_t acc, int32_t m, int32_t shift
     return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
 }
 
-/* (a b + 2^30) >> 31, for b >= 0: what TFLite computes as a saturating rounding doubling high product. */
+/* (a b + 2^30) >> 31: what TFLite computes as a saturating rounding doubling high product, where not both are -2^31.
+ * For products below zero, it truncates (a b + 1 - 2^30) / 2^31, which is the same. */
 static inline int32_t ek_high_product(int32_t a, int32_t b)
 {
     return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
@@ -69,24 +70,34 @@ static inline int32_t ek_shift_up(int32_t x, int32_t bits)
     return y > INT32_MAX ? INT32_MAX : y < INT32_MIN ? INT32_MIN : (int32_t)y;
 }
 
-/* (a b + 2^30) / 2^31, towards zero after a nudge by the sign: the doubling high product of any two numbers. */
-static inline int32_t ek_high_product_signed(int32_t a, int32_t b)
-{
-    const int64_t product = (int64_t)a * b;
-    return (
-        int32_t)((product + (product >= 0 ? (int64_t)1 << 30 : 1 - ((int64_t)1 << 30))) / ((int64_t)1 << 31));
-}
-
 /* 1 / (1 + a) for a in [0, 1), Q0.31: three Newton steps from 48/17 - 32/17 d, in Q2.29. */
 static inline int32_t ek_reciprocal_of_one_plus(int32_t a)
 {
     const int32_t half = (int32_t)(((int64_t)a + INT32_MAX + 1) >> 1);
-    int32_t x = 1515870810 + ek_high_product_signed(half, -1010580540);
-    for (int i = 0; i < 3; i++) {
-        const int32_t rest = (1 << 29) - ek_high_product_signed(half, x);
-        x += ek_shift_up(ek_high_product_signed(x, rest), 2);
+    int32_t x = 1515870810 + ek_high_product(half, -1010580540);
+    for (int i = 0; i < 3; i++)
+        x += 4 * ek_high_product(x, (1 << 29) - ek_high_product(half, x));
+    /* 2 x without a branch; 1, which is x = 2^30, as the number before it. */
+    return (int32_t)(((uint32_t)x * 2 | (0u - ((uint32_t)x >> 30))) & INT32_MAX);
+}
+
+/* Zeros above the highest bit of x > 0: as many steps for any, and nothing in them that compilers branch on. */
+static inline int32_t ek_leading_zeros(uint32_t x)
+{
+    uint32_t zeros = 0;
+    for (uint32_t width = 16; width > 0; width >>= 1) {
+        const uint32_t first = x >> (32 - width), has_one = (first + (1u << width) - 1) >> width;
+        const uint32_t some = width & (has_one - 1);
+        x <<= some;
+        zeros += some;
     }
-    return ek_shift_up(x, 1);
+    return (int32_t)zeros;
+}
+
+/* The larger one of two numbers that are less than 2^31 apart, without a branch. */
+static inline int32_t ek_larger(int32_t a, int32_t b)
+{
+    return a + ((b - a) & ~((b - a) >> 31));
 }
 
 /* y, not below lo and not above hi. */

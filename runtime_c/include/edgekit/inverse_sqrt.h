@@ -35,11 +35,10 @@ static inline int32_t ek_inverse_sqrt(int32_t x)
         x *= 4;
     const int32_t half = ek_shift_away(x >> 1, 1);
     for (int i = 0; i < 5; i++) {
-        const int32_t cube = ek_shift_up(ek_high_product_signed(ek_high_product_signed(y, y), y), 6);
-        y = ek_shift_up(
-            ek_high_product_signed((1 << 28) + (1 << 27), y) - ek_high_product_signed(half, cube), 3);
+        const int32_t cube = ek_shift_up(ek_high_product(ek_high_product(y, y), y), 6);
+        y = ek_shift_up(ek_high_product((1 << 28) + (1 << 27), y) - ek_high_product(half, cube), 3);
     }
-    y = ek_high_product_signed(y, 1518500250); /* sqrt(2) / 2 */
+    y = ek_high_product(y, 1518500250); /* sqrt(2) / 2 */
     return pairs > 11 ? (int32_t)((uint32_t)y << (pairs - 11)) : y;
 }
 

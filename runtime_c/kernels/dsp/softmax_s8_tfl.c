@@ -2,19 +2,13 @@
  * up. */
 #include "edgekit/softmax_s8_tfl.h"
 
-/* The exponential of what is so far below the largest. */
-EK_INLINE uint32_t EK_FN_exponential(const int32_t *e, const int32_t below, const int32_t least)
+static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, const int32_t n)
 {
-    return below > -least ? 0 : (uint32_t)e[below];
-}
-
-static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)
-{
-    const int32_t most = ek_largest_byte(x, p->n), least = p->least;
-    const int8_t *const end = x + p->n;
+    const int32_t *const exponential = e + ek_largest_byte(x, n); /* of -x */
+    const int8_t *const end = x + n;
     uint32_t sum = 0;
     for (const int8_t *from = x; from != end;)
-        sum += (EK_FN_exponential(e, most - *from++, least) + 2048) >> 12;
+        sum += ((uint32_t)exponential[-*from++] + 2048) >> 12;
     const int32_t headroom = __builtin_clz(sum);
     const uint32_t reciprocal =
         2 * (uint32_t)ek_reciprocal_of_one_plus((int32_t)((sum << headroom) - 0x80000000u));
@@ -22,7 +16,7 @@ static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, co
     const int32_t shift = headroom < 4 ? 31 : 35 - headroom;
     const uint32_t half = headroom < 4 ? 0 : 1u << (shift - 1);
     while (x != end) {
-        const uint32_t part = EK_FN_exponential(e, most - *x++, least);
+        const uint32_t part = (uint32_t)exponential[-*x++];
         const uint32_t share = (uint32_t)(((uint64_t)part * reciprocal + 0x80000000u) >> 32);
         *y++ = ek_nearest_s8((int32_t)((share + half) >> shift) - 128);
     }
@@ -31,5 +25,5 @@ static EK_SHARED void EK_FN_row(const int8_t *x, const int32_t *e, int8_t *y, co
 EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->n, y += p->n)
-        EK_FN_row(x, e, y, p);
+        EK_FN_row(x, e, y, p->n);
 }

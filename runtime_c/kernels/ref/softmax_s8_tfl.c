@@ -5,22 +5,19 @@
 EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)
 {
     for (int32_t r = 0; r < p->rows; r++, x += p->n, y += p->n) {
-        int32_t max = x[0], sum = 0;
+        int32_t max = x[0];
+        uint32_t sum = 0;
         for (int32_t i = 1; i < p->n; i++)
-            max = x[i] > max ? x[i] : max;
+            max = ek_larger(max, x[i]);
         for (int32_t i = 0; i < p->n; i++)
-            if (x[i] - max >= p->least)
-                sum += ek_shift_away(e[max - x[i]], 12);
-        int32_t headroom = 0;
-        while (!(((uint32_t)sum << headroom) & 0x80000000u))
-            headroom++;
-        const int32_t fraction = (int32_t)(((uint32_t)sum << headroom) - 0x80000000u);
-        const int32_t reciprocal = ek_reciprocal_of_one_plus(fraction);
+            sum += ((uint32_t)e[max - x[i]] + 2048) >> 12;
+        const int32_t headroom = ek_leading_zeros(sum);
+        const int32_t reciprocal = ek_reciprocal_of_one_plus((int32_t)((sum << headroom) - 0x80000000u));
         for (int32_t i = 0; i < p->n; i++) {
-            const int32_t d = x[i] - max;
-            const int32_t share =
-                d < p->least ? 0 : ek_shift_away(ek_high_product(e[-d], reciprocal), 35 - headroom);
-            y[i] = ek_clamp_s8(share - 128, -128, 127);
+            /* Halves go up: 35 - headroom bits, the last one after the nudge. At most 256, which is one too many. */
+            const int32_t product = ek_high_product(e[max - x[i]], reciprocal);
+            const int32_t share = ((product >> 12 >> (22 - headroom)) + 1) >> 1;
+            y[i] = (int8_t)(share - (share >> 8) - 128);
         }
     }
 }
