@@ -63,7 +63,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t
                         for (int32_t k = 0; k < 4 && o + k < outputs; k++) {
                             const int32_t c = g * outputs + o + k;
                             const int32_t result = EK_RULE(one)((int32_t)sums[k], m[c], e, c);
-                            *y++ = ek_clamp_s8(zero + result, lo, hi);
+                            *y++ = ek_between_s8(zero + result, lo, hi);
                         }
                     }
                 }

@@ -31,7 +31,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t
             ek_four_sums(row, row + whole, w + o * whole, sums);
             for (int32_t k = o; k < o + 4 && k < p->outputs; k++) {
                 const int32_t result = EK_RULE(one)((int32_t)sums[k - o], m[k], e, k);
-                *y++ = ek_clamp_s8(zero + result, lo, hi);
+                *y++ = ek_between_s8(zero + result, lo, hi);
             }
         }
     }

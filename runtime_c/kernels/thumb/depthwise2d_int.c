@@ -58,7 +58,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
                     EK_FN_four(cells, cells + taps, w + c * taps, c, sums, count);
                     for (int32_t k = 0; k < count; k++) {
                         const int32_t result = EK_RULE(one)(sums[k], m[c + k], e, c + k);
-                        *y++ = ek_clamp_s8(zero + result, lo, hi);
+                        *y++ = ek_between_s8(zero + result, lo, hi);
                     }
                 }
             }
