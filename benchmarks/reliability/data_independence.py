@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import chain
@@ -17,9 +18,11 @@ from benchmarks.reliability.networks import Network, networks
 from benchmarks.reliability.stack import processors
 from benchmarks.results import RELIABILITY, table, write_section
 from edgekit import target as targets
-from edgekit.codegen import bench, counting, toolchain
+from edgekit.codegen import bench, counting, elf, toolchain
+from edgekit.codegen.build import compile_objects, generate
 from edgekit.codegen.fit import fit
 from edgekit.codegen.program import Program
+from edgekit.codegen.publish import write
 from edgekit.codegen.render import Optimize
 from edgekit.ir import Array, Graph
 from edgekit.target import Target
@@ -78,6 +81,32 @@ int main(int argc, char **argv)
 """
 
 
+# Functions of compilers that take their time by what they are given. Products of 64 bits do not, nor do shifts
+# by the same number.
+_FLOATS = r"__aeabi_(?:[cfd](?!mem)\w+|u?[il]2[fd]|ul2[fd])|__\w+[sd]f[23]|__fix\w+|__float\w+"
+_SOFTWARE = {
+    "floating point in software": _FLOATS,
+    "division in software": r"__aeabi_u?[il]div(?:mod)?|__u?(?:div|mod|divmod)[sd]i[34]",
+}
+_BRANCHES = "branches on data"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer that does not take the same instructions for all data, and why that may be."""
+
+    origin: str
+    kernel: str
+    least: int
+    most: int
+    why: str
+
+    @property
+    def share(self) -> float:
+        """By how much of the least."""
+        return (self.most - self.least) / self.least
+
+
 @dataclass(frozen=True)
 class Spread:
     """Instructions of runs with many inputs: at least and at most, and of the layers where these differ."""
@@ -87,7 +116,7 @@ class Spread:
     inputs: int
     least: int
     most: int
-    layers: tuple[tuple[str, str, int, int], ...]  # origin, kernel, least, most
+    layers: tuple[Layer, ...]
 
 
 def spread(graph: Graph, target: Target, inputs: int, budget: float = np.inf, name: str = "") -> Spread:
@@ -102,14 +131,50 @@ def spread(graph: Graph, target: Target, inputs: int, budget: float = np.inf, na
         inputs = int(min(inputs, max(budget // first, _LEAST_INPUTS)))
         parts = counting.count(target, executable, marked, [str(inputs)], seconds=3600).parts
     counts = np.array(parts, np.int64).reshape(inputs, len(program.lines))
-    return _spread(name, target.name, program, counts)
+    return _spread(name, program, optimize, counts)
 
 
-def _spread(name: str, target: str, program: Program, counts: Array) -> Spread:
+def _spread(name: str, program: Program, optimize: Optimize, counts: Array) -> Spread:
     runs = counts.sum(axis=1)
     ends = zip(program.lines, counts.min(axis=0).tolist(), counts.max(axis=0).tolist(), strict=True)
-    layers = tuple((line.origin, line.kernel.function, low, high) for line, low, high in ends if low < high)
-    return Spread(name, target, len(counts), int(runs.min()), int(runs.max()), layers)
+    varying = [(line, low, high) for line, low, high in ends if low < high]
+    why = reasons(program, optimize) if varying else {}
+    layers = tuple(
+        Layer(line.origin, line.kernel.function, low, high, why[line.c]) for line, low, high in varying
+    )
+    return Spread(name, program.target.name, len(counts), int(runs.min()), int(runs.max()), layers)
+
+
+def reasons(program: Program, optimize: Optimize) -> Mapping[str, str]:
+    """By layer: what its code has that may take its time by the data. The compiler's functions that it calls
+    say so; where there are none, it is its own comparisons."""
+    marked = counting.layer_functions(program, optimize)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as name:
+        files, folder = generate(program, optimize), Path(name)
+        write(files, folder)
+        objects = compile_objects(program, files, folder, toolchain.find(program.target), optimize)
+        links = elf.links([(folder / one).read_bytes() for one in objects])
+    assert links is not None, "emulated boards have ELF files"
+    called = (_called(links, links.functions[function]) for function in marked)
+    return {line.c: _reason(names) for line, names in zip(program.lines, called, strict=True)}
+
+
+def _called(links: elf.Links, start: elf.Place) -> set[str]:
+    """The compiler's functions that a function calls, or those that it calls."""
+    seen, queue, found = {start}, [start], set[str]()
+    while queue:
+        place = queue.pop()
+        found |= {name for name, _ in links.outside.get(place, ())}
+        for to, _ in links.between.get(place, ()):
+            if to not in seen:
+                seen.add(to)
+                queue.append(to)
+    return found
+
+
+def _reason(called: set[str]) -> str:
+    found = [why for why, names in _SOFTWARE.items() if any(re.fullmatch(names, name) for name in called)]
+    return " and ".join(found) or _BRANCHES
 
 
 def _text(program: Program) -> str:
@@ -147,8 +212,7 @@ def measured(
         for name in names:
             known = before.get((network.name, name))
             if known is not None:
-                layers = tuple((str(o), str(k), int(a), int(b)) for o, k, a, b in known["layers"])
-                yield Spread(**{**known, "layers": layers})
+                yield Spread(**{**known, "layers": tuple(Layer(**layer) for layer in known["layers"])})
                 continue
             if is_kept_only:
                 continue
@@ -166,17 +230,16 @@ def section(found: Sequence[Spread]) -> str:
     cells: dict[str, dict[str, str]] = {}
     for one in found:
         share = (one.most - one.least) / one.least
-        words = f"{share:.2%}" if one.most > one.least else "0"
-        cells.setdefault(one.network, {})[one.target] = f"{one.inputs:,}: {words}"
+        cells.setdefault(one.network, {})[one.target] = f"{one.inputs:,}: {_percent(share)}"
     rows = [[network, *(by.get(name, "") for name in names)] for network, by in cells.items()]
-    kernels: dict[str, list[tuple[float, Spread]]] = {}
+    worst: dict[str, tuple[Layer, Spread]] = {}
     for one in found:
-        for _, kernel, low, high in one.layers:
-            kernels.setdefault(kernel, []).append(((high - low) / low, one))
-    worst = {kernel: max(each, key=lambda pair: pair[0]) for kernel, each in kernels.items()}
+        for layer in one.layers:
+            if layer.kernel not in worst or worst[layer.kernel][0].share < layer.share:
+                worst[layer.kernel] = layer, one
     named = [
-        [f"`{kernel}`", f"{share:.1%}", one.target, one.network]
-        for kernel, (share, one) in sorted(worst.items(), key=lambda item: -item[1][0])
+        [f"`{layer.kernel}`", _percent(layer.share), one.target, one.network, layer.why]
+        for layer, one in sorted(worst.values(), key=lambda pair: -pair[0].share)
     ]
     fewer = [one for one in found if one.inputs < INPUTS]
     fewest = min((one.inputs for one in fewer), default=0)
@@ -186,7 +249,8 @@ def section(found: Sequence[Spread]) -> str:
 Instructions of a run of code for speed, counted by the emulator for each of up to {INPUTS:,} inputs: zeros,
 extremes, one number everywhere, random ones, small ones, mostly zeros{words}.
 Cells are the spread, most above least, as a share of the least, behind the number of inputs: 0 where all
-runs took the same instructions, as {zero} of {len(found)} did.
+runs took the same instructions, as {zero} of {len(found)} did. Instructions are not cycles: a division takes
+2 to 12 of them on Cortex-M3 and M4.
 
 {table(["network", *names], rows)}
 
@@ -194,13 +258,21 @@ runs took the same instructions, as {zero} of {len(found)} did.
 """
 
 
+def _percent(share: float) -> str:
+    return "0" if share == 0 else f"{share:.2%}" if share >= 5e-5 else "< 0.01%"
+
+
 def _varying(named: Sequence[Sequence[str]]) -> str:
     if not named:
         return "No kernel varies."
-    rows = table(["kernel", "spread", "processor", "network"], named)
-    return (
-        f"The kernels that vary, each where it varies most; all others took the same in every run:\n\n{rows}"
-    )
+    rows = table(["kernel", "spread", "processor", "network", "why"], named)
+    return f"""\
+The kernels that vary, each where it varies most; all others took the same in every run. Why is what their
+code has, by its relocations: calls of the compiler's functions for floating point or division, where a
+processor has no such instructions; else comparisons that are branches, as for the largest of a window or for
+saturation, where instructions have no conditions.
+
+{rows}"""
 
 
 def main() -> None:

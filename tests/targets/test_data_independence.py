@@ -4,12 +4,14 @@ import pytest
 from support.command_line import DIGITS
 from support.tools import require, require_module
 
-from benchmarks.reliability.data_independence import spread
+from benchmarks.reliability.data_independence import reasons, section, spread
 from edgekit import api
 from edgekit import target as targets
 from edgekit.builder import Builder
+from edgekit.codegen.program import compile_graph
 from edgekit.ir import DType, Quant, Type
 from edgekit.ops.arithmetic import Add
+from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.softmax import Softmax
 
 
@@ -49,6 +51,23 @@ def test_layers_that_vary_are_named() -> None:
     z = builder.one(Add(), x, y)
     found = spread(builder.graph("net", [x, y], [z]), targets.load("cortex-m0plus"), 16)
     assert found.least < found.most
-    ((origin, kernel, low, high),) = found.layers
-    assert (origin, kernel) == ("sum", "ek_add_f32__ref")
-    assert (low, high) == (found.least, found.most)
+    (layer,) = found.layers
+    assert (layer.origin, layer.kernel) == ("sum", "ek_add_f32__ref")
+    assert (layer.least, layer.most) == (found.least, found.most)
+    assert layer.why == "floating point in software"
+    assert "ek_add_f32__ref" in section([found])
+
+
+def test_comparisons_and_divisions_are_told_apart() -> None:
+    """The largest of a window is a branch where instructions have no conditions; a share is a division."""
+    require_module("ziglang")
+    builder = Builder()
+    quant = Quant((0.2,), (0,))
+    x, rows = (builder.input(n, Type(DType.S8, s, quant)) for n, s in (("x", (1, 4, 4, 3)), ("r", (1, 5))))
+    y = builder.add(Pool2d("max", (2, 2), (2, 2)), x, quant=quant)[0]
+    z = builder.add(Softmax(), rows, quant=Quant((1 / 256,), (-128,)))[0]
+    program = compile_graph(builder.graph("net", [x, rows], [y, z]), targets.load("cortex-m0plus"))
+    pool, shares = (line.c for line in program.lines)
+    found = reasons(program, "speed")
+    assert found[pool] == "branches on data"
+    assert found[shares] == "division in software"
