@@ -1,12 +1,14 @@
 """The bound of the stack holds and is tight: runs leave their marks in a painted stack on emulated boards."""
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import boards
 from support.tools import ROOT
 
+from benchmarks.reliability.networks import Layers, quantized
 from benchmarks.reliability.stack import Depth, depth
 from edgekit import api
 from edgekit.codegen import stack, toolchain
@@ -37,6 +39,25 @@ def test_a_run_takes_no_more_stack_than_the_bound(
     assert measured <= bound
     # Allowances for functions of gcc's own are wide.
     assert wanted != "zig" or Depth("digits", name, optimize, bound, measured).is_tight
+
+
+def rows() -> Graph:
+    """Dense layers of one row: kernels have code for pairs of rows, too."""
+    net = Layers(0)
+    return net.graph(net.dense(net.dense(net.input(1, 32), 16, lo=0.0), 8))
+
+
+@pytest.mark.parametrize(
+    ("name", "graph"),
+    [("cortex-m4", rows), ("cortex-m55", lambda: quantized(rows, io="int8"))],
+    ids=("float32", "int8"),
+)
+def test_cases_that_a_network_has_not_cost_no_stack_where_code_is_small(
+    name: str, graph: Callable[[], Graph]
+) -> None:
+    bound, measured = depth(graph(), boards.load(name, "zig"), "size")
+    assert measured <= bound
+    assert Depth("", name, "size", bound, measured).is_tight
 
 
 FRAMES = """\

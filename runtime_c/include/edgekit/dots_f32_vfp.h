@@ -323,9 +323,9 @@ EK_VFP_DEFINE_HALVES(f16)
 /* `width` outputs of so many pixels: four, unless a block is the last one. */
 #define EK_VFP_DEFINE_OUTPUTS(format, type)                                                                  \
     static EK_VFP_SHARED void ek_##format##_outputs_vfp(const float *x, const type *w, float *y,             \
-        const int32_t width, const int32_t pixels, struct ek_pixels_vfp *p)                                  \
+        const int32_t width, int32_t pixels, struct ek_pixels_vfp *p)                                        \
     {                                                                                                        \
-        const int32_t x_step = p->x_step / 4, y_step = p->y_step / 4;                                        \
+        const int32_t y_step = p->y_step;                                                                    \
         float few[8];                                                                                        \
         if (width >= 4) {                                                                                    \
             p->turns = pixels / 2;                                                                           \
@@ -333,22 +333,24 @@ EK_VFP_DEFINE_HALVES(f16)
                 ek_##format##_dots_vfp_x2(x, w, y, p);                                                       \
             p->turns = pixels % 2;                                                                           \
             if (p->turns)                                                                                    \
-                ek_##format##_dots_vfp(x + (pixels - 1) * x_step, w, y + (pixels - 1) * y_step, p);          \
+                ek_##format##_dots_vfp(                                                                      \
+                    x + (pixels - 1) * (p->x_step / 4), w, y + (pixels - 1) * (y_step / 4), p);              \
+            p->turns = 0; /* behind the call: else it is a jump, and the stack of pairs is what decides */   \
             return;                                                                                          \
         }                                                                                                    \
         p->y_step = 4 * (int32_t)sizeof(float);                                                              \
-        for (int32_t v = 0; v < pixels; v += 2, x += 2 * x_step) {                                           \
-            const int32_t here = pixels - v < 2 ? 1 : 2;                                                     \
-            p->turns = 1;                                                                                    \
-            if (here == 2)                                                                                   \
+        p->turns = 1;                                                                                        \
+        for (; pixels > 0; pixels -= 2, x += 2 * (p->x_step / 4)) {                                          \
+            if (pixels > 1)                                                                                  \
                 ek_##format##_dots_vfp_x2(x, w, few, p);                                                     \
             else                                                                                             \
                 ek_##format##_dots_vfp(x, w, few, p);                                                        \
-            for (int32_t i = 0; i < here; i++, y += y_step)                                                  \
+            for (int32_t i = 0; i < 8 && i < 4 * pixels; i += 4, y += y_step / 4)                            \
                 for (int32_t o = 0; o < width; o++)                                                          \
-                    y[o] = few[4 * i + o];                                                                   \
+                    y[o] = few[i + o];                                                                       \
+            p->turns = 1;                                                                                    \
         }                                                                                                    \
-        p->y_step = y_step * 4;                                                                              \
+        p->y_step = y_step;                                                                                  \
     }
 EK_VFP_DEFINE_OUTPUTS(f32, float)
 EK_VFP_DEFINE_OUTPUTS(bf16, uint16_t)

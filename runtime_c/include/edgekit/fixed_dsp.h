@@ -213,8 +213,10 @@ static EK_SHARED int8_t *ek_fill_bytes(int8_t *to, int32_t byte, int32_t count)
     const uint32_t word = (uint32_t)(byte & 255) * 0x01010101u;
     for (; count >= 4; count -= 4, to += 4)
         __builtin_memcpy(to, &word, 4);
-    for (; count > 0; count--)
+    for (; count > 0; count--) {
         *to++ = (int8_t)byte;
+        __asm("" : "+r"(to)); /* else compilers make vectors of up to three bytes, and take stack for them */
+    }
     return to;
 }
 

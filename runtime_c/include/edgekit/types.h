@@ -20,6 +20,15 @@
 #else
 #define EK_SHARED
 #endif
+/* Where code is to be small, a case that others cover has no code of its own, and helper functions for several cases are
+ * one copy for all: less flash, and a stack that is as deep in each case as its bound says. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_IS_COMPACT 1
+#define EK_COMPACT static EK_SHARED
+#else
+#define EK_IS_COMPACT 0
+#define EK_COMPACT EK_INLINE
+#endif
 
 #if defined(__GNUC__)
 #define EK_RESTRICT __restrict__

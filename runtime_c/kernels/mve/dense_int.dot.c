@@ -43,7 +43,7 @@ EK_INLINE void EK_FN_block(const int8_t *x, const int8_t *w, const int32_t *b, c
 }
 
 /* All outputs of one row, or of two. */
-EK_INLINE void EK_FN_rows(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+EK_COMPACT void EK_FN_rows(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, const int two, const struct EK_STRUCT *p)
 {
     const int32_t rest = p->outputs % 4, step = (p->inputs + 15) / 16 * 64;
