@@ -81,8 +81,8 @@ int main(int argc, char **argv)
 """
 
 
-# Functions of compilers that take their time by what they are given. Products of 64 bits do not, nor do shifts
-# by the same number.
+# Functions of compilers that take their time by what they are given. Products of 64 bits do not, nor do
+# shifts by the same number.
 _FLOATS = r"__aeabi_(?:[cfd](?!mem)\w+|u?[il]2[fd]|ul2[fd])|__\w+[sd]f[23]|__fix\w+|__float\w+"
 _SOFTWARE = {
     "floating point in software": _FLOATS,
