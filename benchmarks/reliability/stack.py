@@ -28,6 +28,8 @@ _PAINTED = 16384  # bytes
 # Bytes that frames are aligned to, and that a run may leave unwritten, as padding, at its deepest point.
 _ALIGNMENT = 8
 _LIMIT = 1.10
+_WIDER = """ Bounds are wider where calls are possible
+that the shapes of a network never need."""
 # Paints all below its own frame, runs the model, and looks how far down the paint is gone: twice, as a byte
 # of the model may be that of the paint.
 _MAIN = f"""
@@ -147,8 +149,7 @@ def section(found: Sequence[Depth]) -> str:
 Bytes of stack: the bound that `edgekit build` states, and how far a run reached into a painted stack on an
 emulated board. {len(found):,} libraries, by the first compiler of each target (zig cc), of {count} networks.
 Paint shows what was written: padding at the deepest point stays as it was, so bounds of small stacks may be
-{_ALIGNMENT} bytes above what was measured, others at most 10 %. Bounds are wider where calls are possible
-that the shapes of a network never need, such as those for pairs of rows where there is one.
+{_ALIGNMENT} bytes above what was measured, others at most 10 %.{_WIDER if wide else ""}
 
 - below what was measured: {len(low)} of {len(found):,}
 - more than 10 % and {_ALIGNMENT} bytes above: {len(wide)} of {len(found):,}{_named(wide)}
