@@ -12,7 +12,7 @@ HEADERS = Path(str(files("edgekit.runtime_c"))) / "include" / "edgekit"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
 _STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
-_RULE = re.compile(r"\bek_requantize_(\w+)")
+_RULE = re.compile(r"ek_requantize_(\w+)")
 _LETTER = re.compile(r"\bEK_([A-Z])\b")
 
 

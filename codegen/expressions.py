@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from types import CodeType
 
 from edgekit.codegen.light import heavy_pairs
@@ -38,7 +38,11 @@ class Expression:
 
     text: str
     names: frozenset[str] = field(compare=False)
-    code: CodeType = field(compare=False, repr=False)
+    body: ast.expr = field(compare=False, repr=False)
+
+    @cached_property
+    def code(self) -> CodeType:
+        return compile(ast.Expression(self.body), "<condition>", "eval")
 
     def of(self, call: Call) -> int:
         """Its value: the text comes from our own kernels."""
@@ -53,7 +57,7 @@ class Expression:
 
 @cache
 def expression(text: str) -> Expression:
-    return _expression(_parsed(text))
+    return _expression(text, _parsed(text))
 
 
 @cache
@@ -61,9 +65,10 @@ def conjuncts(text: str) -> tuple[Expression, ...]:
     """The parts of a condition that all must hold. An `and` in brackets or beside an `or` parts nothing."""
     body = _parsed(text)
     parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    return tuple(map(_expression, parts))
+    return tuple(_expression(text, part) for part in parts)
 
 
+@cache
 def _parsed(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
@@ -71,9 +76,9 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(f"{text!r} is no expression") from None
 
 
-def _expression(body: ast.expr) -> Expression:
-    text, functions = ast.unparse(body), set()
-    for node in ast.walk(body):
+def _expression(source: str, body: ast.expr) -> Expression:
+    functions, nodes = set(), tuple(ast.walk(body))
+    for node in nodes:
         if not isinstance(node, _NODES):
             raise ExpressionError(f"{ast.unparse(node)!r} is more than conditions and sizes may say")
         if isinstance(node, ast.Call):
@@ -81,5 +86,5 @@ def _expression(body: ast.expr) -> Expression:
                 words = ", ".join(sorted(_FUNCTIONS))
                 raise ExpressionError(f"{ast.unparse(node.func)} is no function of conditions: {words}")
             functions.add(id(node.func))
-    names = {n.id for n in ast.walk(body) if isinstance(n, ast.Name) and id(n) not in functions}
-    return Expression(text, frozenset(names), compile(ast.Expression(body), "<condition>", "eval"))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in functions}
+    return Expression(source[body.col_offset : body.end_col_offset], frozenset(names), body)

@@ -23,7 +23,7 @@ the general kernel of an instruction set, `<kernel>.<variant>` a special one. Us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -40,7 +40,8 @@ KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
 _HEAD = re.compile(r"\s*(/\*.*?\*/)", re.DOTALL)
 _LINE = re.compile(r"(?:/\*| \*| {2,3})(?: (.*?))?(?: ?\*/)?")
 _STRAY = re.compile(r"^\s*/?\*+ ?@(\w+)", re.MULTILINE)
-_SET = re.compile(r"@as (\w+)/")
+_AS = re.compile(r"@as +(\w+)/(\w+)")
+_ALSO = re.compile(r"@also +(\w+)")
 _INCLUDE = re.compile(r'^#include "edgekit/(\w+)\.h"', re.MULTILINE)
 _BRACES = re.compile(r"\{(.*?)\}")
 _FORMS = {
@@ -119,25 +120,37 @@ class _Tag:
 @cache
 def all_variants() -> tuple[Variant, ...]:
     """Of all instruction sets, in the order of their names."""
-    sets = {path.parent.name for path in _texts()}
-    sets |= {isa for text in _texts().values() for isa in _SET.findall(text)}
-    return tuple(variant for isa in sorted(sets) for variant in variants_of(isa))
+    return _in_order(KERNELS.glob("*/*.c"))
 
 
 @cache
-def variants_of(isa: str) -> tuple[Variant, ...]:
-    """Of an instruction set, in the order of their names. Files that have nothing for it are not parsed."""
-    paths = [path for path, text in _texts().items() if path.parent.name == isa or f"@as {isa}/" in text]
-    found = sorted((v for path in paths for v in read(path) if v.isa == isa), key=lambda v: f"{v.stem}.c")
+def variants_of(isa: str, kernel: str) -> tuple[Variant, ...]:
+    """Those of an instruction set for a contract, in the order of their names. Other files are not parsed."""
+    found = _in_order(_files().get((isa, kernel), ()))
+    return tuple(variant for variant in found if variant.isa == isa and kernel in variant.kernels)
+
+
+def _in_order(paths: Iterable[Path]) -> tuple[Variant, ...]:
+    found = sorted((v for path in paths for v in read(path)), key=lambda v: (v.isa, f"{v.stem}.c"))
     for one, other in pairwise(found):
-        if one.stem == other.stem:
-            raise KernelFileError(f"{isa}/{one.stem} is in {_short(one.path)} and in {_short(other.path)}")
+        if (one.isa, one.stem) == (other.isa, other.stem):
+            raise KernelFileError(
+                f"{one.isa}/{one.stem} is in {_short(one.path)} and in {_short(other.path)}"
+            )
     return tuple(found)
 
 
 @cache
-def _texts() -> Mapping[Path, str]:
-    return {path: path.read_text(encoding="utf-8") for path in sorted(KERNELS.glob("*/*.c"))}
+def _files() -> Mapping[tuple[str, str], Sequence[Path]]:
+    """Which files may have kernels of an instruction set for a contract: those that name both."""
+    found: dict[tuple[str, str], list[Path]] = {}
+    for path in sorted(KERNELS.glob("*/*.c")):
+        text = path.read_text(encoding="utf-8")
+        named = {(path.parent.name, path.stem.partition(".")[0]), *_AS.findall(text)}
+        also = _ALSO.findall(text)
+        for place in named | {(isa, kernel) for isa, _ in named for kernel in also}:
+            found.setdefault(place, []).append(path)
+    return found
 
 
 @cache
@@ -289,7 +302,7 @@ def _expressions(tag: _Tag, tags: Sequence[_Tag]) -> Iterator[str]:
 
 def _check_expression(tag: _Tag, text: str, names: frozenset[str]) -> None:
     try:
-        unknown = sorted(expression(text).names - names)
+        unknown = sorted(frozenset().union(*(part.names for part in conjuncts(text))) - names)
     except ExpressionError as error:
         raise tag.wrong(str(error)) from None
     if unknown:

@@ -22,6 +22,11 @@ from edgekit.target import Target
 _INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\("
+    r"|#define (EK_\w+)|typedef .*?\b(ek_\w+);|struct (ek_\w+))",
+    re.MULTILINE,
+)
 _SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
 _MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
 
@@ -205,14 +210,8 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
     for header in contracts.headers():
         if header == "generic.h" or "EK_FN" in contracts.header(header):
             continue
-        text = COMMENT.sub("", contracts.header(header))
-        names = re.findall(
-            r"^(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\(", text, re.MULTILINE
-        )
-        names += re.findall(r"^#define (EK_\w+)", text, re.MULTILINE)
-        names += re.findall(r"^typedef .*?\b(ek_\w+);", text, re.MULTILINE)
-        names += re.findall(r"^struct (ek_\w+)", text, re.MULTILINE)
-        for name in names:
+        for names in _DEFINED.findall(COMMENT.sub("", contracts.header(header))):
+            name = "".join(names)  # one of them
             found[name] = (*found.get(name, ()), header)
     return found
 

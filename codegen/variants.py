@@ -42,8 +42,7 @@ def layouts(variant: Variant, call: Call) -> Mapping[str, str]:
 @cache
 def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
     """The kernels of an instruction set for a contract, the most special ones first."""
-    found = [variant for variant in variants_of(isa) if kernel in variant.kernels]
-    return tuple(sorted(found, key=lambda v: (-len(v.conditions), v.name)))
+    return tuple(sorted(variants_of(isa, kernel), key=lambda v: (-len(v.conditions), v.name)))
 
 
 def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> tuple[Variant, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from edgekit.codegen.expressions import ExpressionError, conjuncts, expression
-from edgekit.codegen.kernel_files import KernelFileError, Variant, all_variants, read
+from edgekit.codegen.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
 
 CODE = '#include "edgekit/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
 
@@ -30,7 +30,7 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
     assert found.rules == {"e": "e", "e_wide": "e"}
     assert [part.text for part in found.conditions] == [
         "inputs % 4 == 0",
-        "rows == 1 or (outputs > 8 and rows < 3)",
+        "rows == 1 or outputs > 8 and rows < 3",
         "sum_bits < 30",
     ]
     assert found.pack == {"w": "O/8! o8 I"}
@@ -139,3 +139,10 @@ def test_an_and_in_brackets_parts_nothing() -> None:
 
 def test_users_get_no_tags() -> None:
     assert not [v.stem for v in all_variants() if " @" in v.source().partition("*/")[0]]
+
+
+def test_kernels_are_found_without_parsing_the_other_files() -> None:
+    """variants_of parses files by what they name: it must see every set and contract that a kernel is for."""
+    for variant in all_variants():
+        for kernel in variant.kernels:
+            assert variant in variants_of(variant.isa, kernel)
