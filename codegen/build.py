@@ -128,7 +128,7 @@ def build(
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
             program, files, objects, sizes = settled(
-                graph, program, work, compiler, optimize=optimize, weights=weights, tell=tell, test=test
+                program, files, work, compiler, optimize=optimize, weights=weights, tell=tell, test=test
             )
             budget.check(program, sizes, _weights_of(program))
             if check is False:
@@ -188,30 +188,30 @@ def _with_manifest(files: Mapping[str, bytes], more: Mapping[str, bytes]) -> dic
 
 
 def settled(
-    graph: Graph,
     program: Program,
+    files: dict[str, bytes],
     folder: Path,
     compiler: toolchain.Compiler,
     *,
     optimize: Optimize,
     weights: Weights = "auto",
-    test: SelfTest | None = None,
+    test: SelfTest,
     tell: Tell = lambda step: None,
 ) -> tuple[Program, dict[str, bytes], list[str], toolchain.Sizes | None]:
     """A program that is compiled and fits, if any does: with smaller weights, once it is known what is beside
     them. Its files, the names of its objects, and its sizes."""
-    test = test or selftest.prepare(graph)
     while True:
-        files = generate(program, optimize, weights, test)
         write(files, folder)
         tell(f"compiling with {compiler.name}")
         objects = compile_objects(program, files, folder, compiler, optimize)
         sizes = measure(program, objects, folder, compiler)
         others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
-        smaller = fit(graph, program.target, program.ports, optimize=optimize, others=others)
+        smaller = fit(
+            program.graph, program.target, program.ports, optimize=optimize, others=others, before=program
+        )
         if smaller.weight_bytes >= program.weight_bytes:
             return program, files, objects, sizes
-        program = smaller
+        program, files = smaller, generate(smaller, optimize, weights, test)
 
 
 def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:

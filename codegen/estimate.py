@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from edgekit.codegen import instructions, toolchain
-from edgekit.codegen.build import Layer, layers_of, settled
+from edgekit.codegen import instructions, selftest, toolchain
+from edgekit.codegen.build import Layer, generate, layers_of, settled
 from edgekit.codegen.fit import fit
 from edgekit.codegen.instructions import Instructions
 from edgekit.codegen.memory import Peak
@@ -75,7 +75,9 @@ def estimate(
     compiler = toolchain.find(target)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         first = fit(graph, target, ports, optimize=optimize)
-        program, _, _, found = settled(graph, first, Path(scratch), compiler, optimize=optimize)
+        test = selftest.prepare(graph)
+        files = generate(first, optimize, test=test)
+        program, _, _, found = settled(first, files, Path(scratch), compiler, optimize=optimize, test=test)
     how = instructions.counted if count else instructions.estimated
     return Estimate(
         target.name,

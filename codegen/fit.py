@@ -41,12 +41,13 @@ def fit(
     *,
     optimize: Literal["size", "speed"] = "speed",
     others: int = 0,
+    before: Program | None = None,
 ) -> Program:
     """The program for a target: with the fastest kernels as long as its flash has room for their weights
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
     of what they take at least; with small weights if it is optimized for size. In between, those layers
-    become small that lose the least time for each byte."""
-    program = compile_graph(graph, target, ports)
+    become small that lose the least time for each byte. `before` is what fitted with less beside it."""
+    program = before if before and not before.small else compile_graph(graph, target, ports)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_free = "flash" not in target.memory and program.weight_bytes > _UNBOUNDED
     is_bounded = target.weight_growth > 0 or is_free
@@ -64,7 +65,9 @@ def fit(
         if optimize == "speed" and need + choice.bytes <= 0:
             chosen.remove(choice)
             need += choice.bytes
-    small = {choice.result for choice in chosen}
+    small = frozenset(choice.result for choice in chosen)
+    if before and before.small == small:
+        return before
     return compile_graph(graph, target, ports, small) if small else program
 
 

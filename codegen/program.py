@@ -92,6 +92,7 @@ class Program:
     peak: Peak | None = None  # what fills the arena
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
+    small: frozenset[str] = frozenset()  # results of the layers whose weights take less memory and more time
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -161,6 +162,7 @@ def compile_graph(
         memory.peak,
         ports,
         found.order_runs,
+        frozenset(small),
     )
 
 
