@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -131,6 +130,7 @@ await fetch("done?" + new URLSearchParams({ code, message }), { method: "POST", 
 def _chromium(program: bytes, words: Sequence[str], data: bytes) -> tuple[int, bytes]:
     """A page of our own runs the program and posts what it gives back."""
     import json
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     from urllib.parse import parse_qs, urlsplit
 
     served = {

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -154,10 +155,15 @@ def _is_inside_file(path: Path) -> bool:
 
 def readers(suffix: str = "") -> Iterator[Reader]:
     """All readers; the one that is named as the suffix comes first, before the others are even imported."""
-    names = sorted(m.name for m in pkgutil.iter_modules(converters.__path__) if m.name.startswith(_PREFIX))
-    names.sort(key=lambda name: name != _PREFIX + suffix.lstrip(".").lower())
-    for name in names:
+    first = _PREFIX + suffix.lstrip(".").lower()
+    for name in sorted(_names(tuple(converters.__path__)), key=lambda name: name != first):
         yield cast(Reader, importlib.import_module(f"{converters.__name__}.{name}"))
+
+
+@cache
+def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
+    found = (module.name for module in pkgutil.iter_modules(folders))
+    return tuple(sorted(name for name in found if name.startswith(_PREFIX)))
 
 
 def formats() -> list[str]:

@@ -7,24 +7,26 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from edgekit.api import (
-    Checkup,
-    Difference,
-    Graph,
-    Inspection,
-    Quantization,
-    Report,
-    Target,
-    Verification,
-)
 from edgekit.checkup import TargetStatus
 from edgekit.difference import other_weights, short_name
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 from edgekit.noise import Distance
 from edgekit.passes.stored_weights import narrow_weights
+
+if TYPE_CHECKING:
+    from edgekit.api import (
+        Checkup,
+        Difference,
+        Graph,
+        Inspection,
+        Quantization,
+        Report,
+        Target,
+        Verification,
+    )
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table

@@ -1,26 +1,30 @@
 """The verbs of EdgeKit in Python; `edgekit` exports them, and the command line only puts them into words."""
 
-from edgekit.api.insight import diff, inspect
-from edgekit.api.libraries import bench, build, estimate, run, verify
-from edgekit.api.models import convert, list_targets, load, save
-from edgekit.api.samples import read_labels
-from edgekit.api.smaller import prune, quantize_model, tune
-from edgekit.checkup import Checkup, doctor
-from edgekit.codegen.bench import Bench
-from edgekit.codegen.build import Report
-from edgekit.codegen.estimate import Estimate
-from edgekit.codegen.verify import Verification
-from edgekit.difference import Difference
-from edgekit.errors import EdgeKitError
-from edgekit.inspection import Inspection
-from edgekit.ir import Graph
-from edgekit.quantize.gate import Gate
-from edgekit.quantize.outcome import Quantization
-from edgekit.quantize.pruning.plan import Pruned, Pruning
-from edgekit.quantize.settings import Settings
-from edgekit.target import Target
-from edgekit.tuning.output import Limits
-from edgekit.tuning.tune import Effort, Tuned
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from edgekit.api.insight import diff, inspect
+    from edgekit.api.libraries import bench, build, estimate, run, verify
+    from edgekit.api.models import convert, list_targets, load, save
+    from edgekit.api.samples import read_labels
+    from edgekit.api.smaller import prune, quantize_model, tune
+    from edgekit.checkup import Checkup, doctor
+    from edgekit.codegen.bench import Bench
+    from edgekit.codegen.build import Report
+    from edgekit.codegen.estimate import Estimate
+    from edgekit.codegen.verify import Verification
+    from edgekit.difference import Difference
+    from edgekit.errors import EdgeKitError
+    from edgekit.inspection import Inspection
+    from edgekit.ir import Graph
+    from edgekit.quantize.gate import Gate
+    from edgekit.quantize.outcome import Quantization
+    from edgekit.quantize.pruning.plan import Pruned, Pruning
+    from edgekit.quantize.settings import Settings
+    from edgekit.target import Target
+    from edgekit.tuning.output import Limits
+    from edgekit.tuning.tune import Effort, Tuned
 
 __all__ = [
     "Bench",
@@ -58,3 +62,22 @@ __all__ = [
     "tune",
     "verify",
 ]
+
+# Where names are looked for, in this order: what builds do not need stands last.
+_MODULES = (
+    *("edgekit.api.models", "edgekit.api.libraries", "edgekit.api.samples", "edgekit.checkup"),
+    *("edgekit.api.insight", "edgekit.quantize.gate", "edgekit.api.smaller"),
+)
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import when something is asked for: a build needs nothing of pruning and tuning."""
+        if name in __all__:
+            for module in map(import_module, _MODULES):
+                if hasattr(module, name):
+                    return getattr(module, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

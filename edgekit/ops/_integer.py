@@ -136,7 +136,7 @@ def requantization(
                 most_exponent=int(exponent.max()),
                 up=up,
                 least_weight=int(weights.min()),
-                one_scale=int(np.unique(multiplier).size == np.unique(exponent).size == 1),
+                one_scale=int(np.ptp(multiplier) == np.ptp(exponent) == 0),
             )
         ),
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),

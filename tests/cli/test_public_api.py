@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import edgekit
@@ -25,6 +26,31 @@ def test_type_checkers_see_the_same_names() -> None:
         alias.name for node in ast.walk(block) if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     assert seen == set(api.__all__)
+
+
+def test_names_come_from_where_type_checkers_look() -> None:
+    """They are searched for at run time, in several modules."""
+    block = next(node for node in ast.parse(Path(api.__file__).read_text()).body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    places = {alias.name: node.module for node in imports for alias in node.names}
+    assert set(places) == set(api.__all__)
+    for name, place in places.items():
+        assert place is not None
+        assert getattr(api, name) is getattr(import_module(place), name), name
+
+
+def test_a_build_imports_nothing_of_pruning_and_tuning() -> None:
+    look = "import sys, edgekit, edgekit.report; edgekit.convert; edgekit.build; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "edgekit.codegen.build" in found
+    assert not found & {
+        "edgekit.quantize.pruning",
+        "edgekit.tuning",
+        "multiprocessing",
+        "http.server",
+        "torch",
+    }
 
 
 def test_no_public_name_is_hidden_by_a_module() -> None:
