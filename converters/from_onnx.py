@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from edgekit import suggest
 from edgekit.builder import Builder
-from edgekit.converters import onnx_check, onnx_file, onnx_ops
+from edgekit.converters import onnx_check, onnx_file, onnx_ops, onnx_row_counts, selected_rows
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import unbound
 from edgekit.converters.inputs import Bindings, fixed_input
@@ -130,7 +131,10 @@ class Importer:
             missing = next(value.name for value in graph.output if value.name not in tensors)
             kind = "is a sequence, which " if missing in scope else ""
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
-        return named_graph(self.builder, name, inputs, outputs, tensors, self.bindings.noted(source))
+        onnx_row_counts.check(graph, tensors, selected_rows.trace(self.builder))
+        outputs, counted = selected_rows.with_counts(self.builder, outputs)
+        source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
+        return named_graph(self.builder, name, inputs, outputs, tensors, source)
 
     def _unsupported(
         self, nodes: Sequence[NodeProto], opsets: Mapping[str, int], seen: set[FunctionKey], origin: str = ""

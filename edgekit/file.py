@@ -16,7 +16,20 @@ from edgekit import atomic, attributes, flat
 from edgekit.builder import absurd
 from edgekit.errors import EdgeKitError
 from edgekit.flat import Record
-from edgekit.ir import Array, DType, Graph, Node, OneSidedBranch, OpenBatch, Quant, Source, State, Type, Value
+from edgekit.ir import (
+    Array,
+    CountedRows,
+    DType,
+    Graph,
+    Node,
+    OneSidedBranch,
+    OpenBatch,
+    Quant,
+    Source,
+    State,
+    Type,
+    Value,
+)
 from edgekit.reasons import DamageError, reason_of
 from edgekit.wellformed import faults
 
@@ -185,13 +198,16 @@ def _graph_record(graph: Graph) -> Record:
 def _source_record(source: Source) -> Record:
     open_batches = [dict(vars(batch)) for batch in source.open_batches]
     one_sided = [dict(vars(branch)) for branch in source.one_sided]
-    return {**vars(source), "open_batches": open_batches or None, "one_sided": one_sided or None}
+    counted = [dict(vars(rows)) for rows in source.counted_rows]
+    notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
+    return {**vars(source), **{name: records or None for name, records in notes.items()}}
 
 
 def _source(record: Record) -> Source:
     open_batches = tuple(OpenBatch(**batch) for batch in record.get("open_batches") or ())
     one_sided = tuple(OneSidedBranch(**branch) for branch in record.get("one_sided") or ())
-    return Source(**{**record, "open_batches": open_batches, "one_sided": one_sided})
+    counted = tuple(CountedRows(**rows) for rows in record.get("counted_rows") or ())
+    return Source(**{**record, "open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted})
 
 
 def _value_record(name: str, value: Value, offset: int) -> Record:

@@ -123,6 +123,17 @@ def one_sided(graph: Graph) -> str:
     return f"only one branch of {nodes} has valid shapes, and is always taken{choose}"
 
 
+def counted_rows(graph: Graph) -> str:
+    """Which outputs have room for more rows than there may be, as a sentence."""
+    found = [rows for rows in graph.source.counted_rows if rows.output in graph.outputs]
+    if not found:
+        return ""
+    shown = [f"{rows.output} ({graph.type(rows.output).shape[rows.axis]})" for rows in found[:_MAX_SHOWN]]
+    names = ", ".join(shown) + ", ..." * (len(found) > _MAX_SHOWN)
+    counts = ", ".join(dict.fromkeys(rows.count for rows in found))
+    return f"there is room for a fixed number of rows in {names}: {counts} says how many count, others are 0"
+
+
 def _binding(graph: Graph, batch: OpenBatch) -> str:
     """The option that binds a batch."""
     if batch.dimension:

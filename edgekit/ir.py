@@ -228,6 +228,15 @@ class OneSidedBranch:
 
 
 @dataclass(frozen=True)
+class CountedRows:
+    """An output that has room for a fixed number of rows: how many there are is another output."""
+
+    output: str
+    axis: int
+    count: str
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -237,6 +246,7 @@ class Source:
     producer: str = ""
     open_batches: tuple[OpenBatch, ...] = ()
     one_sided: tuple[OneSidedBranch, ...] = ()
+    counted_rows: tuple[CountedRows, ...] = ()
 
 
 @dataclass(frozen=True)

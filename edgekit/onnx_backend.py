@@ -114,7 +114,17 @@ class EdgeKitRep(BackendRep):
             driver, errors = compile_programs([program], Path(folder))
             raise_all(list(errors.values()))
             results = driver.run(program, given)
-        return tuple(results[o.name] for o in self.model.graph.output)
+        return tuple(counted(program.graph, results, o.name) for o in self.model.graph.output)
+
+
+def counted(graph: Graph, results: Mapping[str, Array], output: str) -> Array:
+    """An output as ONNX has it: with as many rows as there are, not as there is room for."""
+    for rows in graph.source.counted_rows:
+        if rows.output == output:
+            cut = [slice(None)] * rows.axis + [slice(int(results[rows.count][0]))]
+            rows_there: Array = results[output][tuple(cut)]
+            return rows_there
+    return results[output]
 
 
 def input_names(model: ModelProto) -> list[str]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgekit.converters.movement import box, cast, take, where
 from edgekit.converters.onnx_ops.shape import unsqueeze
+from edgekit.converters.selected_rows import ranked_last
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType
@@ -93,6 +94,7 @@ def TopK(
     x: Tensor, count: Tensor | None = None, *, axis: int = -1, k: int = 0, largest: int = 1, sorted: int = 1
 ) -> tuple[Tensor, ...]:
     size = int(scalar(count, "the k of TopK")) if count is not None else k
+    x = ranked_last(x, x.axis(axis), largest=bool(largest))
     return x.apply_all(rank.TopK(x.axis(axis), size, bool(largest)))
 
 

@@ -145,13 +145,14 @@ def bound_inputs(
 
 
 def note_left_open(model: str, graph: Graph) -> None:
-    """Tell of a batch that is 1 because nobody bound it, and of branches that are always taken; of an .ek
-    file that was told when it was made."""
+    """Tell of a batch that is 1 because nobody bound it, of branches that are always taken, and of outputs
+    with a count; of an .ek file that was told when it was made."""
     from edgekit import file, inspection
 
     if file.is_ek(Path(model)):
         return
-    for note in filter(None, (inspection.open_batches(graph), inspection.one_sided(graph))):
+    notes = (inspection.open_batches(graph), inspection.one_sided(graph), inspection.counted_rows(graph))
+    for note in filter(None, notes):
         console.say(f"note: {note}")
 
 

@@ -75,12 +75,3 @@ def test_a_shape_that_does_not_fit_is_a_mistake_of_the_user(shape: list[int]) ->
     with pytest.raises(EdgeKitError, match=r"does not fit input x, which is \[n,3\]") as info:
         convert(proto, shapes={"x": shape})
     assert info.value.code == "E0103"
-
-
-def test_where_boxes_are_selected_the_way_from_there_is_told() -> None:
-    inputs = (tensor("boxes", [1, 5, 4]), tensor("scores", [1, 2, 5]))
-    proto = model([node("NonMaxSuppression", "boxes scores", "y")], inputs=inputs)
-    with pytest.raises(
-        EdgeKitError, match=r"(?s)E0301 the number of boxes.*let the model end at boxes and scores"
-    ):
-        convert(proto)

@@ -32,7 +32,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
-from edgekit.onnx_backend import compile_programs, convert_case
+from edgekit.onnx_backend import compile_programs, convert_case, counted
 
 # Cases that are right, by kind, of the onnx release that docs/ops.md names. These numbers never go down.
 FLOOR = {"node": 1801, "simple": 15, "pytorch-operator": 24, "pytorch-converted": 59}
@@ -170,7 +170,7 @@ def _judge(job: _Job, driver: Driver, error: EdgeKitError | None) -> Outcome:
         return Outcome(case.name, Verdict.CRASH, str(error), bound=job.bound)
     try:
         results = driver.run(job.program, case.tensors)
-        found = [results[o.name] for o in case.model.graph.output]
+        found = [counted(job.program.graph, results, o.name) for o in case.model.graph.output]
         expected: Sequence[Any] = case.expected
         if case.name in EXACT:
             exact = EXACT[case.name](case.tensors)

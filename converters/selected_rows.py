@@ -1,0 +1,243 @@
+"""Rows that non-maximum suppression selects: room for a fixed number of them, and a count of those there are.
+
+Which tensors have such rows is found from the graph; what would mix them with unused rows is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from edgekit.builder import Builder
+from edgekit.converters.movement import cast, where
+from edgekit.converters.tensor import Tensor
+from edgekit.errors import EdgeKitError
+from edgekit.ir import CountedRows, DType, Node, Type
+from edgekit.ops import Op
+from edgekit.ops._map import Map
+from edgekit.ops.arithmetic import Min
+from edgekit.ops.cast import BitCast, Cast
+from edgekit.ops.concat import Concat
+from edgekit.ops.dense import Dense
+from edgekit.ops.expand import Expand
+from edgekit.ops.gather import Gather, GatherND
+from edgekit.ops.logic import Less
+from edgekit.ops.matmul import MatMul
+from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.pad import Pad
+from edgekit.ops.rank import ArgExtreme, TopK
+from edgekit.ops.reduce import Reduce
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.roi_align import RoiAlign
+from edgekit.ops.slice import Slice
+from edgekit.ops.softmax import Softmax
+from edgekit.ops.transpose import Transpose
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Along an axis of a tensor, min(count, most) cells are selected rows, and those beyond are unused."""
+
+    axis: int
+    count: str  # the edge with the number of rows
+    most: int
+    blank: bool = False  # unused cells are 0
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What a node made of selected and unused rows together: good as long as no output depends on it."""
+
+    op: str
+    origin: str
+
+
+class MixError(Exception):
+    """A node mixes selected rows with unused ones."""
+
+
+Found = dict[str, Rows | Mixed]
+
+
+def trace(builder: Builder) -> Found:
+    """The tensors with selected rows."""
+    found: Found = {}
+    for node in builder.nodes:
+        if isinstance(node.op, NonMaxSuppression):
+            rows, scores, count = node.outputs
+            selected = Rows(0, count, node.op.total, blank=True)
+            found |= {rows: selected, scores: selected}
+        elif any(name in found for name in node.inputs):
+            found |= dict.fromkeys(node.outputs, _after(builder, node, found))
+    return found
+
+
+def of(x: Tensor) -> Rows | None:
+    """The selected rows of a tensor, where it has some."""
+    if not any(isinstance(node.op, NonMaxSuppression) for node in x.builder.nodes):
+        return None
+    found = trace(x.builder).get(x.name)
+    return found if isinstance(found, Rows) else None
+
+
+def ranked_last(x: Tensor, axis: int, *, largest: bool) -> Tensor:
+    """x, with unused rows along an axis last where the largest, or the smallest, come first."""
+    rows = of(x)
+    if rows is None or rows.axis != axis:
+        return x
+    if x.dtype.is_float:
+        worst: float = -np.inf if largest else np.inf
+    else:
+        info = np.iinfo(x.dtype.numpy)
+        worst = int(info.min if largest else info.max)
+    return where(_used(x, rows), x, worst)
+
+
+def with_counts(
+    builder: Builder, outputs: Sequence[tuple[str, Tensor]]
+) -> tuple[list[tuple[str, Tensor]], list[CountedRows]]:
+    """Outputs whose unused rows are 0, with the counts behind them, and which count belongs to which."""
+    found = trace(builder)
+    results: list[tuple[str, Tensor]] = []
+    counts: dict[tuple[str, int], tuple[str, Tensor]] = {}
+    counted = []
+    for name, x in outputs:
+        rows = found.get(x.name)
+        if isinstance(rows, Mixed):
+            raise EdgeKitError(
+                "E0205",
+                f"{rows.op} computes one number from rows that NonMaxSuppression selects and unused ones: "
+                "how many it selects is known at run time only",
+                f"node {rows.origin}",
+                "let the model end before this node (onnx.utils.extract_model), and go on in your program",
+            )
+        results.append((name, x))
+        if rows is None:
+            continue
+        if not rows.blank:
+            results[-1] = name, where(_used(x, rows), x, 0)
+        key = rows.count, rows.most
+        if key not in counts:
+            count = Tensor(builder, rows.count)
+            if rows.most < _room(builder, rows.count):
+                count = count.apply(Min(), rows.most)
+            counts[key] = (
+                _free(f"{name}_count", [*(n for n, _ in outputs), *(n for n, _ in counts.values())]),
+                (count.reshape(1)),
+            )
+        counted.append(CountedRows(name, rows.axis, counts[key][0]))
+    return [*results, *counts.values()], counted
+
+
+def _room(builder: Builder, count: str) -> int:
+    """The most that a count can be."""
+    ops = (n.op for n in builder.nodes if count in n.outputs)
+    return next(op.total for op in ops if isinstance(op, NonMaxSuppression))
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _used(x: Tensor, rows: Rows) -> Tensor:
+    """Which cells along the axis are selected rows, for broadcasting to x."""
+    shape = [-1 if i == rows.axis else 1 for i in range(x.rank)]
+    dtype = DType.S16 if x.shape[rows.axis] < 1 << 15 else DType.S32
+    numbers = np.arange(x.shape[rows.axis], dtype=dtype.numpy)
+    numbers[rows.most :] = np.iinfo(dtype.numpy).max
+    return x.new(numbers.reshape(shape)).apply(Less(), cast(Tensor(x.builder, rows.count), dtype))
+
+
+def _after(builder: Builder, node: Node, found: Found) -> Rows | Mixed:
+    """What a node makes of selected rows."""
+    ins = [builder.type(name) for name in node.inputs]
+    known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
+    mixed = [rows for rows in known.values() if isinstance(rows, Mixed)]
+    if mixed:
+        return mixed[0]
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    try:
+        out = builder.type(node.outputs[0])
+        found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
+        results = [rows for rows in found_by if rows is not None]
+        if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
+            raise MixError
+    except MixError:
+        return Mixed(type(node.op).__name__, node.origin)
+    return replace(results[0], blank=all(rows.blank for rows in results))
+
+
+def _through(
+    op: Op, at: int, rows: Rows, ins: Sequence[Type], out: Type, operands: dict[int, Rows]
+) -> Rows | None:
+    """The rows of the result, as far as operand `at` has some; None: those of another operand count."""
+    axis, x = rows.axis, ins[at]
+    last = x.rank - 1
+    full = replace(rows, blank=False)
+    match op:
+        case Cast() | BitCast():
+            return rows
+        case Map() | Expand():
+            return replace(full, axis=_kept(axis + out.rank - x.rank, x.shape[axis], out))
+        case Transpose(perm):
+            return replace(rows, axis=perm.index(axis))
+        case Reshape(shape):
+            return replace(rows, axis=_reshaped(x.shape, axis, shape))
+        case Slice(starts, steps, shape) if starts[axis] == 0 and steps[axis] == 1:
+            return replace(rows, most=min(rows.most, shape[axis]))
+        case Pad(before, _) if before[axis] == 0:
+            return full
+        case Concat(along) if along != axis:
+            return rows if len(operands) == len(ins) else full
+        case Gather(along) if at == 1 or axis != along:
+            return replace(full, axis=_kept(axis, x.shape[axis], out))
+        case Gather() if 1 in operands:
+            return None
+        case GatherND() if at == 1 and axis < last:
+            return full
+        case GatherND(batch) if at == 0:
+            depth = batch + ins[1].shape[-1]
+            if batch <= axis < depth and 1 in operands:
+                return None
+            if axis < batch or axis >= depth:
+                return replace(full, axis=axis if axis < batch else ins[1].rank - 1 + axis - depth)
+        case Reduce(_, axes, keeps) if axis not in axes:
+            return replace(full, axis=axis if keeps else axis - sum(a < axis for a in axes))
+        case ArgExtreme(along) if along != axis:
+            return full
+        case TopK(along, k):  # `ranked_last` has made unused rows the last
+            return replace(full, most=min(rows.most, k) if along == axis else rows.most)
+        case Softmax() | Dense() if at == 0 and axis != last:
+            return full
+        case MatMul() if axis == _place(op, at, x.rank):
+            return replace(full, axis=out.rank - 2 + at)
+        case RoiAlign() if at in (1, 2) and axis == 0:
+            return full
+    raise MixError
+
+
+def _kept(axis: int, size: int, out: Type) -> int:
+    """An axis that is not repeated."""
+    if out.shape[axis] != size:
+        raise MixError
+    return axis
+
+
+def _reshaped(shape: Sequence[int], axis: int, to: Sequence[int]) -> int:
+    """Where an axis is, if it stays a dimension of its own."""
+    before, size = prod(shape[:axis]), shape[axis]
+    for place, n in enumerate(to):
+        if n == size and prod(to[:place]) == before:
+            return place
+    raise MixError
+
+
+def _place(op: MatMul, at: int, rank: int) -> int:
+    """The dimension of an operand that is not added up, of the last two."""
+    perm = (op.perm_b if at else op.perm_a) or tuple(range(rank))
+    return perm[-1 if at else -2]
