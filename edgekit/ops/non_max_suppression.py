@@ -25,13 +25,14 @@ class NonMaxSuppression(Op):
     dropped, and the score from which on it is a candidate. Results: rows [total, 3] of batch, class, box,
     their scores [total], and how many there are.
 
-    Rows go by batch and class, and from the best score down; where `total` has no room for `per_class` boxes
-    of each class, the best of all are kept, from the best score down. Of equal scores, the earlier class and
-    box is first. Boxes are two opposite corners or, `centered`, x, y, width, height. NaN is no candidate.
+    Rows go by batch and class, and in each from the best score down. Where they are `ranked`, the best of all
+    are kept, from the best score down. Of equal scores, the earlier class and box is first. Boxes are two
+    opposite corners or, `centered`, x, y, width, height. NaN is no candidate.
     """
 
     per_class: int
-    total: int
+    total: int  # rows there is room for: for all, unless they are ranked
+    ranked: bool = False
     centered: bool = False
     classes_last: bool = False  # scores are [B, N, C]
     background: int = 0  # classes at the front that are none: the next has number 0
@@ -54,7 +55,8 @@ class NonMaxSuppression(Op):
         require(n > 0 and batch > 0 and classes > 0, f"there are no boxes in {boxes} of classes in {scores}")
         require(1 <= self.per_class <= n, f"there are no {self.per_class} boxes of a class in {boxes}")
         most = batch * self._groups(classes) * self.per_class
-        require(1 <= self.total <= most, f"there is no room of {self.total} for at most {most} boxes")
+        has_room = 1 <= self.total <= most and (self.ranked or self.total == most)
+        require(has_room, f"takes room for {most} rows, or ranks them, got {self.total}")
         soft = self.decay < 0 and scores.dtype is DType.F32 and not self.agnostic
         require(self.decay == 0 or soft, f"no soft suppression by {self.decay:g} of {scores}")
         return Type(DType.S64, (self.total, 3)), Type(scores.dtype, (self.total,)), Type(DType.S64, ())
@@ -79,7 +81,7 @@ class NonMaxSuppression(Op):
             for i, score in self._selected(boxes[b], keys[b, c], limit[()], least[()]):
                 best = next(k for k, s in enumerate(by_class[b, :, i]) if s == score) if self.agnostic else c
                 found.append((b, best, i, score))
-        if self.total < keys.shape[0] * keys.shape[1] * self.per_class:
+        if self.ranked:
             found = sorted(found, key=lambda row: row[3], reverse=True)[: self.total]  # stable
         rows, best_scores = np.zeros((self.total, 3), np.int64), np.zeros(self.total, scores.dtype)
         for at, (*row, score) in enumerate(found):
@@ -141,7 +143,7 @@ class NonMaxSuppression(Op):
             "first": self.background * (1 if self.classes_last else n),
             "per_class": self.per_class,
             "total": self.total,
-            "ranked": int(self.total < batch * self._groups(classes) * self.per_class),
+            "ranked": int(self.ranked),
             "centered": int(self.centered),
             "least_counts": int(self.least_counts),
             "limit_drops": int(self.limit_drops),

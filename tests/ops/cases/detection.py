@@ -24,7 +24,7 @@ def _suppress(batch, classes, n, per_class, total=0, dtype=_F32, limit=0.5, leas
     # Few different scores: many are equal.
     scores = rng.integers(0, 9, shape) if dtype is not _F32 else rng.integers(0, 9, shape) / 8
     groups = batch if fields.get("agnostic") else batch * (classes - fields.get("background", 0))
-    op = NonMaxSuppression(per_class, total or groups * per_class, **fields)
+    op = NonMaxSuppression(per_class, total or groups * per_class, ranked=bool(total), **fields)
     boxes = _boxes(rng, batch, n, fields.get("centered", False))
     return case(op, boxes, scores.astype(dtype), np.array(limit, _F32), np.array(least, dtype))
 
@@ -45,7 +45,10 @@ CASES = (
     *(_suppress(1, 2, 24, 24, least=least) for least in (0.0, 1.0, np.inf, -np.inf, np.nan)),
     *(_suppress(1, 2, 24, 24, least=least, least_counts=True) for least in (0.5, 1.0, 2.0, -np.inf)),
     # The best of all classes.
-    *(_suppress(1, 5, 30, 10, total=total, classes_last=True, least_counts=True) for total in (1, 12, 49)),
+    *(
+        _suppress(1, 5, 30, 10, total=total, classes_last=True, least_counts=True)
+        for total in (1, 12, 49, 50)
+    ),
     _suppress(2, 5, 30, 10, total=20),
     _suppress(1, 5, 30, 10, total=20, classes_last=True, background=1),
     _suppress(1, 5, 30, 10, total=20, background=2),
