@@ -14,7 +14,7 @@ from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.selftest import SelfTest, measured
-from edgekit.coverage import Drawn, Varying, drawn
+from edgekit.coverage import Drawn, Varying, drawn, is_count
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.rounding_error import RoundingError, has_floats, local_largest, ulp
@@ -269,7 +269,8 @@ def _off(output: str, found: Array, expected: Array, limit: Array, wrong: Array,
 
 def _shortfall(graph: Graph, outputs: Sequence[Agreement]) -> str:
     """The output of which least was compared, if that is too little: the worst one counts."""
-    worst = min((o for o in outputs if _depends(graph, o.name)), key=lambda o: o.compared, default=None)
+    varied = [o for o in outputs if _depends(graph, o.name) and not is_count(graph, o.name)]
+    worst = min(varied, key=lambda o: o.compared, default=None)
     if worst is None or worst.compared >= LEAST_COMPARED:
         return ""
     found = f"{worst.compared:.1%} of the values of output {worst.name} are finite and vary with the inputs"

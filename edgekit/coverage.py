@@ -10,6 +10,10 @@ import numpy as np
 from edgekit import simulate
 from edgekit.input_ranges import CHOICES
 from edgekit.ir import Array, Graph
+from edgekit.ops.arithmetic import Min
+from edgekit.ops.cast import Cast
+from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.reshape import Reshape
 
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take
@@ -67,7 +71,8 @@ def drawn(graph: Graph, count: int) -> Drawn:
     for choice in range(CHOICES):
         samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
         outputs = tuple(simulate.run_each(graph, samples))
-        found = Drawn(samples, outputs, min(shares(outputs).values(), default=1.0), choice)
+        parts = [share for name, share in shares(outputs).items() if not is_count(graph, name)]
+        found = Drawn(samples, outputs, min(parts, default=1.0), choice)
         now = (finite_share(outputs), found.share)
         if best is None or now > score:
             best, score = found, now
@@ -85,6 +90,14 @@ def shares(outputs: Sequence[Mapping[str, Array]]) -> dict[str, float]:
         for name, values in sample.items():
             meters.setdefault(name, Varying()).add(values)
     return {name: meter.share for name, meter in meters.items()}
+
+
+def is_count(graph: Graph, name: str) -> bool:
+    """Does a value say how many rows there are? It may well be the same for all inputs."""
+    producers = {result: node for node in graph.nodes for result in node.outputs}
+    while (node := producers.get(name)) and isinstance(node.op, (Cast, Min, Reshape)):
+        name = node.inputs[0]
+    return node is not None and isinstance(node.op, NonMaxSuppression) and name == node.outputs[2]
 
 
 def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
 from support.onnx_models import INT64, model, node, tensor
-from support.tools import require_module
+from support.tools import require, require_module
 
-from edgekit import file, inspection, simulate, target
+from edgekit import api, file, inspection, simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.from_onnx import convert
+from edgekit.coverage import is_count
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, CountedRows, Graph
 from edgekit.onnx_backend import compile_programs, counted
@@ -201,6 +202,16 @@ def test_outputs_with_rows_have_one_count(tmp_path: Path) -> None:
     assert "y (7), top (7), labels (7): y_count says how many count" in inspection.counted_rows(graph)
     file.save(graph, tmp_path / "net.ek")
     assert file.load(tmp_path / "net.ek").source == graph.source
+
+
+def test_a_count_that_is_always_the_same_is_no_gap_in_verification() -> None:
+    require("gcc")
+    graph = simplify(convert(NETS["yolo"].proto()))
+    assert is_count(graph, "y_count")
+    assert not any(is_count(graph, name) for name in ("y", "boxes"))
+    found = api.verify(graph, optimize="size")
+    assert not found.shortfall
+    assert found.exact
 
 
 def test_thresholds_may_be_inputs() -> None:
