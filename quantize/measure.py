@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit import simulate
 from edgekit.ir import Array, Graph, Type
+from edgekit.ops.non_max_suppression import NonMaxSuppression
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
 from edgekit.quantize.joins import NO_JOINS, Joins
@@ -35,15 +36,27 @@ def sqnr(truth: Sequence[Array], found: Sequence[Array]) -> float:
 
 
 def scores(graph: Graph) -> list[str]:
-    """The floating outputs; of a softmax what goes into it, since that is where errors still show."""
+    """The floating outputs; of a softmax what goes into it, since that is where errors still show; of rows
+    that non-maximum suppression selects the boxes and scores that it selects from, since the smallest error
+    may put another row in the place of one."""
+    selected = _selected(graph)
     found = []
-    for name in graph.outputs:
-        node = graph.producer(name)
-        if node and isinstance(node.op, Softmax):
-            (name,) = node.inputs
-        if graph.type(name).dtype.is_float and graph.data(name) is None:
-            found.append(name)
+    for output in graph.outputs:
+        node = graph.producer(output)
+        names = selected.get(output) or (node.inputs if node and isinstance(node.op, Softmax) else (output,))
+        found += [n for n in names if graph.type(n).dtype.is_float and graph.data(n) is None]
     return list(dict.fromkeys(found))
+
+
+def _selected(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """What depends on selected rows, and what they are selected from."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in graph.nodes:
+        if isinstance(node.op, NonMaxSuppression):
+            found |= dict.fromkeys(node.outputs, node.inputs[:2])
+        elif sources := tuple(source for name in node.inputs for source in found.get(name, ())):
+            found |= dict.fromkeys(node.outputs, tuple(dict.fromkeys(sources)))
+    return found
 
 
 @dataclass

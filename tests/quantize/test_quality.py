@@ -17,6 +17,7 @@ from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.dense import Dense
 from edgekit.ops.gather import Gather
+from edgekit.ops.non_max_suppression import NonMaxSuppression
 from edgekit.ops.pad import Pad
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.reshape import Reshape
@@ -258,3 +259,15 @@ def test_statistics_of_parts_add_up() -> None:
     assert (total.low, total.high, total.reach, total.rows) == (both.low, both.high, both.reach, both.rows)
     np.testing.assert_array_equal(total.counts, both.counts)
     np.testing.assert_allclose(total.means, both.means)
+
+
+def test_what_is_selected_is_judged_by_what_it_is_selected_from() -> None:
+    """Rows swap at the smallest error, and say nothing about the network."""
+    builder = Builder()
+    x = builder.input("x", Type(DType.F32, (1, 9, 4)))
+    boxes, scores = builder.one(Sigmoid(), x), builder.one(Reduce("max", (2,), keepdims=False), x)
+    scores = builder.one(Reshape((1, 1, 9)), scores)
+    limit, least = (builder.const(np.float32(value)) for value in (0.5, 0.0))
+    rows, best, count = builder.add(NonMaxSuppression(5, 5), boxes, scores, limit, least)
+    graph = builder.graph("net", ["x"], [rows, best, count, x])
+    assert Measure(graph, []).scores == [boxes, scores, x]

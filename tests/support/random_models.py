@@ -340,6 +340,26 @@ def old_resize(dice: Dice) -> RandomModel:
     return of(op, {"x": x, "scales": scales}, {"mode": dice.pick("nearest", "linear")}, opset=opset)
 
 
+def non_max_suppression(dice: Dice) -> RandomModel:
+    """Boxes on a grid, few different scores: overlaps right at the limit, equal scores, nothing selected."""
+    batch, classes, boxes = dice.roll(1, 2), dice.roll(1, 3), dice.roll(1, 40)
+    opset, centered = dice.pick((10, 0), (11, 0), (11, 1))
+    first, size = (dice.rng.integers(0, high, (batch, boxes, 2)) for high in (6, 5))
+    sides = np.concatenate([first, size if centered else first + size], axis=2) / dice.pick(1, 7)
+    if not centered and dice.coin():
+        sides = sides[..., [2, 1, 0, 3]]
+    scores = dice.rng.integers(0, 9, (batch, classes, boxes)) / 8
+    inputs = {
+        "boxes": sides.astype(np.float32),
+        "scores": scores.astype(np.float32),
+        "most": np.asarray([dice.pick(0, 1, 5, 2**62, -1)]),
+        "limit": np.asarray([dice.pick(0, 0.25, 0.5, 1)], np.float32),
+        "least": np.asarray([dice.pick(0, 0.5, 1, np.inf)], np.float32),
+    }
+    given = dict(list(inputs.items())[: dice.pick(3, 4, 5, 5)])
+    return of("NonMaxSuppression", given, {"center_point_box": 1} if centered else {}, opset=opset)
+
+
 FAMILIES: tuple[Callable[[Dice], RandomModel], ...] = (
     conv,
     conv_transpose,
@@ -355,3 +375,6 @@ FAMILIES: tuple[Callable[[Dice], RandomModel], ...] = (
     resize,
     old_resize,
 )
+SELECTIONS = (
+    non_max_suppression,
+)  # results have as many rows as there are, which other layers know nothing of
