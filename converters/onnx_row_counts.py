@@ -1,48 +1,104 @@
 """Refuses ONNX models that compute with the number of rows that NonMaxSuppression selects.
 
-Shapes are fixed here, so that `Shape` knows how many rows there is room for.
+Shapes are fixed here, so that `Shape` says how many rows there is room for. As the shape of what has such
+rows that is right; everywhere else the number that is known at run time only was meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from onnx import GraphProto
+import numpy as np
+from onnx import GraphProto, NodeProto
 
 from edgekit.converters.onnx_check import label
 from edgekit.converters.selected_rows import Found, Rows
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
+from edgekit.ir import Array
 
-# Operators whose operands from here on are shapes, counts and positions.
-_SHAPES = {
-    "ConstantOfShape": 0,
-    "Range": 0,
-    **dict.fromkeys(
-        ("Expand", "Pad", "Reshape", "Resize", "Slice", "Squeeze", "Tile", "TopK", "Unsqueeze"), 1
-    ),
-}
+_SAME = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")  # elements as the first operand has them
+_BRANCHES = ("If", "Loop", "Scan")
 
 
 def check(graph: GraphProto, tensors: Mapping[str, Tensor], found: Found) -> None:
-    """Does the number of rows get into an output, or meet numbers that inputs decide?"""
-    counted: dict[str, str] = {}  # what depends on a number of rows, and the node that it comes from
-    for i, node in enumerate(graph.node if found else ()):
-        source = tensors.get(node.input[0]) if node.input else None
-        if node.op_type in ("Shape", "Size") and source and isinstance(found.get(source.name), Rows):
-            counted |= dict.fromkeys(node.output, label(node, i))
-            continue
-        operands = node.input[: _SHAPES.get(node.op_type, len(node.input))]
-        if origins := [counted[name] for name in operands if name in counted]:
-            counted |= dict.fromkeys(node.output, origins[0])
-    for name, origin in counted.items():
-        tensor = tensors.get(name)
-        is_output = any(value.name == name for value in graph.output)
-        if tensor is not None and (is_output or tensor.data is None):
-            raise EdgeKitError(
-                "E0205",
-                f"{name} depends on how many rows NonMaxSuppression selects, which the shape of fixed size "
-                "does not say",
-                f"node {origin}",
-                "leave this output out of the model (onnx.utils.extract_model): the count becomes an output",
-            )
+    """Does the number of rows get into an output, or decide about data without such rows?"""
+    if not found:
+        return
+    counts = _Counts(tensors, found)
+    for i, node in enumerate(graph.node):
+        counts.add(node, label(node, i))
+    for value in graph.output:
+        if value.name in counts.origins:
+            raise counts.error(value.name, counts.origins[value.name])
+
+
+@dataclass
+class _Counts:
+    """Which elements of constants depend on a number of rows, and the node that first did."""
+
+    tensors: Mapping[str, Tensor]
+    found: Found
+    masks: dict[str, Array] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def add(self, node: NodeProto, here: str) -> None:
+        mask = self._asked(node)
+        origin = here
+        if mask is None:
+            origins = [self.origins[name] for name in node.input if name in self.origins]
+            if not origins:
+                return
+            origin = origins[0]
+        for name in node.output:
+            x = self.tensors.get(name)
+            if x is None:
+                continue
+            if x.data is None:
+                if node.op_type in _BRANCHES or not isinstance(self.found.get(x.name), Rows):
+                    raise self.error(name, origin)
+                continue
+            depends = self._kept(node, x.shape) if mask is None else mask
+            if depends.any():
+                self.masks[name], self.origins[name] = depends, origin
+
+    def _asked(self, node: NodeProto) -> Array | None:
+        """For nodes that ask for the shape of rows: which numbers of the answer count them."""
+        x = self.tensors.get(node.input[0]) if node.op_type in ("Shape", "Size") and node.input else None
+        rows = self.found.get(x.name) if x else None
+        if x is None or not isinstance(rows, Rows):
+            return None
+        if node.op_type == "Size":
+            return np.ones((), bool)
+        given = {a.name: a.i for a in node.attribute}
+        counted: Array = np.arange(x.rank) == rows.axis
+        return counted[slice(given.get("start", 0), given.get("end"))]
+
+    def _kept(self, node: NodeProto, shape: Sequence[int]) -> Array:
+        """Which elements of a constant depend on a number of rows."""
+        masks = [self._mask(name) for name in node.input]
+        if node.op_type in _SAME and not any(mask.any() for mask in masks[1:]):
+            return masks[0].reshape(shape)
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+        if node.op_type == "Concat":
+            return np.concatenate(masks, axis)
+        if node.op_type == "Gather" and masks[0].ndim == 1 and not masks[1].any():
+            index = self.tensors[node.input[1]].data
+            assert index is not None, "the index of a constant is one"
+            return np.asarray(masks[0][index])
+        return np.ones(shape, bool)
+
+    def _mask(self, name: str) -> Array:
+        if name in self.masks or name not in self.tensors:
+            return self.masks.get(name, np.zeros((), bool))
+        return np.zeros(self.tensors[name].shape, bool)
+
+    def error(self, name: str, origin: str) -> EdgeKitError:
+        return EdgeKitError(
+            "E0205",
+            f"{name} depends on how many rows NonMaxSuppression selects, which a shape of fixed size "
+            "does not say",
+            f"node {origin}",
+            "let the model end before it (onnx.utils.extract_model): the count becomes an output",
+        )

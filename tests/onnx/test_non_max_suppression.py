@@ -300,14 +300,48 @@ def test_rows_are_not_mixed_with_unused_ones(kind: str) -> None:
     assert info.value.code == "E0205"
 
 
-def test_the_number_of_rows_is_no_shape() -> None:
-    counts = (node("Shape", "rows", "shape"), node("Gather", "shape zero", "y", axis=0))
-    net = Net(behind=counts, constants=COLUMNS, outputs=("rows", "y"))
-    with pytest.raises(EdgeKitError, match=r"(?s)y depends on how many rows.*node Shape_shape"):
+COUNT = (node("Shape", "rows", "shape"), node("Gather", "shape zero", "n", axis=0))
+COUNT += (node("Unsqueeze", "n", "n1", axes=[0]), node("Cast", "n", "f", to=TensorProto.FLOAT))
+# What takes the number of rows for something else than the shape of such rows.
+MEANT: Mapping[str, tuple[Any, ...]] = {
+    "as an output": (node("Identity", "n", "y"),),
+    "as a factor of data": (node("Mul", "scores f", "y"),),
+    "as the size of a constant": (node("ConstantOfShape", "n1", "y"),),
+    "as the end of other data": (node("Slice", "scores zero1 n1 two1", "y"),),
+    "as a bound of other data": (node("TopK", "scores n1", "y at"),),
+    "as an index": (node("Gather", "boxes n", "y", axis=1),),
+    "as one of several sizes": (
+        node("Concat", "two1 n1", "both", axis=0),
+        node("Gather", "both one", "m", axis=0),
+        node("Add", "m m", "y"),
+    ),
+    "all elements": (node("Size", "rows", "size"), node("Neg", "size", "y")),
+}
+
+
+@pytest.mark.parametrize("kind", MEANT)
+def test_the_number_of_rows_is_no_shape(kind: str) -> None:
+    more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64)}
+    net = Net(behind=(*COUNT, *MEANT[kind]), constants={**COLUMNS, **more}, outputs=("rows", "y"))
+    with pytest.raises(EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size)"):
         convert(net.proto())
-    sized = (*counts, node("Cast", "y", "f", to=TensorProto.FLOAT), node("Mul", "scores f", "z"))
-    with pytest.raises(EdgeKitError, match="depends on how many rows"):
-        convert(Net(behind=sized, constants=COLUMNS, outputs=("z",)).proto())
+
+
+def test_other_numbers_of_a_shape_are_those_of_the_file() -> None:
+    """Here the second, 3, which is taken from a list with the number of rows."""
+    columns = (
+        node("Gather", "shape one", "columns", axis=0),
+        node("Unsqueeze", "columns", "columns1", axes=[0]),
+        node("Concat", "n1 columns1 n1", "sizes", axis=0),
+        node("Gather", "sizes one", "y", axis=0),
+        node("Reshape", "rows minus", "flat"),
+        node("Reshape", "rows shape", "same"),
+    )
+    constants = {**COLUMNS, "one": np.array(1, np.int64), "minus": [-1, 3]}
+    net = Net(behind=(*COUNT, *columns), constants=constants, outputs=("y", "same"))
+    graph = convert(net.proto())
+    assert graph.outputs == ("y", "same", "same_count")
+    assert simulate.run(graph, net.inputs(np.random.default_rng(0)))["y"] == 3
 
 
 def test_what_no_output_needs_may_mix() -> None:
