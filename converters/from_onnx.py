@@ -131,8 +131,8 @@ class Importer:
             missing = next(value.name for value in graph.output if value.name not in tensors)
             kind = "is a sequence, which " if missing in scope else ""
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
-        onnx_row_counts.check(graph, tensors, selected_rows.trace(self.builder))
-        outputs, counted = selected_rows.with_counts(self.builder, outputs)
+        found = onnx_row_counts.checked(graph, tensors, self.builder)
+        outputs, counted = selected_rows.with_counts(self.builder, outputs, found)
         source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
         return named_graph(self.builder, name, inputs, outputs, tensors, source)
 

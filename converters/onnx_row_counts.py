@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from onnx import GraphProto, NodeProto
 
+from edgekit.builder import Builder
 from edgekit.converters.onnx_check import label
-from edgekit.converters.selected_rows import Found, Rows
+from edgekit.converters.selected_rows import Found, Rows, trace
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
@@ -22,16 +23,26 @@ _SAME = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")  # elements as t
 _BRANCHES = ("If", "Loop", "Scan")
 
 
-def check(graph: GraphProto, tensors: Mapping[str, Tensor], found: Found) -> None:
-    """Does the number of rows get into an output, or decide about data without such rows?"""
+def checked(graph: GraphProto, tensors: Mapping[str, Tensor], builder: Builder) -> Found:
+    """The tensors with selected rows, if their number gets into no output, and decides about no other data.
+    What is padded to a number of rows that is the same for any count is no longer among them."""
+    found = trace(builder)
     if not found:
-        return
+        return found
     counts = _Counts(tensors, found)
     for i, node in enumerate(graph.node):
         counts.add(node, label(node, i))
     for value in graph.output:
         if value.name in counts.origins:
             raise counts.error(value.name, counts.origins[value.name])
+    if not counts.padded:
+        return found
+    final = trace(builder, counts.padded)
+    for i, node in enumerate(graph.node):  # TopK took what it was given for rows
+        x = tensors.get(node.input[0]) if node.op_type == "TopK" else None
+        if x and x.name in found and x.name not in final:
+            raise counts.error(node.output[0], label(node, i))
+    return final
 
 
 @dataclass
@@ -42,8 +53,11 @@ class _Counts:
     found: Found
     masks: dict[str, Array] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
+    padded: set[str] = field(default_factory=set)  # tensors with a number of rows that does not depend on any
 
     def add(self, node: NodeProto, here: str) -> None:
+        if node.op_type == "Pad":
+            self._pad(node, here)
         mask = self._asked(node)
         origin = here
         if mask is None:
@@ -62,6 +76,29 @@ class _Counts:
             depends = self._kept(node, x.shape) if mask is None else mask
             if depends.any():
                 self.masks[name], self.origins[name] = depends, origin
+
+    def _pad(self, node: NodeProto, here: str) -> None:
+        """Rows may be padded to a fixed number of them."""
+        x, y = self.tensors.get(node.input[0]), self.tensors.get(node.output[0])
+        rows = self.found.get(x.name) if x else None
+        if x is None or y is None or not isinstance(rows, Rows):
+            return
+        own = {a.name: a for a in node.attribute}
+        operands = [*node.input, "", "", ""]
+        pads, _, axes = (self._data(name) for name in operands[1:4])
+        amounts = np.asarray(own["pads"].ints) if pads is None and "pads" in own else pads
+        along = range(x.rank) if axes is None else [int(a) % x.rank for a in axes.reshape(-1)]
+        if amounts is None or rows.axis not in along:
+            return
+        at = list(along).index(rows.axis)
+        counts = np.zeros(amounts.shape, bool) if pads is None else self._mask(node.input[1])
+        if counts[at + len(along)]:
+            self.padded.add(y.name)
+        elif amounts[[at, at + len(along)]].any():
+            raise self.error(node.output[0], here)
+
+    def _data(self, name: str) -> Array | None:
+        return self.tensors[name].data if name in self.tensors else None
 
     def _asked(self, node: NodeProto) -> Array | None:
         """For nodes that ask for the shape of rows: which numbers of the answer count them."""

@@ -5,7 +5,7 @@ Which tensors have such rows is found from the graph; what would mix them with u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from edgekit.builder import Builder
 from edgekit.converters.movement import cast, where
-from edgekit.converters.tensor import Tensor
+from edgekit.converters.tensor import Operand, Tensor
 from edgekit.errors import EdgeKitError
+from edgekit.fixed import int_range
 from edgekit.ir import CountedRows, DType, Node, Type
 from edgekit.ops import Op
 from edgekit.ops._map import Map
@@ -62,16 +63,16 @@ class MixError(Exception):
 Found = dict[str, Rows | Mixed]
 
 
-def trace(builder: Builder) -> Found:
-    """The tensors with selected rows."""
+def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
+    """The tensors with selected rows. Those that are `padded` have unused ones no longer."""
     found: Found = {}
     for node in builder.nodes:
         if isinstance(node.op, NonMaxSuppression):
-            rows, scores, count = node.outputs
-            selected = Rows(0, count, node.op.total, blank=True)
-            found |= {rows: selected, scores: selected}
+            *selected, count = node.outputs
+            found |= dict.fromkeys(selected, Rows(0, count, node.op.total, blank=True))
         elif any(name in found for name in node.inputs):
-            found |= dict.fromkeys(node.outputs, _after(builder, node, found))
+            rows = _after(builder, node, found)
+            found |= {name: rows for name in node.outputs if name not in padded}
     return found
 
 
@@ -83,24 +84,24 @@ def of(x: Tensor) -> Rows | None:
     return found if isinstance(found, Rows) else None
 
 
+def filled(x: Tensor, axis: int, value: Operand) -> Tensor:
+    """x, with a value in unused rows along an axis."""
+    rows = of(x)
+    return x if rows is None or rows.axis != axis else where(_used(x, rows), x, value)
+
+
 def ranked_last(x: Tensor, axis: int, *, largest: bool) -> Tensor:
     """x, with unused rows along an axis last where the largest, or the smallest, come first."""
-    rows = of(x)
-    if rows is None or rows.axis != axis:
-        return x
     if x.dtype.is_float:
-        worst: float = -np.inf if largest else np.inf
-    else:
-        info = np.iinfo(x.dtype.numpy)
-        worst = int(info.min if largest else info.max)
-    return where(_used(x, rows), x, worst)
+        return filled(x, axis, -np.inf if largest else np.inf)
+    least, most = int_range(x.dtype)
+    return filled(x, axis, least if largest else most)
 
 
 def with_counts(
-    builder: Builder, outputs: Sequence[tuple[str, Tensor]]
+    builder: Builder, outputs: Sequence[tuple[str, Tensor]], found: Found
 ) -> tuple[list[tuple[str, Tensor]], list[CountedRows]]:
     """Outputs whose unused rows are 0, with the counts behind them, and which count belongs to which."""
-    found = trace(builder)
     results: list[tuple[str, Tensor]] = []
     counts: dict[tuple[str, int], tuple[str, Tensor]] = {}
     counted = []

@@ -6,7 +6,8 @@ import numpy as np
 
 from edgekit.converters import movement
 from edgekit.converters.movement import part, where
-from edgekit.converters.tensor import Tensor, concat, scalar
+from edgekit.converters.selected_rows import filled
+from edgekit.converters.tensor import Operand, Tensor, concat, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
 from edgekit.ops.gather import Gather
@@ -79,7 +80,10 @@ def Pad(
     before, after = [0] * x.rank, [0] * x.rank
     for axis, b, a in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
         before[axis], after[axis] = b, a
-    return movement.pad(x, before, after, mode, value if fill is None else fill.reshape())
+    number: Operand = value if fill is None else fill.reshape()
+    for axis in axes if mode == "constant" else ():
+        x = filled(x, axis, number)
+    return movement.pad(x, before, after, mode, number)
 
 
 def Expand(x: Tensor, shape: Tensor) -> Tensor:

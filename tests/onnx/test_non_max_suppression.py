@@ -138,6 +138,31 @@ NETS: Mapping[str, Net] = {
         constants={**COLUMNS, "start": [0], "stop": [4], "axis": [0]},
         outputs=("y", "z", "chosen"),
     ),
+    "padded": Net(
+        behind=(
+            node("Shape", "rows", "shape"),
+            node("Gather", "shape zero1", "n", axis=0),
+            node("Sub", "room n", "missing"),
+            node("Concat", "nothing missing zero1", "pads", axis=0),
+            node("Pad", "rows pads", "y"),
+        ),
+        constants={"zero1": [0], "room": [25], "nothing": [0, 0]},
+        outputs=("y",),
+    ),
+    "padded with a number": Net(
+        most=6,
+        behind=(
+            node("Cast", "rows", "g", to=TensorProto.FLOAT),
+            node("Shape", "rows", "shape"),
+            node("Gather", "shape zero1", "n", axis=0),
+            node("Sub", "room n", "missing"),
+            node("Concat", "nothing missing zero1", "pads", axis=0),
+            node("Pad", "g pads half", "whole"),
+            node("ReduceMax", "whole", "y", axes=[0]),
+        ),
+        constants={"zero1": [0], "room": [6], "nothing": [0, 0], "half": np.float32(0.5)},
+        outputs=("whole", "y"),
+    ),
     "paddle": Net(
         classes=3,
         opset=12,
@@ -315,15 +340,26 @@ MEANT: Mapping[str, tuple[Any, ...]] = {
         node("Gather", "both one", "m", axis=0),
         node("Add", "m m", "y"),
     ),
+    "as rows behind": (node("Cast", "rows", "g", to=TensorProto.FLOAT), node("Pad", "g pads", "y")),
+    "as rows before padding": (
+        node("Sub", "room1 n1", "more"),
+        node("Concat", "zeros2 more zero1", "sizes", axis=0),
+        node("Cast", "rows", "g", to=TensorProto.FLOAT),
+        node("Pad", "g sizes", "whole"),
+        node("TopK", "whole two1", "y", axis=0),
+    ),
     "all elements": (node("Size", "rows", "size"), node("Neg", "size", "y")),
 }
 
 
 @pytest.mark.parametrize("kind", MEANT)
 def test_the_number_of_rows_is_no_shape(kind: str) -> None:
-    more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64)}
+    more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64), "pads": [0, 0, 1, 0], "zeros2": [0, 0]}
+    more["room1"] = [12]
     net = Net(behind=(*COUNT, *MEANT[kind]), constants={**COLUMNS, **more}, outputs=("rows", "y"))
-    with pytest.raises(EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size)"):
+    with pytest.raises(
+        EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size|Pad|TopK)"
+    ):
         convert(net.proto())
 
 
