@@ -1,4 +1,4 @@
-"""Refuses ONNX models that compute with the number of rows that NonMaxSuppression selects.
+"""Refuses ONNX models that compute with the number of rows that NonMaxSuppression or NonZero selects.
 
 Shapes are fixed here, so that `Shape` says how many rows there is room for. As the shape of what has such
 rows that is right; everywhere else the number that is known at run time only was meant.
@@ -14,7 +14,7 @@ from onnx import GraphProto, NodeProto
 
 from edgekit.builder import Builder
 from edgekit.converters.onnx_check import label
-from edgekit.converters.selected_rows import Found, Rows, trace
+from edgekit.converters.selected_rows import Found, Rows, refusal, trace
 from edgekit.converters.tensor import Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
@@ -29,65 +29,71 @@ def checked(graph: GraphProto, tensors: Mapping[str, Tensor], builder: Builder) 
     found = trace(builder)
     if not found:
         return found
-    counts = _Counts(tensors, found)
+    counts = _Counts(builder, tensors, found)
     for i, node in enumerate(graph.node):
         counts.add(node, label(node, i))
     for value in graph.output:
         if value.name in counts.origins:
-            raise counts.error(value.name, counts.origins[value.name])
+            raise counts.error(value.name, *counts.origins[value.name])
     if not counts.padded:
         return found
     final = trace(builder, counts.padded)
     for i, node in enumerate(graph.node):  # TopK took what it was given for rows
         x = tensors.get(node.input[0]) if node.op_type == "TopK" else None
-        if x and x.name in found and x.name not in final:
-            raise counts.error(node.output[0], label(node, i))
+        rows = found.get(x.name) if x and x.name not in final else None
+        if isinstance(rows, Rows):
+            raise counts.error(node.output[0], label(node, i), rows)
     return final
 
 
 @dataclass
 class _Counts:
-    """Which elements of constants depend on a number of rows, and the node that first did."""
+    """Which elements of constants depend on a number of rows, and the node and rows that they come from."""
 
+    builder: Builder
     tensors: Mapping[str, Tensor]
     found: Found
     masks: dict[str, Array] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, tuple[str, Rows]] = field(default_factory=dict)
     padded: set[str] = field(default_factory=set)  # tensors with a number of rows that does not depend on any
 
     def add(self, node: NodeProto, here: str) -> None:
         if node.op_type == "Pad":
             self._pad(node, here)
-        mask = self._asked(node)
-        origin = here
-        if mask is None:
-            origins = [self.origins[name] for name in node.input if name in self.origins]
-            if not origins:
-                return
-            origin = origins[0]
+        asked = self._rows(node) if node.op_type in ("Shape", "Size") else None
+        origins = [self.origins[name] for name in node.input if name in self.origins]
+        if asked:
+            origins = [(here, asked)]
+        if not origins:
+            return
         for name in node.output:
             x = self.tensors.get(name)
             if x is None:
                 continue
             if x.data is None:
                 if node.op_type in _BRANCHES or not isinstance(self.found.get(x.name), Rows):
-                    raise self.error(name, origin)
+                    raise self.error(name, *origins[0])
                 continue
-            depends = self._kept(node, x.shape) if mask is None else mask
+            depends = self._asked(node, asked) if asked else self._kept(node, x.shape)
             if depends.any():
-                self.masks[name], self.origins[name] = depends, origin
+                self.masks[name], self.origins[name] = depends, origins[0]
+
+    def _rows(self, node: NodeProto) -> Rows | None:
+        """The selected rows of the first operand."""
+        x = self.tensors.get(node.input[0]) if node.input else None
+        rows = self.found.get(x.name) if x else None
+        return rows if isinstance(rows, Rows) else None
 
     def _pad(self, node: NodeProto, here: str) -> None:
         """Rows may be padded to a fixed number of them."""
-        x, y = self.tensors.get(node.input[0]), self.tensors.get(node.output[0])
-        rows = self.found.get(x.name) if x else None
-        if x is None or y is None or not isinstance(rows, Rows):
+        rows, y = self._rows(node), self.tensors.get(node.output[0])
+        if rows is None or y is None:
             return
         own = {a.name: a for a in node.attribute}
         operands = [*node.input, "", "", ""]
         pads, _, axes = (self._data(name) for name in operands[1:4])
         amounts = np.asarray(own["pads"].ints) if pads is None and "pads" in own else pads
-        along = range(x.rank) if axes is None else [int(a) % x.rank for a in axes.reshape(-1)]
+        along = range(y.rank) if axes is None else [int(a) % y.rank for a in axes.reshape(-1)]
         if amounts is None or rows.axis not in along:
             return
         at = list(along).index(rows.axis)
@@ -95,21 +101,17 @@ class _Counts:
         if counts[at + len(along)]:
             self.padded.add(y.name)
         elif amounts[[at, at + len(along)]].any():
-            raise self.error(node.output[0], here)
+            raise self.error(node.output[0], here, rows)
 
     def _data(self, name: str) -> Array | None:
         return self.tensors[name].data if name in self.tensors else None
 
-    def _asked(self, node: NodeProto) -> Array | None:
-        """For nodes that ask for the shape of rows: which numbers of the answer count them."""
-        x = self.tensors.get(node.input[0]) if node.op_type in ("Shape", "Size") and node.input else None
-        rows = self.found.get(x.name) if x else None
-        if x is None or not isinstance(rows, Rows):
-            return None
+    def _asked(self, node: NodeProto, rows: Rows) -> Array:
+        """Of a node that asks for the shape of rows, which numbers of the answer count them."""
         if node.op_type == "Size":
             return np.ones((), bool)
         given = {a.name: a.i for a in node.attribute}
-        counted: Array = np.arange(x.rank) == rows.axis
+        counted: Array = np.arange(self.tensors[node.input[0]].rank) == rows.axis
         return counted[slice(given.get("start", 0), given.get("end"))]
 
     def _kept(self, node: NodeProto, shape: Sequence[int]) -> Array:
@@ -131,11 +133,8 @@ class _Counts:
             return self.masks.get(name, np.zeros((), bool))
         return np.zeros(self.tensors[name].shape, bool)
 
-    def error(self, name: str, origin: str) -> EdgeKitError:
-        return EdgeKitError(
-            "E0205",
-            f"{name} depends on how many rows NonMaxSuppression selects, which a shape of fixed size "
-            "does not say",
-            f"node {origin}",
-            "let the model end before it (onnx.utils.extract_model): the count becomes an output",
+    def error(self, name: str, origin: str, rows: Rows) -> EdgeKitError:
+        message = (
+            f"{name} depends on how many rows {rows.by} selects, which a shape of fixed size does not say"
         )
+        return refusal(self.builder, rows, message, f"node {origin}")

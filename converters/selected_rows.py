@@ -1,4 +1,4 @@
-"""Rows that non-maximum suppression selects: room for a fixed number of them, and a count of those there are.
+"""Rows that NonMaxSuppression or NonZero selects: room for a fixed number, and a count of those there are.
 
 Which tensors have such rows is found from the graph; what would mix them with unused rows is refused.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from edgekit.builder import Builder
 from edgekit.converters.movement import cast, where
-from edgekit.converters.tensor import Operand, Tensor
+from edgekit.converters.tensor import FIXED, Operand, Tensor
 from edgekit.errors import EdgeKitError
 from edgekit.fixed import int_range
 from edgekit.ir import CountedRows, DType, Node, Type
@@ -28,6 +28,7 @@ from edgekit.ops.gather import Gather, GatherND
 from edgekit.ops.logic import Less
 from edgekit.ops.matmul import MatMul
 from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.non_zero import NonZero
 from edgekit.ops.pad import Pad
 from edgekit.ops.rank import ArgExtreme, TopK
 from edgekit.ops.reduce import Reduce
@@ -45,6 +46,7 @@ class Rows:
     axis: int
     count: str  # the edge with the number of rows
     most: int
+    by: str  # the operator that selects them
     blank: bool = False  # unused cells are 0
 
 
@@ -54,6 +56,8 @@ class Mixed:
 
     op: str
     origin: str
+    by: str
+    count: str
 
 
 class MixError(Exception):
@@ -67,9 +71,13 @@ def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
     """The tensors with selected rows. Those that are `padded` have unused ones no longer."""
     found: Found = {}
     for node in builder.nodes:
-        if isinstance(node.op, NonMaxSuppression):
+        if isinstance(node.op, NonMaxSuppression | NonZero):
             *selected, count = node.outputs
-            found |= dict.fromkeys(selected, Rows(0, count, node.op.total, blank=True))
+            axis, by = isinstance(node.op, NonZero), type(node.op).__name__
+            most = builder.type(selected[0]).shape[axis]
+            found |= dict.fromkeys(selected, Rows(int(axis), count, most, by, blank=True))
+            if mixed := _selects_from(node, found):
+                found |= dict.fromkeys(node.outputs, mixed)
         elif any(name in found for name in node.inputs):
             rows = _after(builder, node, found)
             found |= {name: rows for name in node.outputs if name not in padded}
@@ -78,7 +86,7 @@ def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
 
 def of(x: Tensor) -> Rows | None:
     """The selected rows of a tensor, where it has some."""
-    if not any(isinstance(node.op, NonMaxSuppression) for node in x.builder.nodes):
+    if not any(isinstance(node.op, NonMaxSuppression | NonZero) for node in x.builder.nodes):
         return None
     found = trace(x.builder).get(x.name)
     return found if isinstance(found, Rows) else None
@@ -108,13 +116,8 @@ def with_counts(
     for name, x in outputs:
         rows = found.get(x.name)
         if isinstance(rows, Mixed):
-            raise EdgeKitError(
-                "E0205",
-                f"{rows.op} computes one number from rows that NonMaxSuppression selects and unused ones: "
-                "how many it selects is known at run time only",
-                f"node {rows.origin}",
-                "let the model end before this node (onnx.utils.extract_model), and go on in your program",
-            )
+            message = f"{rows.op} computes one number from rows that {rows.by} selects and unused ones"
+            raise refusal(builder, rows, message, f"node {rows.origin}")
         results.append((name, x))
         if rows is None:
             continue
@@ -133,10 +136,35 @@ def with_counts(
     return [*results, *counts.values()], counted
 
 
+def refusal(builder: Builder, rows: Rows | Mixed, message: str, where: str) -> EdgeKitError:
+    """How many rows there are is known at run time only. Where it comes from NonZero, constants may help."""
+    inputs = Tensor(builder, rows.count).ancestors
+    if rows.by == NonZero.__name__:
+        message += f": how many depends on the input {', '.join(inputs)}"
+        return EdgeKitError("E0301", message, where, FIXED, inputs)
+    hint = "let the model end before this node (onnx.utils.extract_model), and go on in your program"
+    return EdgeKitError("E0205", f"{message}: how many is known at run time only", where, hint)
+
+
 def _room(builder: Builder, count: str) -> int:
     """The most that a count can be."""
-    ops = (n.op for n in builder.nodes if count in n.outputs)
-    return next(op.total for op in ops if isinstance(op, NonMaxSuppression))
+    node = next(node for node in builder.nodes if count in node.outputs)
+    return builder.type(node.outputs[0]).shape[isinstance(node.op, NonZero)]
+
+
+def _selects_from(node: Node, found: Found) -> Mixed | None:
+    """Rows may be selected from rows, if what belongs to unused ones is no candidate."""
+    known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
+    for rows in known.values():
+        if isinstance(rows, Mixed):
+            return rows
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    scores = operands.get(1)
+    for i, rows in operands.items():
+        alike = scores and (rows.count, rows.most) == (scores.count, scores.most)
+        if not (isinstance(node.op, NonMaxSuppression) and alike and rows.axis == i + 1):
+            return Mixed(type(node.op).__name__, node.origin, rows.by, rows.count)
+    return None
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
@@ -169,7 +197,8 @@ def _after(builder: Builder, node: Node, found: Found) -> Rows | Mixed:
         if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
             raise MixError
     except MixError:
-        return Mixed(type(node.op).__name__, node.origin)
+        first = next(iter(operands.values()))
+        return Mixed(type(node.op).__name__, node.origin, first.by, first.count)
     return replace(results[0], blank=all(rows.blank for rows in results))
 
 

@@ -22,7 +22,7 @@ from edgekit.ops.transpose import Transpose
 Operand: TypeAlias = "Tensor | float | int | bool"
 
 
-_FIXED = "shapes and counts are fixed in generated code: bind the input to a constant or fix it at export"
+FIXED = "shapes and counts are fixed in generated code: bind the input to a constant or fix it at export"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Tensor:
         """The value, where it does not depend on the model's inputs."""
         return self.builder.data(self.name)
 
-    def constant(self, what: str, hint: str = _FIXED) -> Array:
+    def constant(self, what: str, hint: str = FIXED) -> Array:
         """The value, or the error that it depends on an input: static C needs to know `what`."""
         if self.data is not None:
             return self.data

@@ -13,6 +13,7 @@ from edgekit.ir import Array, Graph
 from edgekit.ops.arithmetic import Min
 from edgekit.ops.cast import Cast
 from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.non_zero import NonZero
 from edgekit.ops.reshape import Reshape
 
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
@@ -97,7 +98,7 @@ def is_count(graph: Graph, name: str) -> bool:
     producers = {result: node for node in graph.nodes for result in node.outputs}
     while (node := producers.get(name)) and isinstance(node.op, (Cast, Min, Reshape)):
         name = node.inputs[0]
-    return node is not None and isinstance(node.op, NonMaxSuppression) and name == node.outputs[2]
+    return node is not None and isinstance(node.op, NonMaxSuppression | NonZero) and name == node.outputs[-1]
 
 
 def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:

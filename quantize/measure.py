@@ -11,6 +11,7 @@ import numpy as np
 from edgekit import simulate
 from edgekit.ir import Array, Graph, Type
 from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.non_zero import NonZero
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize.int8 import Quantized
 from edgekit.quantize.joins import NO_JOINS, Joins
@@ -37,8 +38,8 @@ def sqnr(truth: Sequence[Array], found: Sequence[Array]) -> float:
 
 def scores(graph: Graph) -> list[str]:
     """The floating outputs; of a softmax what goes into it, since that is where errors still show; of rows
-    that non-maximum suppression selects the boxes and scores that it selects from, since the smallest error
-    may put another row in the place of one."""
+    that NonMaxSuppression or NonZero selects what they are selected from, since the smallest error may put
+    another row in the place of one."""
     selected = _selected(graph)
     found = []
     for output in graph.outputs:
@@ -52,9 +53,9 @@ def _selected(graph: Graph) -> dict[str, tuple[str, ...]]:
     """What depends on selected rows, and what they are selected from."""
     found: dict[str, tuple[str, ...]] = {}
     for node in graph.nodes:
-        if isinstance(node.op, NonMaxSuppression):
-            found |= dict.fromkeys(node.outputs, node.inputs[:2])
-        elif sources := tuple(source for name in node.inputs for source in found.get(name, ())):
+        own = node.inputs[:2] if isinstance(node.op, NonMaxSuppression) else node.inputs
+        if isinstance(node.op, NonMaxSuppression | NonZero) or any(name in found for name in own):
+            sources = (source for name in own for source in found.get(name, (name,)))
             found |= dict.fromkeys(node.outputs, tuple(dict.fromkeys(sources)))
     return found
 

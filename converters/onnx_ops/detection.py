@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgekit.converters.selected_rows import filled
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ops import non_max_suppression
@@ -30,8 +31,9 @@ def NonMaxSuppression(
     total = scores.shape[0] * scores.shape[1] * per_class
     if not total:
         return boxes.new(np.zeros((0, 3), np.int64))
+    given, scores = scores, filled(scores, 2, -np.inf)  # of rows that another operator selects
     op = non_max_suppression.NonMaxSuppression(
-        per_class, total, centered=bool(center_point_box), least_counts=least is None
+        per_class, total, centered=bool(center_point_box), least_counts=least is None and scores is given
     )
     limit = boxes.like(0) if limit is None else limit.reshape()
     least = scores.like(-np.inf) if least is None else least.reshape()

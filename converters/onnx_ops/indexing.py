@@ -10,7 +10,8 @@ from edgekit.converters.selected_rows import ranked_last
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType
-from edgekit.ops import gather, rank, scatter
+from edgekit.ops import gather, non_zero, rank, scatter
+from edgekit.ops._strided import RANK
 from edgekit.ops.cumulative import Cumulative
 from edgekit.ops.logic import Equal, Less
 
@@ -107,14 +108,21 @@ def CumProd(x: Tensor, axis: Tensor, *, exclusive: int = 0, reverse: int = 0) ->
 
 
 def Compress(x: Tensor, condition: Tensor, *, axis: int | None = None) -> Tensor:
-    chosen = np.flatnonzero(condition.constant("the condition of Compress"))
-    if axis is None:
-        return take(x.reshape(x.type.size), 0, chosen)
-    return take(x, x.axis(axis), chosen)
+    x, axis = (x.reshape(x.type.size), 0) if axis is None else (x, x.axis(axis))
+    if condition.data is not None:
+        return take(x, axis, np.flatnonzero(condition.data))
+    return Gather(x, NonZero(condition).reshape(condition.type.size), axis=axis)
 
 
 def NonZero(x: Tensor) -> Tensor:
-    return x.new(np.array(np.nonzero(x.constant("the size of the result of NonZero")), np.int64))
+    """There is room for all elements; those of a constant are counted here."""
+    if x.data is not None or not 1 <= x.rank <= RANK or not x.type.size:
+        return x.new(np.array(np.nonzero(x.constant("the size of the result of NonZero")), np.int64))
+    for node in x.builder.nodes:  # exporters ask once for each tensor that a mask is for: rows of one count
+        if isinstance(node.op, non_zero.NonZero) and node.inputs == (x.name,):
+            return Tensor(x.builder, node.outputs[0])
+    index, _ = x.apply_all(non_zero.NonZero())
+    return index
 
 
 def Unique(x: Tensor, *, axis: int | None = None, sorted: int = 1) -> tuple[Tensor, ...]:

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
 from support.onnx_models import INT64, model, node, tensor
-from support.tools import require, require_module
+from support.selected_rows import of_onnx, runtime
+from support.tools import require
 
 from edgekit import api, file, inspection, simulate, target
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.from_onnx import convert
 from edgekit.coverage import is_count
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, CountedRows, Graph
-from edgekit.onnx_backend import compile_programs, counted
+from edgekit.ir import Array, CountedRows
+from edgekit.onnx_backend import compile_programs
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
@@ -171,23 +172,6 @@ NETS: Mapping[str, Net] = {
         outputs=("y", "top", "labels"),
     ),
 }
-
-
-def runtime(proto: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
-    """What ONNX Runtime computes."""
-    typed = ModelProto.FromString(proto.SerializeToString())
-    for value in typed.graph.output:
-        value.ClearField("type")  # it is inferred
-    session = require_module("onnxruntime").InferenceSession(typed.SerializeToString())
-    return list(session.run(None, dict(inputs)))
-
-
-def of_onnx(graph: Graph, results: Mapping[str, Array], names: tuple[str, ...]) -> list[Array]:
-    """Outputs without unused rows, which are 0."""
-    for rows in graph.source.counted_rows:
-        count = int(results[rows.count][0])
-        assert not np.delete(results[rows.output], range(count), rows.axis).any()
-    return [counted(graph, results, name) for name in names]
 
 
 @pytest.mark.parametrize("kind", NETS)

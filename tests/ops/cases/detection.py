@@ -1,9 +1,11 @@
-"""Non-maximum suppression: ties, no area, overlaps right at the limit, and what no detector should give."""
+"""Non-maximum suppression: ties, no area, overlaps right at the limit, hostile numbers; and NonZero."""
 
 import numpy as np
-from support.op_cases import case
+from support.op_cases import case, special, whole
 
+from edgekit.ir import DType
 from edgekit.ops.non_max_suppression import NonMaxSuppression
+from edgekit.ops.non_zero import NonZero
 
 _F32 = np.float32
 
@@ -72,4 +74,8 @@ CASES = (
     _hostile(least=-np.inf, least_counts=True),
     _hostile(centered=True, limit=0.0),
     _hostile(decay=-0.5, limit_drops=True, least=-1.0),
+    *(case(NonZero(), whole(d, 4, 5, low=0, high=2)) for d in (DType.BOOL, DType.S8, DType.U16, DType.S64)),
+    *(case(NonZero(), special(d)) for d in (DType.F16, DType.BF16, DType.F32, DType.F64)),
+    *(case(NonZero(), whole(DType.BOOL, *shape)) for shape in ((1,), (40,), (2, 1, 3, 2, 1, 2))),
+    *(case(NonZero(), np.full((3, 4), value)) for value in (False, True)),
 )
