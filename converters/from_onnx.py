@@ -118,6 +118,7 @@ class Importer:
         self.scope: dict[str, Edge] = {}  # of the nodes that are being imported
         self.nested = 0  # graphs of attributes that are being imported, one in the other
         self.unrolled = 0  # nodes of such graphs, once for each time that they were imported
+        self.asked: list[tuple[str, str]] = []  # nodes in them that ask for a shape, and the edges of which
 
     def run(self, name: str, source: Source) -> Graph:
         graph = self.model.graph
@@ -131,7 +132,7 @@ class Importer:
             missing = next(value.name for value in graph.output if value.name not in tensors)
             kind = "is a sequence, which " if missing in scope else ""
             raise EdgeKitError("E0205", f"output {missing} {kind}is not supported", "graph outputs")
-        found = onnx_row_counts.checked(graph, tensors, self.builder)
+        found = onnx_row_counts.checked(graph, tensors, self.builder, self.asked)
         outputs, counted = selected_rows.with_counts(self.builder, outputs, found)
         source = replace(self.bindings.noted(source), counted_rows=tuple(counted))
         return named_graph(self.builder, name, inputs, outputs, tensors, source)
@@ -196,6 +197,8 @@ class Importer:
                     if lost:  # onnx_check has seen who computes it
                         raise EdgeKitError("E0205", f"{node.op_type} reads the unsupported result {lost[0]}")
                     inputs = [scope[name] if name else None for name in node.input]
+                    if origin and node.op_type in onnx_row_counts.ASKS and isinstance(inputs[0], Tensor):
+                        self.asked.append((here, inputs[0].name))
                     results = self._results(node, inputs, here)
                     named = zip(node.output, results, strict=False)
                     scope.update((name, x) for name, x in named if name and x is not None)

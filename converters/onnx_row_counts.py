@@ -21,15 +21,22 @@ from edgekit.ir import Array
 
 _SAME = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")  # elements as the first operand has them
 _BRANCHES = ("If", "Loop", "Scan")
+ASKS = ("Shape", "Size")  # ask for the shape of their operand
 
 
-def checked(graph: GraphProto, tensors: Mapping[str, Tensor], builder: Builder) -> Found:
+def checked(
+    graph: GraphProto, tensors: Mapping[str, Tensor], builder: Builder, asked: Sequence[tuple[str, str]]
+) -> Found:
     """The tensors with selected rows, if their number gets into no output, and decides about no other data.
-    What is padded to a number of rows that is the same for any count is no longer among them."""
+    What is padded to a number of rows that is the same for any count is no longer among them. `asked` are
+    nodes in bodies of functions and branches that ask for a shape, which are not followed, and its edge."""
     found = trace(builder)
     if not found:
         return found
     counts = _Counts(builder, tensors, found)
+    for here, name in asked:
+        if isinstance(rows := found.get(name), Rows):
+            raise counts.error("a result", here, rows)
     for i, node in enumerate(graph.node):
         counts.add(node, label(node, i))
     for value in graph.output:
@@ -60,7 +67,7 @@ class _Counts:
     def add(self, node: NodeProto, here: str) -> None:
         if node.op_type == "Pad":
             self._pad(node, here)
-        asked = self._rows(node) if node.op_type in ("Shape", "Size") else None
+        asked = self._rows(node) if node.op_type in ASKS else None
         origins = [self.origins[name] for name in node.input if name in self.origins]
         if asked:
             origins = [(here, asked)]

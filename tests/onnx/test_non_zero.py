@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, TensorProto
-from support.onnx_models import model, node, tensor
+from support.onnx_models import function, model, node, tensor
 from support.selected_rows import of_onnx, runtime
 from support.tools import require_module
 
@@ -177,6 +177,25 @@ def test_rows_are_selected_from_rows_that_are_alike(nodes: Any) -> None:
     if nodes is CHOSEN:
         proto.graph.input.append(tensor("scores", [1, 1, 8]))
     with pytest.raises(EdgeKitError, match=r"E0301 .*depends on the input x"):
+        convert(proto)
+
+
+def test_functions_do_not_ask_for_the_number_of_rows() -> None:
+    body = function("Rows", [node("Shape", "a", "n"), node("Cast", "n", "b", to=TensorProto.FLOAT)])
+    nodes = (
+        node("Compress", "x mask", "some"),
+        node("Rows", "some", "n", domain="local"),
+        node("Mul", "x n", "y"),
+    )
+    proto = model(
+        (node("Greater", "x half", "mask"), *nodes),
+        {"half": np.float32(0.5)},
+        inputs=[tensor("x", [6])],
+        functions=[body],
+    )
+    with pytest.raises(
+        EdgeKitError, match=r"E0301 a result depends on how many rows NonZero selects.*Rows_n/"
+    ):
         convert(proto)
 
 
