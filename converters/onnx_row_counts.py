@@ -42,15 +42,12 @@ def checked(
     for value in graph.output:
         if value.name in counts.origins:
             raise counts.error(value.name, *counts.origins[value.name])
-    if not counts.padded:
-        return found
-    final = trace(builder, counts.padded)
     for i, node in enumerate(graph.node):  # TopK took what it was given for rows
         x = tensors.get(node.input[0]) if node.op_type == "TopK" else None
-        rows = found.get(x.name) if x and x.name not in final else None
+        rows = found.get(x.name) if x and x.name not in counts.found else None
         if isinstance(rows, Rows):
             raise counts.error(node.output[0], label(node, i), rows)
-    return final
+    return counts.found
 
 
 @dataclass
@@ -78,7 +75,8 @@ class _Counts:
             if x is None:
                 continue
             if x.data is None:
-                if node.op_type in _BRANCHES or not isinstance(self.found.get(x.name), Rows):
+                follows = x.name in self.padded or isinstance(self.found.get(x.name), Rows)
+                if node.op_type in _BRANCHES or not follows:
                     raise self.error(name, *origins[0])
                 continue
             depends = self._asked(node, asked) if asked else self._kept(node, x.shape)
@@ -107,6 +105,7 @@ class _Counts:
         counts = np.zeros(amounts.shape, bool) if pads is None else self._mask(node.input[1])
         if counts[at + len(along)]:
             self.padded.add(y.name)
+            self.found = trace(self.builder, self.padded)
         elif amounts[[at, at + len(along)]].any():
             raise self.error(node.output[0], here, rows)
 

@@ -220,7 +220,7 @@ def _through(
             return replace(rows, axis=_reshaped(x.shape, axis, shape))
         case Slice(starts, steps, shape) if starts[axis] == 0 and steps[axis] == 1:
             return replace(rows, most=min(rows.most, shape[axis]))
-        case Pad(before, _) if before[axis] == 0:
+        case Pad(before, after) if before[axis] == after[axis] == 0:
             return full
         case Concat(along) if along != axis:
             return rows if len(operands) == len(ins) else full

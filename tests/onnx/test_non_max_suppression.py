@@ -164,6 +164,19 @@ NETS: Mapping[str, Net] = {
         constants={"zero1": [0], "room": [6], "nothing": [0, 0], "half": np.float32(0.5)},
         outputs=("whole", "y"),
     ),
+    "the best of padded rows": Net(
+        behind=(
+            node("Cast", "rows", "g", to=TensorProto.FLOAT),
+            node("Shape", "rows", "shape"),
+            node("Gather", "shape zero1", "n", axis=0),
+            node("Sub", "room n", "missing"),
+            node("Concat", "nothing missing zero1", "pads", axis=0),
+            node("Pad", "g pads half", "whole"),
+            node("TopK", "whole three", "y at", axis=0),
+        ),
+        constants={"zero1": [0], "room": [12], "nothing": [0, 0], "half": np.float32(0.5), "three": [3]},
+        outputs=("y",),
+    ),
     "paddle": Net(
         classes=3,
         opset=12,
@@ -339,7 +352,7 @@ MEANT: Mapping[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("kind", MEANT)
 def test_the_number_of_rows_is_no_shape(kind: str) -> None:
     more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64), "pads": [0, 0, 1, 0], "zeros2": [0, 0]}
-    more["room1"] = [12]
+    more["room1"] = [10]
     net = Net(behind=(*COUNT, *MEANT[kind]), constants={**COLUMNS, **more}, outputs=("rows", "y"))
     with pytest.raises(
         EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size|Pad|TopK)"
