@@ -20,6 +20,8 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
 
 _SAME = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")  # elements as the first operand has them
+_CHOSEN = (*_SAME, "Concat", "Gather", "Min", "Slice")  # of the numbers there are
+_BOUNDED = ("Slice", "TopK")  # go on with min(rows, bound) rows
 _BRANCHES = ("If", "Loop", "Scan")
 ASKS = ("Shape", "Size")  # ask for the shape of their operand
 
@@ -59,6 +61,7 @@ class _Counts:
     found: Found
     masks: dict[str, Array] = field(default_factory=dict)
     origins: dict[str, tuple[str, Rows]] = field(default_factory=dict)
+    computed: set[str] = field(default_factory=set)  # constants that are no such number, nor a bound of it
     padded: set[str] = field(default_factory=set)  # tensors with a number of rows that does not depend on any
 
     def add(self, node: NodeProto, here: str) -> None:
@@ -76,11 +79,14 @@ class _Counts:
                 continue
             if x.data is None:
                 follows = x.name in self.padded or isinstance(self.found.get(x.name), Rows)
-                if node.op_type in _BRANCHES or not follows:
+                bounded = node.op_type in _BOUNDED and not self.computed.isdisjoint(node.input)
+                if node.op_type in _BRANCHES or bounded or not follows:
                     raise self.error(name, *origins[0])
                 continue
             depends = self._asked(node, asked) if asked else self._kept(node, x.shape)
             if depends.any():
+                if not asked and (node.op_type not in _CHOSEN or not self.computed.isdisjoint(node.input)):
+                    self.computed.add(name)
                 self.masks[name], self.origins[name] = depends, origins[0]
 
     def _rows(self, node: NodeProto) -> Rows | None:

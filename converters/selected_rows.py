@@ -30,6 +30,7 @@ from edgekit.ops.matmul import MatMul
 from edgekit.ops.non_max_suppression import NonMaxSuppression
 from edgekit.ops.non_zero import NonZero
 from edgekit.ops.pad import Pad
+from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.ops.rank import ArgExtreme, TopK
 from edgekit.ops.reduce import Reduce
 from edgekit.ops.reshape import Reshape
@@ -90,6 +91,14 @@ def of(x: Tensor) -> Rows | None:
         return None
     found = trace(x.builder).get(x.name)
     return found if isinstance(found, Rows) else None
+
+
+def check_end(x: Tensor, axis: int) -> None:
+    """Refuse what is counted from the last row on, or by how many there are."""
+    rows = of(x)
+    if rows is not None and rows.axis == axis:
+        message = f"this takes a part of the rows that {rows.by} selects by where they end"
+        raise refusal(x.builder, rows, message, f"node {x.builder.origin}")
 
 
 def filled(x: Tensor, axis: int, value: Operand) -> Tensor:
@@ -242,6 +251,8 @@ def _through(
             return full
         case TopK(along, k):  # `ranked_last` has made unused rows the last
             return replace(full, most=min(rows.most, k) if along == axis else rows.most)
+        case Quantize() | Dequantize():
+            return full
         case Softmax() | Dense() if at == 0 and axis != last:
             return full
         case MatMul() if axis == _place(op, at, x.rank):

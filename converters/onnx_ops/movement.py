@@ -6,7 +6,7 @@ import numpy as np
 
 from edgekit.converters import movement
 from edgekit.converters.movement import part, where
-from edgekit.converters.selected_rows import filled
+from edgekit.converters.selected_rows import check_end, filled
 from edgekit.converters.tensor import Operand, Tensor, concat, scalar
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType
@@ -37,6 +37,7 @@ def Split(
         sizes = tuple(max(0, min(size, n - i * size)) for i in range(outputs))
     if sum(sizes) != n or min(sizes, default=0) < 0 or len(sizes) != outputs:
         raise EdgeKitError("E0401", f"Split into {list(sizes)} does not fit axis {axis} of {x.type}")
+    check_end(x, axis)
     starts = np.cumsum((0, *sizes)).tolist()
     return [part(x, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
 
@@ -58,6 +59,8 @@ def Slice(
     steps = step.ints("the steps of Slice") if step is not None else (1,) * len(starts)
     for axis, begin, end, stride in zip(axes, starts, ends, steps, strict=True):
         at = x.axis(axis)
+        if end < 0 < stride:
+            check_end(x, at)
         cells = range(*slice(begin, end, stride).indices(x.shape[at]))
         x = part(x, at, cells.start, len(cells), stride)
     return x

@@ -297,27 +297,30 @@ def _float_rows(*nodes: Any) -> Callable[[], Net]:
 
 
 MIXING: Mapping[str, tuple[Callable[[], Net], str]] = {
-    "a sum over rows": (_float_rows(node("ReduceSum", "f zero1", "y")), "Reduce"),
-    "a softmax over rows": (_float_rows(node("Softmax", "f", "y", axis=0)), "Softmax"),
-    "rows as one line": (_float_rows(node("Reshape", "f flat", "y")), "Reshape"),
-    "rows behind rows": (_float_rows(node("Concat", "f f", "y", axis=0)), "Concat"),
+    "a sum over rows": (_float_rows(node("ReduceSum", "f zero1", "y")), "Reduce computes one number"),
+    "a softmax over rows": (_float_rows(node("Softmax", "f", "y", axis=0)), "Softmax computes one number"),
+    "rows as one line": (_float_rows(node("Reshape", "f flat", "y")), "Reshape computes one number"),
+    "rows behind rows": (_float_rows(node("Concat", "f f", "y", axis=0)), "Concat computes one number"),
     "a product over rows": (
         _float_rows(node("Transpose", "f", "t", perm=[1, 0]), node("MatMul", "t f", "y")),
-        "MatMul",
+        "MatMul computes one number",
     ),
-    "the first row": (_float_rows(node("Gather", "f zero", "y", axis=0)), ""),
-    "the last rows": (_float_rows(node("Slice", "f end far zero1", "y")), ""),
+    "the first row": (_float_rows(node("Gather", "f zero", "y", axis=0)), "Reshape computes one number"),
+    "all but the last row": (
+        _float_rows(node("Slice", "f zero1 end zero1", "y")),
+        "takes a part of the rows",
+    ),
+    "half of the rows": (_float_rows(node("Split", "f", "y z", axis=0)), "takes a part of the rows"),
+    "the last rows": (_float_rows(node("Slice", "f end far zero1", "y")), "takes a part|Slice computes"),
 }
 
 
 @pytest.mark.parametrize("kind", MIXING)
 def test_rows_are_not_mixed_with_unused_ones(kind: str) -> None:
-    net, op = MIXING[kind][0](), MIXING[kind][1]
+    net, said = MIXING[kind][0](), MIXING[kind][1]
     zero = {"zero1": np.array([0], np.int64), "far": np.array([1 << 40], np.int64)}
     net = Net(behind=net.behind, constants={**net.constants, **zero}, outputs=("y",), opset=13)
-    with pytest.raises(
-        EdgeKitError, match=rf"(?s){op} computes one number.*node \w+_[yt].*extract_model"
-    ) as info:
+    with pytest.raises(EdgeKitError, match=rf"(?s)({said}).*node \w+_[yt].*extract_model") as info:
         convert(net.proto())
     assert info.value.code == "E0205"
 
@@ -338,6 +341,12 @@ MEANT: Mapping[str, tuple[Any, ...]] = {
         node("Add", "m m", "y"),
     ),
     "as rows behind": (node("Cast", "rows", "g", to=TensorProto.FLOAT), node("Pad", "g pads", "y")),
+    "as the end of rows": (node("Sub", "n1 one1", "less"), node("Slice", "rows zero1 less zero1", "y")),
+    "as half of the rows": (
+        node("Div", "n1 two1", "half_of"),
+        node("Cast", "rows", "g", to=TensorProto.FLOAT),
+        node("TopK", "g half_of", "y at", axis=0),
+    ),
     "as rows before padding": (
         node("Sub", "room1 n1", "more"),
         node("Concat", "zeros2 more zero1", "sizes", axis=0),
@@ -352,7 +361,7 @@ MEANT: Mapping[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("kind", MEANT)
 def test_the_number_of_rows_is_no_shape(kind: str) -> None:
     more = {"zero1": [0], "two1": [2], "one": np.array(1, np.int64), "pads": [0, 0, 1, 0], "zeros2": [0, 0]}
-    more["room1"] = [10]
+    more |= {"room1": [10], "one1": [1]}
     net = Net(behind=(*COUNT, *MEANT[kind]), constants={**COLUMNS, **more}, outputs=("rows", "y"))
     with pytest.raises(
         EdgeKitError, match=r"(?s)y depends on how many rows.*node (Shape_shape|Size|Pad|TopK)"
