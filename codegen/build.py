@@ -77,6 +77,7 @@ class Report:
     # were run in other orders. 0 where nothing better exists.
     arena_compared: int = 0
     order_runs: int = 0
+    branches: int = 0  # conditions that decide which layers run
     state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
@@ -167,6 +168,7 @@ def build(
         peak=program.peak,
         arena_compared=0 if program.arena.optimal else program.arena.compared,
         order_runs=program.order_runs,
+        branches=program.branches,
         state_bytes=program.state_bytes,
         narrow_weights=narrow_weights(program.graph),
         code_bytes=sizes.code if sizes else None,

@@ -39,6 +39,7 @@ class Estimate:
     run: Instructions | None = None
     pace: Pace | None = field(default=None, repr=False)
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
+    branches: int = 0  # conditions that decide which layers run
 
     @property
     def ram_bytes(self) -> int:
@@ -95,4 +96,5 @@ def estimate(
         how(program, optimize),
         target.pace,
         narrow_weights(program.graph),
+        program.branches,
     )

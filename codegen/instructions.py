@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from edgekit.branches import Guard, costliest
 from edgekit.codegen import counting, toolchain
 from edgekit.codegen.bench import compiled
 from edgekit.codegen.calibrations import Calibration, calibrations, content
@@ -34,6 +35,7 @@ class LayerInstructions:
     instructions: int | None  # None: its kernel is not calibrated, and not even a rough guess is known
     is_calibrated: bool = True
     is_extrapolated: bool = False  # work of a kind that calibration hardly saw
+    guards: tuple[Guard, ...] = ()  # of branches that it is within
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class Instructions:
 
     @property
     def total(self) -> int:
-        return sum(layer.instructions or 0 for layer in self.layers)
+        """Of branches the more expensive sides."""
+        costs = [layer.instructions or 0 for layer in self.layers]
+        return int(costliest(costs, [layer.guards for layer in self.layers]))
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -153,6 +157,7 @@ def estimated(program: Program, optimize: Optimize) -> Instructions | None:
             None if count is None else round(count),
             line.kernel.function in known,
             is_extrapolated,
+            line.guards,
         )
         for (line, _), count, is_extrapolated in zip(calls, found.counts, found.is_extrapolated, strict=True)
     )
@@ -171,4 +176,6 @@ def counted(program: Program, optimize: Optimize) -> Instructions:
         functions = counting.layer_functions(program, optimize)
         parts = counting.count(target, executable, functions).parts
     layers = zip(program.lines, parts, strict=True)
-    return Instructions(tuple(LayerInstructions(x.origin, x.kernel.function, n) for x, n in layers), 0.0)
+    return Instructions(
+        tuple(LayerInstructions(x.origin, x.kernel.function, n, guards=x.guards) for x, n in layers), 0.0
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
+from edgekit.branches import Guard
 from edgekit.codegen.arena import Buffer, Shift
 from edgekit.codegen.sharing import Sharing, operands
 from edgekit.ir import Node
@@ -20,6 +21,7 @@ class Scheduled:
     call: Call
     node: Node
     scratch: str = ""  # name of its working memory
+    guards: tuple[Guard, ...] = ()  # what must hold for it to run, the outermost first
 
 
 def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
@@ -44,6 +46,8 @@ def _touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[in
     for name in sharing.graph.inputs if in_arena else ():
         touch(name, -1)
     for step, scheduled in enumerate(calls):
+        for guard in scheduled.guards:
+            touch(guard.condition, step)
         for arg in scheduled.call.args:
             touch(arg.name, step)
         if scheduled.scratch:

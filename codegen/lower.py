@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from edgekit.codegen.kernels import Kernel, instantiate, variant_of
 from edgekit.codegen.lines import LINE, is_for_line, proven
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
+from edgekit.codegen.regions import guarded, ordered, reads, region_task
 from edgekit.codegen.schedule import Task, search
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.transposed import as_convolution
@@ -61,7 +63,8 @@ def lowered(graph: Graph, target: Target, ports: Ports = "caller", small: Collec
             else:
                 steps.append(step)
         layers.append(Layer(layer.node, tuple(steps)))
-    return in_best_order(graph, drop_dead(graph, layers), ports)
+    live = drop_dead(graph, layers)
+    return in_best_order(graph, live if target.gpu else guarded(graph, live), ports)
 
 
 def layer_of(graph: Graph, node: Node) -> Layer:
@@ -75,29 +78,44 @@ def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> Lowere
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
     they are placed; what the caller has, states and constants are not ours."""
     sharing = Sharing(graph, layers, ports)
-    tasks = [_task(layer, sharing) for layer in layers]
-    names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
-    roots = {name: sharing.root(name)[0] for name in sorted(names)}
-    # What no step writes is empty, and takes no memory.
-    sizes = {root: sharing.size.get(root, 0) for root in roots.values() if sharing.is_free(root)}
-    within = {name: root for name, root in roots.items() if name != root}
-    keep = {name for name in graph.exits if not sharing.is_output(name)}
-    found = search(tasks, sizes, keep, within=within)
-    return Lowered(tuple(layers[i] for i in found.sequence), found.runs if found.stopped else 0)
+    readers = Counter(name for layer in layers for name in reads(layer))
+    exits = {*graph.exits}
+    runs = 0
+
+    def order(groups: Sequence[Sequence[Layer]]) -> Sequence[int]:
+        nonlocal runs
+        inside = Counter(name for group in groups for layer in group for name in reads(layer))
+        lasting = {name for name in exits if not sharing.is_output(name)}
+        lasting |= {name for name, count in inside.items() if readers[name] > count}
+        tasks = [
+            _task(group[0], sharing) if len(group) == 1 else region_task(group, sharing, readers, exits)
+            for group in groups
+        ]
+        names = {name for task in tasks for name in (*task.inputs, *task.outputs)}
+        lasting |= {name for task in tasks for name in task.outputs if readers[name] > inside[name]}
+        roots = {name: sharing.root(name)[0] for name in sorted(names)}
+        # What no step writes is empty, and takes no memory.
+        sizes = {root: sharing.size.get(root, 0) for root in roots.values() if sharing.is_free(root)}
+        within = {name: root for name, root in roots.items() if name != root}
+        found = search(tasks, sizes, lasting, within=within)
+        runs += found.runs if found.stopped else 0
+        return found.sequence
+
+    return Lowered(tuple(ordered(layers, order)), runs)
 
 
 def _task(layer: Layer, sharing: Sharing) -> Task:
     """What the scheduler must know of a layer."""
     results = layer.node.outputs
-    reads: dict[str, None] = {}
+    read = dict.fromkeys(guard.condition for guard in layer.guards)
     scratch = inner = 0
     for step in layer.steps:
         ins, outs = operands(step)
-        reads |= dict.fromkeys(arg.name for arg in ins)
+        read |= dict.fromkeys(arg.name for arg in ins)
         scratch = max(scratch, step.scratch if isinstance(step, Call) else 0)
         inner += sum(arg.type.bytes for arg in outs if arg.name not in results)
     made = {arg.name for step in layer.steps for arg in operands(step)[1]}
-    inputs = tuple(name for name in reads if name not in made)
+    inputs = tuple(name for name in read if name not in made)
     over: list[tuple[int, int, int]] = []
     match layer.steps:
         case [Call() as call]:

@@ -56,9 +56,9 @@ def assign(graph: Graph, layers: Sequence[Layer], align: int, ports: Ports = "ca
         for step in layer.steps:
             if isinstance(step, Call):
                 scratch = f"{step.args[-1].name}#scratch" if step.scratch else ""
-                calls.append(Scheduled(step, layer.node, scratch))
+                calls.append(Scheduled(step, layer.node, scratch, layer.guards))
             elif isinstance(step, Join):
-                calls += [Scheduled(call, layer.node) for call in _join(step, sharing)]
+                calls += [Scheduled(call, layer.node, "", layer.guards) for call in _join(step, sharing)]
     calls += copies
     _update_states(graph, calls, sharing)
     _take_over(calls, sharing)
@@ -173,6 +173,7 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
     arena = planned or plan(buffers, shifts=shifts_of(calls, sharing))
     places: dict[str, Place] = {}
     names = {arg.name for s in calls for arg in s.call.args} | {s.scratch for s in calls if s.scratch}
+    names |= {guard.condition for s in calls for guard in s.guards}
     held = [*graph.inputs, *map(sharing.holder, graph.outputs)] if sharing.ports == "arena" else []
     for name in sorted(names.union(held)):
         root, offset = sharing.root(name)

@@ -71,6 +71,7 @@ def _moved(calls: Sequence[Scheduled], step: int, sharing: Sharing) -> list[Sche
     x, *others = scheduled.call.args
     target = Arg(f"{x.name}#moved", Value(x.type))
     sharing.size[target.name] = x.type.bytes
-    copies = [Scheduled(call, scheduled.node) for call in copy(x, target, (x.type.size,), (1,), (1,))]
+    calls_of_copy = copy(x, target, (x.type.size,), (1,), (1,))
+    copies = [Scheduled(call, scheduled.node, "", scheduled.guards) for call in calls_of_copy]
     changed = replace(scheduled, call=replace(scheduled.call, args=(target, *others)))
     return [*calls[:step], *copies, changed, *calls[step + 1 :]]

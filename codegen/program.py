@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from edgekit.branches import Guard, costliest
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lifetimes import Scheduled
@@ -63,6 +64,15 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Test:
+    """A condition of a call, and where it is found."""
+
+    guard: Guard
+    place: Place
+    address: str  # inside the run function: of a byte, 0 or 1
+
+
+@dataclass(frozen=True)
 class Line:
     """One kernel call of the program."""
 
@@ -74,6 +84,11 @@ class Line:
     origin: str
     macs: int
     call: Call  # what it was made of
+    tests: tuple[Test, ...] = ()  # it runs where all of these hold; the outermost comes first
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(test.guard for test in self.tests)
 
 
 @dataclass(frozen=True)
@@ -119,7 +134,13 @@ class Program:
 
     @property
     def macs(self) -> int:
-        return sum(line.macs for line in self.lines)
+        """Of the most expensive path through all branches."""
+        return int(costliest([line.macs for line in self.lines], [line.guards for line in self.lines]))
+
+    @property
+    def branches(self) -> int:
+        """How many conditions decide which layers run."""
+        return len({guard.condition for line in self.lines for guard in line.guards})
 
 
 def compile_graph(
@@ -220,6 +241,11 @@ def _lines(
             f"{kernel.name} takes {kernel.pointers}, got {arguments}"
         )
         groups = int(call.params.get("groups", 1))  # type: ignore[arg-type]  # a scalar
+        tests = []
+        for guard in scheduled.guards:
+            place = memory.places[guard.condition]
+            base = "ram" if place.kind == "arena" else ports[place.kind, place.name].c
+            tests.append(Test(guard, place, f"{base}[{place.offset}]"))
         operands = []
         for (name, value), pointer in zip(arguments, kernel.pointers, strict=True):
             place = memory.places[name]
@@ -250,6 +276,7 @@ def _lines(
             scheduled.node.origin,
             call.macs,
             call,
+            tuple(tests),
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -13,7 +14,7 @@ from edgekit import templating
 from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels import support_files
 from edgekit.codegen.literal import elements, lines, stored
-from edgekit.codegen.program import Constant, Line, Program
+from edgekit.codegen.program import Constant, Line, Program, Test
 from edgekit.escape import Code
 
 Optimize = Literal["size", "speed"]
@@ -88,7 +89,9 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
         ports += [f"const {p.type.dtype.c} *{p.c}" for p in program.inputs]
         ports += [f"{p.type.dtype.c} *{p.c}" for p in program.outputs]
     ports += [f"struct {program.name}_state *state"] * bool(program.states)
-    used = {o.place.name for line in program.lines for o in line.operands if o.place.kind != "arena"}
+    places = [o.place for line in program.lines for o in line.operands]
+    places += [test.place for line in program.lines for test in line.tests]
+    used = {place.name for place in places if place.kind != "arena"}
     offsets, at = [], 0
     for _, data in weight_blocks(program):
         offsets.append((at, len(data)))
@@ -105,12 +108,13 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             speed=optimize == "speed",
             binary=binary,
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
-            uses_state=any(o.place.kind == "state" for line in program.lines for o in line.operands),
-            uses_arena=any(o.place.kind == "arena" for line in program.lines for o in line.operands),
+            uses_state=any(place.kind == "state" for place in places),
+            uses_arena=any(place.kind == "arena" for place in places),
             unused=[
                 p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used
             ],
             arena_map=_arena_map(program),
+            steps=[*_steps(program)],
             weight_offsets=offsets,
         )
     )
@@ -119,6 +123,44 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
         if template.endswith((".c.j2", ".h.j2"))
         else text
     )
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A line of the run function: a call with its number, or where branches begin and end."""
+
+    depth: int
+    text: Code | None = None
+    line: Line | None = None
+    number: int = 0
+
+
+def _steps(program: Program) -> Iterator[_Step]:
+    """The calls, within the branches that they are guarded by."""
+    now: list[Test] = []  # of the branches that are open
+    turned: list[bool] = []  # is this their else?
+    for number, line in enumerate([*program.lines, None]):
+        tests = line.tests if line else ()
+        same = next((k for k, (a, b) in enumerate(zip(now, tests, strict=False)) if a != b), None)
+        same = min(len(now), len(tests)) if same is None else same
+        other = same < min(len(now), len(tests)) and now[same].guard.condition == tests[same].guard.condition
+        while len(now) > same + other:
+            now.pop()
+            turned.pop()
+            yield _Step(len(now), Code("}"))
+        if other and not turned[same]:
+            now[same], turned[same] = tests[same], True
+            yield _Step(same, Code("} else {"))
+        elif other:
+            now.pop()
+            turned.pop()
+            yield _Step(same, Code("}"))
+        for test in tests[len(now) :]:
+            yield _Step(len(now), Code(f"if ({test.address} {'!=' if test.guard.side else '=='} 0u) {{"))
+            now.append(test)
+            turned.append(False)
+        if line:
+            yield _Step(len(now), line=line, number=number)
 
 
 def model_origin(program: Program) -> str:

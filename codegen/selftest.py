@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit import simulate
+from edgekit.branches import Branches, Path, branches
 from edgekit.codegen.literal import restored
-from edgekit.coverage import finite_share, work
+from edgekit.coverage import MORE_SEEDS, finite_share, work
 from edgekit.input_ranges import CHOICES, InputRange, input_ranges
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.rounding_error import RoundingError, has_floats
@@ -68,37 +69,61 @@ def prepare(graph: Graph) -> SelfTest:
 
 
 def _runs(graph: Graph, runs: int) -> SelfTest:
-    """The best of some runs."""
-    tried: list[tuple[tuple[float, float], Draw, Mapping[str, Array]]] = []
+    """The best of some runs, such that each side of every branch is taken, if any run does."""
+    found = branches(graph)
+    tried: list[_Tried] = []
     spent = 0.0
-    for number in range(_CANDIDATES):
+    for number in range(_CANDIDATES + MORE_SEEDS):
+        taken = frozenset[Path]().union(*(one.taken for one in tried))
+        if number >= _CANDIDATES and taken == found.paths:
+            break
         draw = Draw(number % CHOICES, number)
         values = simulate.run_all(graph, inputs(graph, draw))
         outputs = {name: values[name] for name in graph.outputs}
-        tried.append(((finite_share([outputs]), _liveness(graph, [values])), draw, outputs))
+        rated = finite_share([outputs]), _liveness(graph, [values], found)
+        tried.append(_Tried(rated, draw, outputs, found.taken(values)))
         spent += work(graph)
-        if spent > (_SEARCH_WORK if max(score for score, _, _ in tried)[0] == 1 else _RESCUE_WORK):
+        if spent > (_SEARCH_WORK if max(one.score for one in tried)[0] == 1 else _RESCUE_WORK):
             break
-    best = max(score for score, _, _ in tried)[0]
-    kept = sorted((one for one in tried if one[0][0] == best), key=lambda one: one[0], reverse=True)[:runs]
-    kept.sort(key=lambda one: one[1].number)
-    return SelfTest(graph, tuple(draw for _, draw, _ in kept), tuple(outputs for _, _, outputs in kept))
+    best = max(one.score for one in tried)[0]
+    left = sorted((one for one in tried if one.score[0] == best), key=lambda one: one.score, reverse=True)
+    kept: list[_Tried] = []
+    taken = frozenset()
+    while left and len(kept) < runs:
+        kept.append(max(left, key=lambda one: len(one.taken - taken)))
+        left.remove(kept[-1])
+        taken |= kept[-1].taken
+    kept.sort(key=lambda one: one.draw.number)
+    return SelfTest(graph, tuple(one.draw for one in kept), tuple(one.outputs for one in kept))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A run that a self-test may consist of."""
+
+    score: tuple[float, float]
+    draw: Draw
+    outputs: Mapping[str, Array]
+    taken: frozenset[Path]  # sides of branches
 
 
 def _stream(graph: Graph, steps: int) -> SelfTest:
     """The best of some streams of steps."""
-    best: tuple[tuple[float, float], SelfTest] | None = None
+    found = branches(graph)
+    best: tuple[tuple[float, float, float], SelfTest] | None = None
     spent = 0.0
     for choice in range(CHOICES):
         draws = tuple(Draw(choice, step) for step in range(steps))
         session = simulate.Session(graph)
         values = [session.run_all(inputs(graph, draw)) for draw in draws]
-        expected = tuple({name: found[name] for name in graph.outputs} for found in values)
-        score = finite_share(expected), _liveness(graph, values)
+        expected = tuple({name: step[name] for name in graph.outputs} for step in values)
+        taken = frozenset[Path]().union(*(found.taken(step) for step in values))
+        untaken = len(found.paths - taken)
+        score = finite_share(expected), -untaken, _liveness(graph, values, found)
         if best is None or score > best[0]:
             best = score, SelfTest(graph, draws, expected)
         spent += steps * work(graph)
-        if best[0] == (1.0, 1.0) or spent > (_SEARCH_WORK if best[0][0] == 1 else _RESCUE_WORK):
+        if best[0] == (1.0, 0, 1.0) or spent > (_SEARCH_WORK if best[0][0] == 1 else _RESCUE_WORK):
             break
     assert best is not None
     return best[1]
@@ -122,10 +147,12 @@ def _explained(errors: RoundingError, run: int, name: str) -> float:
     return _largest(errors.explain(run, name, thorough=is_tiny).limit)
 
 
-def _liveness(graph: Graph, runs: Sequence[Mapping[str, Array]]) -> float:
+def _liveness(graph: Graph, runs: Sequence[Mapping[str, Array]], found: Branches) -> float:
     """The share of layers whose results vary, without NaN: of the others no change would be seen."""
     names = [node.outputs[0] for node in graph.nodes if graph.type(node.outputs[0]).size > 1]
-    alive = [any(_varies(run[name].astype(np.float64)) for run in runs) for name in names]
+    alive = [
+        any(found.runs(name, run) and _varies(run[name].astype(np.float64)) for run in runs) for name in names
+    ]
     return sum(alive) / len(alive) if alive else 1.0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from edgekit.branches import Guard
 from edgekit.ir import Graph, Node
 from edgekit.ops import Arg, Call, Join, Step, View
 
@@ -16,10 +17,11 @@ Ports = Literal["caller", "arena"]
 
 @dataclass(frozen=True)
 class Layer:
-    """The calls of one node of the graph."""
+    """The calls of one node of the graph. They run where all guards hold; the outermost comes first."""
 
     node: Node
     steps: tuple[Step, ...]
+    guards: tuple[Guard, ...] = ()
 
 
 def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
@@ -46,8 +48,11 @@ class Sharing:
         self.copy_of: dict[str, str] = {}  # graph output -> what it is copied to, in the arena
         for name in (*graph.inputs, *graph.outputs):
             self.size[name] = graph.type(name).bytes
-        steps = [step for layer in layers for step in layer.steps]
-        for step in steps:
+        self.guards: dict[str, frozenset[Guard]] = {}
+        steps = [(step, frozenset(layer.guards)) for layer in layers for step in layer.steps]
+        for step, guards in steps:
+            for arg in operands(step)[1]:
+                self.guards[arg.name] = guards & self.guards.get(arg.name, guards)
             for arg in (*operands(step)[0], *operands(step)[1]):
                 self.size[arg.name] = arg.type.bytes
                 if arg.value.data is not None:
@@ -56,9 +61,12 @@ class Sharing:
                 self.parent[step.result.name] = (step.arg.name, step.offset)
         if ports == "caller":
             self._claim_outputs()
-        for step in steps:
+        members: dict[str, list[str]] = {}  # the tensors in the memory of each root
+        for name in self.guards:
+            members.setdefault(self.root(name)[0], []).append(name)
+        for step, guards in steps:
             if isinstance(step, Join):
-                self._join(step)
+                self._join(step, guards, members)
 
     def root(self, name: str) -> tuple[str, int]:
         path: list[tuple[str, int]] = []
@@ -94,13 +102,20 @@ class Sharing:
             if self.is_free(root) and offset == 0 and self.size.get(root) == self.graph.type(name).bytes:
                 self.output_of[root] = name
 
-    def _join(self, join: Join) -> None:
-        """Let the parts be computed where the whole is, but those that live elsewhere for other reasons."""
+    def _join(self, join: Join, guards: frozenset[Guard], members: dict[str, list[str]]) -> None:
+        """Let the parts be computed where the whole is, but those that live elsewhere for other reasons. The
+        other side of a branch may write there, too: parts of a guarded whole must be guarded like it."""
         whole, offset = self.root(join.result.name)
         for part in join.args:
             root, inner = self.root(part.name)
-            if self.is_free(root) and root != whole and inner == 0 and self.size[root] == part.type.bytes:
+            alone = self.is_free(root) and root != whole and inner == 0
+            inside = members.get(root, [])
+            guarded = not guards or all(
+                guards <= self.guards.get(name, frozenset()) for name in (root, *inside)
+            )
+            if alone and guarded and self.size[root] == part.type.bytes:
                 self.parent[root] = (whole, offset)
+                members.setdefault(whole, []).extend(inside)
             offset += part.type.bytes
 
     def could_take_over(self, call: Call, state: str = "") -> list[int]:

@@ -14,7 +14,7 @@ from edgekit.codegen.driver import FLAGS, Driver
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.selftest import SelfTest, measured
-from edgekit.coverage import Drawn, Varying, drawn, is_count
+from edgekit.coverage import Drawn, Varying, drawn, is_count, untaken
 from edgekit.errors import EdgeKitError, raise_all
 from edgekit.ir import Array, DType, Graph, Type
 from edgekit.rounding_error import RoundingError, has_floats, local_largest, ulp
@@ -53,6 +53,7 @@ class Verification:
     compiler: str
     outputs: tuple[Agreement, ...]
     shortfall: str = ""  # why that says too little to call the library verified
+    untaken: tuple[str, ...] = ()  # sides of branches that no sample takes
 
     @property
     def max_error(self) -> float:
@@ -105,9 +106,9 @@ def verify(
     graph = program.graph
     simulated: Iterator[Mapping[str, Array]]
     if isinstance(samples, Drawn):
-        simulated, samples = iter(samples.outputs), samples.samples
+        simulated, left, samples = iter(samples.outputs), samples.untaken, samples.samples
     else:
-        simulated = simulate.run_each(graph, samples)
+        simulated, left = simulate.run_each(graph, samples), untaken(graph, samples)
     errors = RoundingError(graph, samples)
     meters = {port.name: _Meter(port, errors) for port in program.outputs}
     compiled = driver.run_each(program, samples)
@@ -120,7 +121,7 @@ def verify(
     tell("running the self-test")
     _self_test(program, sources, driver.executable.parent, compiler)
     outputs = tuple(meter.agreement for meter in meters.values())
-    return Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs))
+    return Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs), left)
 
 
 def insist(found: Verification) -> Verification:

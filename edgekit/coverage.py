@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgekit import simulate
+from edgekit.branches import Branches, Path, branches
 from edgekit.input_ranges import CHOICES
 from edgekit.ir import Array, Graph
 from edgekit.ops.arithmetic import Min
@@ -18,6 +19,7 @@ from edgekit.ops.reshape import Reshape
 
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take
+MORE_SEEDS = 24  # of samples that are tried for sides of branches that no other takes
 _MOVE = 10  # operations that computing one element costs, whatever the operator
 
 
@@ -63,25 +65,63 @@ class Drawn:
     outputs: tuple[Mapping[str, Array], ...]
     share: float  # of the output of which least is compared
     choice: int  # of the ranges that they are from: see input_ranges
+    untaken: tuple[str, ...] = ()  # sides of branches
 
 
 def drawn(graph: Graph, count: int) -> Drawn:
-    """Seeded inputs that compare as many values of the outputs as possible, within reason."""
+    """Seeded inputs that compare as many values of the outputs as possible, within reason, and take each side
+    of every branch."""
+    found = branches(graph)
     best: Drawn | None = None
-    score, left = (0.0, 0.0), _WORK
+    score, left = (0.0, 0.0, 0.0), _WORK
     for choice in range(CHOICES):
         samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
-        outputs = tuple(simulate.run_each(graph, samples))
-        parts = [share for name, share in shares(outputs).items() if not is_count(graph, name)]
-        found = Drawn(samples, outputs, min(parts, default=1.0), choice)
-        now = (finite_share(outputs), found.share)
-        if best is None or now > score:
-            best, score = found, now
+        now = _compared(graph, samples, choice, found)
+        rated = finite_share(now.outputs), -len(now.untaken), now.share
+        if best is None or rated > score:
+            best, score = now, rated
         left -= count * work(graph)
-        if (score[0] == 1 and score[1] >= ENOUGH) or left < 0:
+        if (score[0] == 1 and score[1] == 0 and score[2] >= ENOUGH) or left < 0:
             break
     assert best is not None
+    # More samples, for sides that none took so far.
+    for seed in range(count, count + MORE_SEEDS):
+        left -= work(graph)
+        if not best.untaken or left < 0:
+            break
+        extra = simulate.random_inputs(graph, seed, seed % CHOICES)
+        more = _compared(graph, (*best.samples, extra), best.choice, found)
+        if len(more.untaken) < len(best.untaken) and finite_share(more.outputs) >= score[0]:
+            best = more
     return best
+
+
+def _compared(graph: Graph, samples: tuple[Mapping[str, Array], ...], choice: int, found: Branches) -> Drawn:
+    session, outputs, taken = simulate.Session(graph), [], set[Path]()
+    for sample in samples:
+        if not graph.states:
+            session.reset()
+        values = session.run_all(sample)
+        outputs.append({name: values[name] for name in graph.outputs})
+        taken |= found.taken(values)
+    untaken = named(graph, found, taken)
+    parts = [share for name, share in shares(outputs).items() if not is_count(graph, name)]
+    return Drawn(samples, tuple(outputs), min(parts, default=1.0), choice, untaken)
+
+
+def untaken(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> tuple[str, ...]:
+    """The sides of branches that no sample takes; where there are states, the samples are one stream."""
+    found = branches(graph)
+    if not found.choices:
+        return ()
+    session = simulate.Session(graph)
+    return named(graph, found, {path for sample in samples for path in found.taken(session.run_all(sample))})
+
+
+def named(graph: Graph, found: Branches, taken: Collection[Path]) -> tuple[str, ...]:
+    """The sides that were not taken; of those within others only where the outer one was."""
+    left = found.paths.difference(taken)
+    return tuple(sorted(found.name(path, graph) for path in left if path[:-1] not in left))
 
 
 def shares(outputs: Sequence[Mapping[str, Array]]) -> dict[str, float]:

@@ -54,7 +54,7 @@ def input_ranges(graph: Graph, choice: int = 0) -> dict[str, InputRange]:
 def _range(graph: Graph, name: str, choice: int) -> InputRange:
     type = graph.type(name)
     if type.dtype is DType.BOOL:
-        return MASK
+        return MASK if type.size > 1 else InputRange(0, 1)
     if type.dtype.is_float:
         return InputRange(*_FLOATS[choice])
     low, high = int_range(type.dtype)

@@ -246,7 +246,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
-    rows.append(("MACs", f"{found.macs:,}"))
+    rows.append(("MACs", multiplications(found.macs, found.branches)))
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
     rows.append(("verified", checked))
     rows += [row for package in found.packages for row in package.notes]
@@ -255,6 +255,12 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
         lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
     return lines
+
+
+def multiplications(macs: int, branches: int) -> str:
+    """Of a run; of branches the more expensive sides."""
+    path = f" on the most expensive path through {branches} branch{'es' * (branches > 1)}"
+    return f"{macs:,}{path if branches else ''}"
 
 
 def _stack(found: Report) -> str:
@@ -278,6 +284,7 @@ def verification(found: Verification) -> list[str]:
 def _verified(found: Verification) -> str:
     seen = f"{found.compared:.0%} of the values vary with the inputs"
     how = f"{seen}; {_samples(found.samples)}, {found.compiler}, self-test passed"
+    how += f"; none takes {' or '.join(found.untaken)}" if found.untaken else ""
     if found.exact:
         return f"equal to the simulator bit by bit; {how}"
     off = f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
-from edgekit.report import compressed, shortened, size, table
+from edgekit.report import compressed, multiplications, shortened, size, table
 
 _NAMED = 3  # kernels
 
@@ -59,7 +59,7 @@ def estimate(found: Estimate) -> list[str]:
         *compressed(found.narrow_weights),
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
-        ("MACs", f"{found.macs:,}"),
+        ("MACs", multiplications(found.macs, found.branches)),
         *_time(found),
     ]
     rows += [

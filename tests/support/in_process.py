@@ -15,7 +15,7 @@ from support.tools import require
 from edgekit.codegen.driver import FLAGS
 from edgekit.codegen.kernels import Field, Kernel, support_files
 from edgekit.codegen.literal import restored, stored
-from edgekit.codegen.program import Program
+from edgekit.codegen.program import Program, Test
 from edgekit.ir import Array
 
 _GUARD = 64  # bytes around all memory that kernels write to, which is aligned to as many
@@ -67,6 +67,8 @@ class Machine:
         constants = {c.c: np.ascontiguousarray(stored(c.data)) for c in program.constants}
         addresses |= {("constant", name): data.ctypes.data for name, data in constants.items()}
         for line in program.lines:
+            if not all(_holds(test, addresses) for test in line.tests):
+                continue
             function, parameters = self._kernel(line.kernel)
             places = [operand.place for operand in line.operands]
             pointers = [addresses[p.kind, "" if p.kind == "arena" else p.name] + p.offset for p in places]
@@ -104,6 +106,13 @@ class Machine:
                 assert done.returncode == 0, done.stderr
                 os.replace(Path(folder, library.name), library)
         return library
+
+
+def _holds(test: Test, addresses: Mapping[tuple[str, str], int]) -> bool:
+    """Is the condition on this side?"""
+    place = test.place
+    address = addresses[place.kind, "" if place.kind == "arena" else place.name] + place.offset
+    return bool(ctypes.c_uint8.from_address(address).value) is test.guard.side
 
 
 _CTYPES: Mapping[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from support.nets import Net
@@ -58,6 +58,25 @@ def samples(graph: Graph, count: int, seed: int = 0) -> list[dict[str, Array]]:
     ]
 
 
+def random_step(net: Net, pick: Callable[[], str], n: int = 4) -> str:
+    """An addition or a movement of vectors that are picked."""
+    match int(net.rng.integers(7)):
+        case 0:
+            return net(Neg(), pick())
+        case 1 | 2:
+            return net((Add(), Sub(), Max())[int(net.rng.integers(3))], pick(), pick())
+        case 3:  # the oldest goes, the newest comes
+            return net(
+                Concat(0), net(Slice((1,), (1,), (n - 1,)), pick()), net(Slice((0,), (1,), (1,)), pick())
+            )
+        case 4:
+            return net(Concat(0), *(net(Slice((i,), (1,), (n // 2,)), pick()) for i in (0, n // 2)))
+        case 5:
+            square = net(Transpose((1, 0)), net(Reshape((2, n // 2)), pick()))
+            return net(Reshape((n,)), square)
+    return net(Add(), pick(), net.random(n))
+
+
 def random_graph(seed: int) -> Graph:
     """Additions and movements of vectors; states are next what was computed, what was read, or a constant."""
     net = Remembering(DType.S32, seed)
@@ -70,24 +89,7 @@ def random_graph(seed: int) -> Graph:
         return known[int(rng.integers(len(known)))]
 
     for _ in range(int(rng.integers(2, 12))):
-        match int(rng.integers(7)):
-            case 0:
-                made = net(Neg(), pick())
-            case 1 | 2:
-                made = net((Add(), Sub(), Max())[int(rng.integers(3))], pick(), pick())
-            case 3:  # the oldest goes, the newest comes
-                made = net(
-                    Concat(0), net(Slice((1,), (1,), (n - 1,)), pick()), net(Slice((0,), (1,), (1,)), pick())
-                )
-            case 4:
-                halves = [net(Slice((i,), (1,), (2,)), pick()) for i in (0, 2)]
-                made = net(Concat(0), *halves)
-            case 5:
-                square = net(Transpose((1, 0)), net(Reshape((2, 2)), pick()))
-                made = net(Reshape((n,)), square)
-            case _:
-                made = net(Add(), pick(), net.random(n))
-        known.append(made)
+        known.append(random_step(net, pick))
     exits: list[str] = []
 
     def exit(name: str) -> str:

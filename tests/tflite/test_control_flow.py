@@ -10,19 +10,22 @@ import flatbuffers
 import numpy as np
 import pytest
 from support.tflite_writer import Operator, Tensor, constant, model, network
-from support.tools import require_module
+from support.tools import require, require_module
 
-from edgekit import convert, simulate
+from edgekit import convert, simulate, target
+from edgekit.codegen.build import run
+from edgekit.codegen.program import compile_graph
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array
+from edgekit.passes.simplify import simplify
 
 X = np.array([1, -2, 3], np.float32)
 
 
-def entry(kind: str, number: float) -> bytes:
+def entry(kind: str, number: float, size: int = 3) -> bytes:
     """y = x + number or x * number."""
-    operands = [Tensor((3,)), constant([number], "float32")]
-    return model(Operator(kind, operands, [Tensor((3,))], f"{kind.title()}Options"))
+    operands = [Tensor((size,)), constant([number], "float32")]
+    return model(Operator(kind, operands, [Tensor((size,))], f"{kind.title()}Options"))
 
 
 def with_subgraphs(main: bytes, others: Sequence[bytes]) -> bytes:
@@ -44,12 +47,12 @@ def with_subgraphs(main: bytes, others: Sequence[bytes]) -> bytes:
     return bytes(builder.Output())
 
 
-def choice(folder: Path, yes: int = 1) -> Path:
+def choice(folder: Path, yes: int = 1, size: int = 3) -> Path:
     """y = x + 2 if c else x * 5"""
     values = {"thenSubgraphIndex": yes, "elseSubgraphIndex": 2}
-    op = Operator("IF", [Tensor((1,), "bool"), Tensor((3,))], [Tensor((3,))], "IfOptions", values)
+    op = Operator("IF", [Tensor((1,), "bool"), Tensor((size,))], [Tensor((size,))], "IfOptions", values)
     path = folder / "choice.tflite"
-    path.write_bytes(with_subgraphs(model(op), [entry("ADD", 2), entry("MUL", 5)]))
+    path.write_bytes(with_subgraphs(model(op), [entry("ADD", 2, size), entry("MUL", 5, size)]))
     return path
 
 
@@ -90,6 +93,18 @@ def test_both_branches_are_what_litert_computes(tmp_path: Path, condition: bool)
     graph = convert(path)
     (found,) = simulate.run(graph, dict(zip(graph.inputs, (given, X), strict=True))).values()
     np.testing.assert_array_equal(found, litert(path, given, X))
+
+
+def test_c_computes_one_branch_of_what_is_worth_it(tmp_path: Path) -> None:
+    require("cc")
+    path, x = choice(tmp_path, size=600), np.arange(600, dtype=np.float32)
+    graph = simplify(convert(path))
+    host = target.load("host")
+    assert compile_graph(graph, host).branches == 1
+    conditions = [np.array([given]) for given in (True, False, True)]
+    samples = [dict(zip(graph.inputs, (given, x), strict=True)) for given in conditions]
+    for given, found in zip(conditions, run(graph, host, samples), strict=True):
+        np.testing.assert_array_equal(found[graph.outputs[0]], litert(path, given, x))
 
 
 def test_a_fixed_condition_leaves_one_branch(tmp_path: Path) -> None:

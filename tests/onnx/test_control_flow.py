@@ -1,0 +1,102 @@
+"""Branches that data decide, and loops: what ONNX Runtime computes, by C that runs one side of each If."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+from support.onnx_models import node
+from support.tools import require, require_module
+
+from edgekit import convert, target
+from edgekit.codegen.build import run
+from edgekit.codegen.program import compile_graph
+from edgekit.coverage import untaken
+from edgekit.passes.simplify import simplify
+
+SIZE = 48
+HOST = target.load("host")
+WEIGHTS = {
+    name: np.random.default_rng(i).standard_normal((SIZE, SIZE)).astype(np.float32) / 7
+    for i, name in enumerate(("v", "w"))
+}
+POSITIVE = [node("ReduceMean", "x", "mean", keepdims=0), node("Greater", "mean zero", "c")]
+
+
+def sub(
+    nodes: Sequence[NodeProto], outputs: str, inputs: Sequence[onnx.ValueInfoProto] = ()
+) -> onnx.GraphProto:
+    """A branch, or the body of a loop."""
+    infos = [helper.make_empty_tensor_value_info(name) for name in outputs.split()]
+    return helper.make_graph(nodes, "sub", inputs, infos)
+
+
+def branch(condition: str, outputs: str, yes: onnx.GraphProto, no: onnx.GraphProto) -> NodeProto:
+    return helper.make_node("If", [condition], outputs.split(), then_branch=yes, else_branch=no)
+
+
+def saved(nodes: Sequence[NodeProto], folder: Path) -> Path:
+    """y = f(x)"""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, SIZE]) for name in "xy")
+    constants = {**WEIGHTS, "zero": np.float32(0), "three": np.int64(3), "go": np.bool_(True)}
+    made = [numpy_helper.from_array(np.asarray(data), name) for name, data in constants.items()]
+    model = helper.make_model(
+        helper.make_graph(nodes, "net", [x], [y], made), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    model.ir_version = 8
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+def chosen() -> list[NodeProto]:
+    """Two results of either side, one of which is an intermediate."""
+    yes = sub([node("MatMul", "x v", "p"), node("Tanh", "p", "q")], "q p")
+    no = sub([node("MatMul", "x w", "r"), node("Sigmoid", "r", "s")], "s r")
+    return [*POSITIVE, branch("c", "a b", yes, no), node("Add", "a b", "y")]
+
+
+def nested() -> list[NodeProto]:
+    """The inner condition is computed within the outer branch."""
+    inner = branch("d", "i", sub([node("MatMul", "p w", "j")], "j"), sub([node("Relu", "p", "k")], "k"))
+    test = [node("ReduceMax", "p", "m", keepdims=0), node("ReduceMin", "p", "n", keepdims=0)]
+    test += [node("Add", "m n", "mn"), node("Greater", "mn zero", "d")]
+    yes = sub([node("MatMul", "x v", "p"), *test, inner, node("Tanh", "i", "q")], "q")
+    return [*POSITIVE, branch("c", "y", yes, sub([node("Neg", "x", "r")], "r"))]
+
+
+def within_a_loop() -> list[NodeProto]:
+    """Each of three iterations decides anew."""
+    yes, no = sub([node("MatMul", "h v", "p")], "p"), sub([node("MatMul", "h w", "q")], "q")
+    test = [node("ReduceMean", "h", "mh", keepdims=0), node("Greater", "mh zero", "d")]
+    body = [*test, branch("d", "f", yes, no), node("Neg", "f", "g"), node("Identity", "t", "u")]
+    inputs = [
+        helper.make_tensor_value_info("i", TensorProto.INT64, []),
+        helper.make_tensor_value_info("t", TensorProto.BOOL, []),
+        helper.make_tensor_value_info("h", TensorProto.FLOAT, [2, SIZE]),
+    ]
+    return [helper.make_node("Loop", ["three", "go", "x"], ["y"], body=sub(body, "u g", inputs))]
+
+
+@pytest.mark.parametrize(("make", "branches"), [(chosen, 1), (nested, 2), (within_a_loop, 3)])
+def test_c_computes_what_onnx_runtime_computes(
+    make: Callable[[], list[NodeProto]], branches: int, tmp_path: Path
+) -> None:
+    """On inputs that take each side."""
+    require("cc")
+    path = saved(make(), tmp_path)
+    graph = simplify(convert(path))
+    assert compile_graph(graph, HOST).branches == branches
+    rng = np.random.default_rng(0)
+    inputs = [
+        {"x": (rng.standard_normal((2, SIZE)) + shift).astype(np.float32)} for shift in (-1, -0.2, 0, 0.2, 1)
+    ]
+    assert not untaken(graph, inputs)
+    session = require_module("onnxruntime").InferenceSession(path, providers=["CPUExecutionProvider"])
+    for sample, found in zip(inputs, run(graph, HOST, inputs), strict=True):
+        (expected,) = session.run(None, sample)
+        np.testing.assert_allclose(found["y"], expected, rtol=0, atol=2e-5)

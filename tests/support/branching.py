@@ -1,0 +1,80 @@
+"""Random graphs with branches: nested, with shared conditions, whose values are read outside or kept."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from support.stateful import Remembering, random_step
+
+from edgekit.ir import DType, Graph
+from edgekit.ops.logic import Less, Where
+from edgekit.ops.reshape import Reshape
+from edgekit.ops.slice import Slice
+
+SIZE = 4  # elements of each value
+
+
+class Branching(Remembering):
+    """A graph in the making, of vectors of whole numbers, in which branches choose."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(DType.S32, seed)
+        self.conditions: list[str] = []
+
+    def pick(self, known: list[str]) -> str:
+        """Mostly something new."""
+        back = min(int(self.rng.geometric(0.3)), len(known))
+        return known[-back]
+
+    def condition(self, known: list[str]) -> str:
+        """A bool that is computed, or one that was before."""
+        if self.conditions and self.rng.random() < 0.3:
+            return self.conditions[int(self.rng.integers(len(self.conditions)))]
+        first = self(Slice((0,), (1,), (1,)), self.pick(known))
+        self.conditions.append(self(Reshape(()), self(Less(), first, self.random(1))))
+        return self.conditions[-1]
+
+    def block(self, known: list[str], depth: int = 0) -> list[str]:
+        """The known values with what is made of them; some of that by branches."""
+        found = list(known)
+        for _ in range(int(self.rng.integers(1, 5))):
+            if depth < 3 and self.rng.random() < 0.5:
+                found += self.choices(found, depth)
+            else:
+                found.append(random_step(self, partial(self.pick, found), SIZE))
+        return found
+
+    def choices(self, known: list[str], depth: int) -> list[str]:
+        """One or two results of a branch. Now and then a value within it is read outside, too."""
+        condition = self.condition(known)
+        sides = [self.block(known, depth + 1) for _ in range(2)]
+        results = []
+        for _ in range(int(self.rng.integers(1, 3))):
+            yes, no = (self.pick(side) for side in sides)
+            if yes != no:
+                results.append(self(Where(), condition, yes, no))
+        leaked = [self.pick(sides[0])] if self.rng.random() < 0.15 else []
+        return [*leaked, *results]
+
+
+def random_branches(seed: int) -> Graph:
+    """A graph with branches, and states in every other one."""
+    net = Branching(seed)
+    known = [net.x(SIZE), net.x(SIZE, name="z")]
+    states = [net.state(f"s{i}", net.random(SIZE)) for i in range(seed % 2 * int(net.rng.integers(1, 3)))]
+    known = net.block([*known, *states])
+    exits: list[str] = []
+    for name in (known[-1], *(net.pick(known) for _ in (*states, ""))):
+        taken = name in exits or net.data(name) is not None
+        exits.append(net(Reshape((SIZE,)), name) if taken else name)
+    following = dict(zip(states, exits[2:], strict=True))
+    return net.remembering(exits[:2], following, f"branches{seed}")
+
+
+def samples(graph: Graph, count: int, seed: int = 0) -> list[dict[str, np.ndarray]]:
+    """Whole numbers around the constants of conditions."""
+    rng = np.random.default_rng(seed)
+    return [
+        {name: rng.integers(-12, 13, SIZE).astype(np.int32) for name in graph.inputs} for _ in range(count)
+    ]
