@@ -78,6 +78,7 @@ class Report:
     arena_compared: int = 0
     order_runs: int = 0
     branches: int = 0  # conditions that decide which layers run
+    loops: int = 0
     state_bytes: int = 0  # what the caller keeps for each stream
     code_bytes: int | None = None  # None: not compiled
     constant_bytes: int | None = None  # weights, parameters of the layers, tables
@@ -169,6 +170,7 @@ def build(
         arena_compared=0 if program.arena.optimal else program.arena.compared,
         order_runs=program.order_runs,
         branches=program.branches,
+        loops=program.loops,
         state_bytes=program.state_bytes,
         narrow_weights=narrow_weights(program.graph),
         code_bytes=sizes.code if sizes else None,

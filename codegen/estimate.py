@@ -40,6 +40,7 @@ class Estimate:
     pace: Pace | None = field(default=None, repr=False)
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     branches: int = 0  # conditions that decide which layers run
+    loops: int = 0
 
     @property
     def ram_bytes(self) -> int:
@@ -97,4 +98,5 @@ def estimate(
         target.pace,
         narrow_weights(program.graph),
         program.branches,
+        program.loops,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from edgekit.branches import Guard, costliest
+from edgekit.branches import Guard, Loop, costliest
 from edgekit.codegen import counting, toolchain
 from edgekit.codegen.bench import compiled
 from edgekit.codegen.calibrations import Calibration, calibrations, content
@@ -35,7 +35,7 @@ class LayerInstructions:
     instructions: int | None  # None: its kernel is not calibrated, and not even a rough guess is known
     is_calibrated: bool = True
     is_extrapolated: bool = False  # work of a kind that calibration hardly saw
-    guards: tuple[Guard, ...] = ()  # of branches that it is within
+    guards: tuple[Guard | Loop, ...] = ()  # branches and loops that it is within
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,13 @@ def estimated(program: Program, optimize: Optimize) -> Instructions | None:
 def counted(program: Program, optimize: Optimize) -> Instructions:
     """By running the compiled library in an emulator."""
     target = program.target
+    if control := next((line.origin for line in program.lines if line.guards), None):
+        raise EdgeKitError(
+            "E0503",
+            "a run takes one path through branches and loops: what is counted says nothing of the others",
+            f"node {control}",
+            "without counting, estimates are of the most expensive path",
+        )
     if not counting.can_count(target):
         raise EdgeKitError(
             "E0503", f"instructions of target {target.name} cannot be counted here", hint="see edgekit doctor"

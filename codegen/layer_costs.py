@@ -80,7 +80,7 @@ static double took[{len(program.lines)}], before, reading = 1e9;
 void {program.name}_layer_done(int32_t layer)
 {{
     const double now = NOW();
-    took[layer] = now - before - reading;
+    took[layer] += now - before - reading; /* again and again in loops, never where a branch leaves it out */
     before = NOW();
 }}
 int main(void)
@@ -91,6 +91,8 @@ int main(void)
         reading = apart < reading ? apart : reading;
     }}
     for (int i = 0; i < {rounds + rounds // 10}; i++) {{
+        for (int layer = 0; layer < {len(program.lines)}; layer++)
+            took[layer] = 0;
         before = NOW();
         {statement(program)}
         if (i >= {rounds // 10})

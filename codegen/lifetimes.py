@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from edgekit.branches import Guard
+from edgekit.branches import Guard, Loop
 from edgekit.codegen.arena import Buffer, Shift
 from edgekit.codegen.sharing import Sharing, operands
 from edgekit.ir import Node
@@ -21,7 +21,7 @@ class Scheduled:
     call: Call
     node: Node
     scratch: str = ""  # name of its working memory
-    guards: tuple[Guard, ...] = ()  # what must hold for it to run, the outermost first
+    guards: tuple[Guard | Loop, ...] = ()  # branches and loops that it is within, the outermost first
 
 
 def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, int], dict[str, int]]:
@@ -54,7 +54,25 @@ def _touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[in
             touch(scheduled.scratch, step)
     for name in map(sharing.holder, sharing.graph.outputs if in_arena else ()):
         touch(name, len(calls))
+    for loop in dict.fromkeys(g for s in calls for g in s.guards if isinstance(g, Loop)):
+        inside = [step for step, scheduled in enumerate(calls) if loop in scheduled.guards]
+        for name in _outer(calls, inside, sharing):
+            start, end = found[name]
+            found[name] = min(start, inside[0]), max(end, inside[-1])
     return found
+
+
+def _outer(calls: Sequence[Scheduled], inside: Sequence[int], sharing: Sharing) -> set[str]:
+    """What a loop of these calls uses that is there from iteration to iteration."""
+
+    def roots(steps: Iterable[int]) -> set[str]:
+        return {sharing.root(result.name)[0] for i in steps for result in operands(calls[i].call)[1]}
+
+    own = roots(inside) - roots(set(range(len(calls))).difference(inside)) - sharing.kind.keys()
+    own -= {sharing.root(name)[0] for name in sharing.graph.entries}
+    used = {arg.name for i in inside for arg in calls[i].call.args}
+    used |= {guard.condition for i in inside for guard in calls[i].guards}
+    return {name for name in used if sharing.root(name)[0] not in own}
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from edgekit.codegen.affine import as_affine
 from edgekit.codegen.fuse import fuse_sums
 from edgekit.codegen.kernels import Kernel, instantiate, variant_of
 from edgekit.codegen.lines import LINE, is_for_line, proven
+from edgekit.codegen.loops import body_of, inlined
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
 from edgekit.codegen.regions import guarded, ordered, reads, region_task
@@ -24,6 +25,7 @@ from edgekit.ops import Arg, Call, Param, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
 from edgekit.ops.transpose import Transpose
+from edgekit.ops.while_loop import While
 from edgekit.target import Target
 
 # Reading channels-first data with strides beats a copy only while a pixel is few cache lines.
@@ -36,6 +38,7 @@ class Lowered:
 
     layers: tuple[Layer, ...]
     order_runs: int  # of layers that the search tried before its budget ended it; 0: no order needs less
+    values: Mapping[str, Value] = field(default_factory=dict)  # of the bodies of loops
 
 
 def lower(
@@ -48,9 +51,20 @@ def lower(
 def lowered(graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()) -> Lowered:
     """The layers in the order of execution that needs the least memory. The weights of those whose results
     are named in `small` take less memory, if there is a kernel for that."""
+    values: dict[str, Value] = {}
+    layers = _layers(graph, target, small, values)
+    whole = replace(graph, values={**graph.values, **values})
+    return replace(in_best_order(whole, layers, ports), values=values)
+
+
+def _layers(graph: Graph, target: Target, small: Collection[str], values: dict[str, Value]) -> list[Layer]:
+    """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
     for layer in fuse_sums(graph, found, target):
+        if isinstance(layer.node.op, While):
+            layers.append(layer)
+            continue
         steps: list[Step] = []
         for step in layer.steps:
             if isinstance(step, Call):
@@ -64,7 +78,15 @@ def lowered(graph: Graph, target: Target, ports: Ports = "caller", small: Collec
                 steps.append(step)
         layers.append(Layer(layer.node, tuple(steps)))
     live = drop_dead(graph, layers)
-    return in_best_order(graph, live if target.gpu else guarded(graph, live), ports)
+    result: list[Layer] = []
+    for layer in live if target.gpu else guarded(graph, live):
+        if isinstance(layer.node.op, While):
+            body, more = body_of(layer.node, layer.node.op, graph)
+            values |= more
+            result += inlined(layer, layer.node.op, body, _layers(body, target, small, values))
+        else:
+            result.append(layer)
+    return result
 
 
 def layer_of(graph: Graph, node: Node) -> Layer:

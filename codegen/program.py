@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from edgekit.branches import Guard, costliest
+from edgekit.branches import Guard, Loop, costliest
 from edgekit.codegen.arena import Plan
 from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lifetimes import Scheduled
@@ -65,11 +65,12 @@ class Operand:
 
 @dataclass(frozen=True)
 class Test:
-    """A condition of a call, and where it is found."""
+    """The condition of a branch or loop that a call is within, and where it is found."""
 
-    guard: Guard
+    guard: Guard | Loop
     place: Place
     address: str  # inside the run function: of a byte, 0 or 1
+    counter: str = ""  # of the iterations of a loop
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Line:
     tests: tuple[Test, ...] = ()  # it runs where all of these hold; the outermost comes first
 
     @property
-    def guards(self) -> tuple[Guard, ...]:
+    def guards(self) -> tuple[Guard | Loop, ...]:
         return tuple(test.guard for test in self.tests)
 
 
@@ -140,7 +141,13 @@ class Program:
     @property
     def branches(self) -> int:
         """How many conditions decide which layers run."""
-        return len({guard.condition for line in self.lines for guard in line.guards})
+        guards = {guard for line in self.lines for guard in line.guards}
+        return len({guard.condition for guard in guards if isinstance(guard, Guard)})
+
+    @property
+    def loops(self) -> int:
+        """How many loops there are, of which data may decide the end."""
+        return len({g for line in self.lines for g in line.guards if isinstance(g, Loop)})
 
 
 def compile_graph(
@@ -151,7 +158,8 @@ def compile_graph(
     if target.gpu:  # whose kernels know no integer weights among floats
         graph = widened_weights(graph, only_integers=True)
     found = lowered(graph, target, ports, small)
-    memory = assign(graph, found.layers, target.align, ports)
+    whole = replace(graph, values={**graph.values, **found.values})
+    memory = assign(whole, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))
     if graph.states:
@@ -168,7 +176,7 @@ def compile_graph(
     pool = _Constants(prefix, taken)
     states = tuple(_memos(graph, pool, taken))
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
-    lines = tuple(_lines(graph, memory, target, pool, places, taken))
+    lines = tuple(_lines(whole, memory, target, pool, places, taken))
     constants = tuple(pool.found.values())
     return Program(
         graph,
@@ -231,6 +239,7 @@ def _lines(
     ports: Mapping[tuple[str, str], Port],
     taken: set[str],
 ) -> Iterator[Line]:
+    counters: dict[Loop, str] = {}
     for scheduled in memory.calls:
         call = scheduled.call
         kernel = instantiate(call, target)
@@ -245,7 +254,10 @@ def _lines(
         for guard in scheduled.guards:
             place = memory.places[guard.condition]
             base = "ram" if place.kind == "arena" else ports[place.kind, place.name].c
-            tests.append(Test(guard, place, f"{base}[{place.offset}]"))
+            if isinstance(guard, Loop) and guard not in counters:
+                counters[guard] = identifier("i", taken, "i")
+            counter = counters[guard] if isinstance(guard, Loop) else ""
+            tests.append(Test(guard, place, f"{base}[{place.offset}]", counter))
         operands = []
         for (name, value), pointer in zip(arguments, kernel.pointers, strict=True):
             place = memory.places[name]

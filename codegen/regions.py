@@ -12,7 +12,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, groupby
 
-from edgekit.branches import Choice, Guard, branches
+from edgekit.branches import Choice, Guard, Loop, branches
 from edgekit.codegen.schedule import Task
 from edgekit.codegen.sharing import Layer, Sharing, operands
 from edgekit.ir import Graph
@@ -52,16 +52,18 @@ def _sides(graph: Graph, choice: Choice, layer: Layer, outer: tuple[Guard, ...])
 
 def ordered(layers: Sequence[Layer], order: Order, depth: int = 0) -> list[Layer]:
     """The layers of the side of a branch, or of the graph, behind `depth` guards that they have in common."""
-    groups = [
-        [*_region(run, condition, order, depth)] if condition else run
-        for condition, run in _runs(layers, depth)
-    ]
+    groups = [[*_region(run, order, depth)] if key else run for key, run in _runs(layers, depth)]
     return [layer for i in order(groups) for layer in groups[i]]
 
 
-def _region(layers: Sequence[Layer], condition: str, order: Order, depth: int) -> Iterator[Layer]:
-    for side in (True, False):
-        within = [layer for layer in layers if layer.guards[depth].side is side]
+def _region(layers: Sequence[Layer], order: Order, depth: int) -> Iterator[Layer]:
+    guard = layers[0].guards[depth]
+    if isinstance(guard, Loop):
+        yield from ordered([x for x in layers if x.node.outputs[0] not in guard.results], order, depth + 1)
+        yield from (layer for layer in layers if layer.node.outputs[0] in guard.results)
+        return
+    for side in (Guard(guard.condition, True), Guard(guard.condition, False)):
+        within = [layer for layer in layers if layer.guards[depth] == side]
         if within:
             yield from ordered(within, order, depth + 1)
 
@@ -69,7 +71,7 @@ def _region(layers: Sequence[Layer], condition: str, order: Order, depth: int) -
 def _runs(layers: Sequence[Layer], depth: int) -> list[tuple[str, list[Layer]]]:
     """The layers in a topological order in which those of one condition come together as far as possible,
     each run with its condition; other layers are runs of one, without."""
-    items = [[*halves] for _, halves in groupby(layers, key=lambda layer: layer.node.outputs)]
+    items = [[*halves] for _, halves in groupby(layers, key=lambda layer: _together(layer, depth))]
     keys = [_condition(item[0], depth) for item in items]
     needs = _needs(items)
     readers: list[list[int]] = [[] for _ in items]
@@ -99,6 +101,12 @@ def _runs(layers: Sequence[Layer], depth: int) -> list[tuple[str, list[Layer]]]:
             if not left[j]:
                 heappush(ready[keys[j]], j)
     return runs
+
+
+def _together(layer: Layer, depth: int) -> object:
+    """What the layers have in common that nothing may come between: both sides of a choice, or a loop."""
+    guard = layer.guards[depth] if depth < len(layer.guards) else None
+    return guard if isinstance(guard, Loop) else layer.node.outputs
 
 
 def _condition(layer: Layer, depth: int) -> str:

@@ -11,6 +11,7 @@ import jinja2
 
 import edgekit
 from edgekit import templating
+from edgekit.branches import Loop
 from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels import support_files
 from edgekit.codegen.literal import elements, lines, stored
@@ -156,11 +157,19 @@ def _steps(program: Program) -> Iterator[_Step]:
             turned.pop()
             yield _Step(same, Code("}"))
         for test in tests[len(now) :]:
-            yield _Step(len(now), Code(f"if ({test.address} {'!=' if test.guard.side else '=='} 0u) {{"))
+            yield _Step(len(now), Code(_opening(test)))
             now.append(test)
             turned.append(False)
         if line:
             yield _Step(len(now), line=line, number=number)
+
+
+def _opening(test: Test) -> str:
+    """Of a branch or loop."""
+    if isinstance(test.guard, Loop):
+        i = test.counter
+        return f"for (int32_t {i} = 0; {i} < {test.guard.limit} && {test.address} != 0u; {i}++) {{"
+    return f"if ({test.address} {'!=' if test.guard.side else '=='} 0u) {{"
 
 
 def model_origin(program: Program) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from edgekit.branches import Guard
+from edgekit.branches import Guard, Loop
 from edgekit.ir import Graph, Node
 from edgekit.ops import Arg, Call, Join, Step, View
 
@@ -17,11 +17,12 @@ Ports = Literal["caller", "arena"]
 
 @dataclass(frozen=True)
 class Layer:
-    """The calls of one node of the graph. They run where all guards hold; the outermost comes first."""
+    """The calls of one node of the graph. They run where all guards hold, and again in loops; the outermost
+    comes first."""
 
     node: Node
     steps: tuple[Step, ...]
-    guards: tuple[Guard, ...] = ()
+    guards: tuple[Guard | Loop, ...] = ()
 
 
 def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
@@ -48,7 +49,7 @@ class Sharing:
         self.copy_of: dict[str, str] = {}  # graph output -> what it is copied to, in the arena
         for name in (*graph.inputs, *graph.outputs):
             self.size[name] = graph.type(name).bytes
-        self.guards: dict[str, frozenset[Guard]] = {}
+        self.guards: dict[str, frozenset[Guard | Loop]] = {}
         steps = [(step, frozenset(layer.guards)) for layer in layers for step in layer.steps]
         for step, guards in steps:
             for arg in operands(step)[1]:
@@ -102,7 +103,7 @@ class Sharing:
             if self.is_free(root) and offset == 0 and self.size.get(root) == self.graph.type(name).bytes:
                 self.output_of[root] = name
 
-    def _join(self, join: Join, guards: frozenset[Guard], members: dict[str, list[str]]) -> None:
+    def _join(self, join: Join, guards: frozenset[Guard | Loop], members: dict[str, list[str]]) -> None:
         """Let the parts be computed where the whole is, but those that live elsewhere for other reasons. The
         other side of a branch may write there, too: parts of a guarded whole must be guarded like it."""
         whole, offset = self.root(join.result.name)

@@ -45,6 +45,7 @@ _MAX_UNROLLED = 20_000
 FORMAT = "ONNX"
 TAKES_CONSTANTS = True  # some operators need them while the file is read
 SUFFIXES = (".onnx",)
+KEEPS_LOOPS = True
 
 
 def sniff(path: Path, head: bytes) -> bool:
@@ -61,6 +62,7 @@ def convert(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, float | Array] | None = None,
+    max_iterations: int | None = None,
     name: str = "",
     reference: bool = False,
 ) -> Graph:
@@ -79,7 +81,7 @@ def convert(
         else:
             onnx_check.check(model)
         name = name or onnx_file.model_name(model, source)
-        bindings = Bindings(shapes or {}, dims or {})
+        bindings = Bindings(shapes or {}, dims or {}, max_iterations)
         return Importer(model, bindings, constants or {}, reference).run(name, source)
 
 

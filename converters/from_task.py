@@ -15,6 +15,7 @@ from edgekit.ir import Graph
 
 FORMAT = "MediaPipe task bundle"
 SUFFIXES = (".task",)
+KEEPS_LOOPS = True
 PROFILES = from_tflite.PROFILES
 HAS_SIGNATURES = True
 
@@ -39,6 +40,7 @@ def convert(
     name: str = "",
     profile: str = "litert",
     signature: str = "",
+    max_iterations: int | None = None,
 ) -> Graph:
     """Convert one model of the bundle: the only one, or that of a path such as hand.task/detector.tflite."""
     bundle, member = _split(model)
@@ -49,8 +51,16 @@ def convert(
         if member not in found:
             raise _unknown(bundle, member, found)
         data = archive.read(member)
-    options = {"profile": profile, "signature": signature}
-    return from_tflite.convert_bytes(data, Path(member), shapes=shapes, dims=dims, name=name, **options)
+    return from_tflite.convert_bytes(
+        data,
+        Path(member),
+        shapes=shapes,
+        dims=dims,
+        name=name,
+        profile=profile,
+        signature=signature,
+        max_iterations=max_iterations,
+    )
 
 
 def _split(path: Path) -> tuple[Path, str]:

@@ -36,6 +36,7 @@ from edgekit.reasons import DamageError, reason_of
 
 FORMAT = "TFLite"
 SUFFIXES = (".tflite", ".lite")
+KEEPS_LOOPS = True
 HAS_SIGNATURES = True
 # Whose integers a quantized model keeps where the engines differ, and the name of their rules of rounding.
 PROFILES = {"litert": "tfl", "tflm": "tflm"}
@@ -54,11 +55,20 @@ def convert(
     name: str = "",
     profile: str = "litert",
     signature: str = "",
+    max_iterations: int | None = None,
 ) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself. A
     `signature` is an entry of the file, by its name."""
-    options = {"profile": profile, "signature": signature}
-    return convert_bytes(model.read_bytes(), model, shapes=shapes, dims=dims, name=name, **options)
+    return convert_bytes(
+        model.read_bytes(),
+        model,
+        shapes=shapes,
+        dims=dims,
+        name=name,
+        profile=profile,
+        signature=signature,
+        max_iterations=max_iterations,
+    )
 
 
 def convert_bytes(
@@ -70,12 +80,13 @@ def convert_bytes(
     name: str = "",
     profile: str = "litert",
     signature: str = "",
+    max_iterations: int | None = None,
 ) -> Graph:
     """The same of the content of a file."""
     source = Source(file.name, hashlib.sha256(data).hexdigest(), "tflite")
     model = root(data)
     entry = chosen(model, signature)
-    importer = Importer(model, Bindings(shapes or {}, dims or {}), PROFILES[profile], entry)
+    importer = Importer(model, Bindings(shapes or {}, dims or {}, max_iterations), PROFILES[profile], entry)
     return importer.run(name or file.stem, source)
 
 
@@ -203,7 +214,8 @@ class Importer:
         """An operator that runs other subgraphs."""
         operands = [x for i in self._indices(op, 1) if (x := self._tensor(i, scope))]
         results = self._indices(op, 2)
-        made = resolved(kind, op.table(4) or Table(_EMPTY, 4), operands, self._run)
+        options, limit = op.table(4) or Table(_EMPTY, 4), self.bindings.max_iterations
+        made = resolved(kind, options, operands, self._run, self._unchanged, limit)
         if len(made) != len(results):
             raise EdgeKitError("E0401", f"{kind} computes {len(made)} results, the file says {len(results)}")
         for i, x in zip(results, made, strict=True):
@@ -211,6 +223,14 @@ class Importer:
             if (x.dtype, x.type.quant) != (declared.dtype, declared.quant):
                 raise EdgeKitError("E0204", f"{kind} computes {x.type}, the file says {declared}")
             scope[i] = x
+
+    def _unchanged(self, number: int) -> set[int]:
+        """The operands that a subgraph returns as they are."""
+        graphs = list(self.model.tables(2))
+        if not 0 <= number < len(graphs):
+            return set()
+        entries, exits = (graphs[number].array(field, "<i4").tolist() for field in (1, 2))
+        return {i for i, (a, b) in enumerate(zip(entries, exits, strict=False)) if a == b}
 
     def _run(self, number: int, operands: Sequence[Tensor]) -> list[Tensor]:
         """What a subgraph computes, in the graph in the making."""

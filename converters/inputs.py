@@ -24,6 +24,7 @@ class Bindings:
 
     shapes: Mapping[str, Sequence[int]]
     dims: Mapping[str, int]
+    max_iterations: int | None = None  # of loops that say nothing about it themselves
     _open: list[EdgeKitError] = field(default_factory=list)
     _names: dict[str, None] = field(default_factory=dict)  # of dimensions
     _batch: dict[str, int] = field(default_factory=dict)  # what the file calls it; 1, unless it is bound

@@ -2,7 +2,7 @@
 
 A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)`
 and `convert(path, shapes=, dims=, name=)`; where it has PROFILES, `convert` takes `profile=`, too,
-and where it has HAS_SIGNATURES, `signature=`.
+and where it has HAS_SIGNATURES, `signature=`; where it has KEEPS_LOOPS, `max_iterations=`.
 Nothing lists the readers: a new front end is a new file. `read` asks every graph that they make for the
 rules of well-formed ones, so that no reader has to.
 """
@@ -62,11 +62,12 @@ def read(
     name: str = "",
     profile: str | None = None,
     signature: str = "",
+    max_iterations: int | None = None,
 ) -> Graph:
     """Convert a model file of any format. `shapes` binds dynamic inputs, `dims` dimensions by name,
     `constants` fixes inputs to values. `profile` is for formats whose engines differ: one of the reader's
     PROFILES, the first of which holds without being asked for. `signature` names an entry of a file that has
-    several."""
+    several. `max_iterations` bounds loops whose end data decide."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
     if reader is None and (stranger := strangers.recognise(path, head)):
@@ -81,6 +82,8 @@ def read(
             options["profile"] = _known_profile(path, reader, profile)
         if signature:
             options["signature"] = _signature(path, reader, signature)
+        if max_iterations is not None and getattr(reader, "KEEPS_LOOPS", False):
+            options["max_iterations"] = max_iterations
         folds_constants = getattr(reader, "TAKES_CONSTANTS", False)
         if folds_constants:
             options["constants"] = constants

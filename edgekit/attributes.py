@@ -129,6 +129,8 @@ def admits(hint: Any, value: object) -> bool:
         if len(arguments) == 2 and arguments[1] is ...:
             return all(admits(arguments[0], item) for item in value)
         return len(value) == len(arguments) and all(map(admits, arguments, value))
+    if hint is Op:
+        return isinstance(value, Op)
     if hint in (int, float):
         return type(value) in (int, bool, hint)
     return type(value) is hint

@@ -33,6 +33,15 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """What repeats while its condition holds, at most so many times."""
+
+    condition: str
+    limit: int
+    results: tuple[str, ...] = ()  # what is written at the end of each iteration
+
+
+@dataclass(frozen=True)
 class Choice:
     """A node that selects one of two tensors of the type of its result."""
 
@@ -149,15 +158,21 @@ def _cost(graph: Graph, node: Node) -> int:
     return size + node.op.macs(*(graph.type(name) for name in node.inputs))
 
 
-def costliest(costs: Sequence[float], guards: Sequence[Path]) -> float:
-    """The most that things of these costs take in one run: of each branch the more expensive side counts."""
+def costliest(costs: Sequence[float], paths: Sequence[tuple[Guard | Loop, ...]]) -> float:
+    """The most that things of these costs take in one run: of each branch the more expensive side counts, and
+    of loops as many iterations as there may be."""
     total = 0.0
-    found: dict[str, tuple[list[int], list[int]]] = {}
-    for i, own in enumerate(guards):
-        if own:
-            found.setdefault(own[0].condition, ([], []))[own[0].side].append(i)
+    found: dict[str, dict[Guard | Loop, list[int]]] = {}
+    for i, path in enumerate(paths):
+        if path:
+            found.setdefault(path[0].condition, {}).setdefault(path[0], []).append(i)
         else:
             total += costs[i]
     for sides in found.values():
-        total += max(costliest([costs[i] for i in side], [guards[i][1:] for i in side]) for side in sides)
+        each = [
+            (first.limit if isinstance(first, Loop) else 1)
+            * costliest([costs[i] for i in inside], [paths[i][1:] for i in inside])
+            for first, inside in sides.items()
+        ]
+        total += max(each)
     return total

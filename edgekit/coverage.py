@@ -16,10 +16,12 @@ from edgekit.ops.cast import Cast
 from edgekit.ops.non_max_suppression import NonMaxSuppression
 from edgekit.ops.non_zero import NonZero
 from edgekit.ops.reshape import Reshape
+from edgekit.ops.while_loop import While
 
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take
 MORE_SEEDS = 24  # of samples that are tried for sides of branches that no other takes
+_CALL = 5000  # that one operator costs at least, which counts where it runs again and again
 _MOVE = 10  # operations that computing one element costs, whatever the operator
 
 
@@ -151,7 +153,8 @@ def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:
 
 def work(graph: Graph) -> float:
     """About how many operations a run of the simulator takes."""
-    return sum(
+    loops = [node.op for node in graph.nodes if isinstance(node.op, While)]
+    return sum(op.limit * (_CALL * len(op.nodes) + work(op.graph)) for op in loops) + sum(
         _MOVE * sum(graph.type(name).size for name in node.outputs)
         + node.op.macs(*(graph.type(name) for name in node.inputs))
         for node in graph.nodes

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from edgekit.api import (
         Checkup,
         Difference,
+        Estimate,
         Graph,
         Inspection,
         Quantization,
@@ -246,7 +247,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     if found.state_bytes:
         rows.append(("state", f"{size(found.state_bytes)} for each stream"))
     rows.append(("stack", _stack(found)))
-    rows.append(("MACs", multiplications(found.macs, found.branches)))
+    rows.append(("MACs", multiplications(found)))
     checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
     rows.append(("verified", checked))
     rows += [row for package in found.packages for row in package.notes]
@@ -257,10 +258,11 @@ def build(found: Report, *, verbose: bool) -> list[str]:
     return lines
 
 
-def multiplications(macs: int, branches: int) -> str:
-    """Of a run; of branches the more expensive sides."""
-    path = f" on the most expensive path through {branches} branch{'es' * (branches > 1)}"
-    return f"{macs:,}{path if branches else ''}"
+def multiplications(found: Report | Estimate) -> str:
+    """Of a run; of branches the more expensive sides, and of loops all iterations that there may be."""
+    counts = (found.branches, "branch", "branches"), (found.loops, "loop", "loops")
+    parts = " and ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
+    return f"{found.macs:,} at most, through {parts}" if parts else f"{found.macs:,}"
 
 
 def _stack(found: Report) -> str:

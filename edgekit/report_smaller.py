@@ -59,7 +59,7 @@ def estimate(found: Estimate) -> list[str]:
         *compressed(found.narrow_weights),
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
-        ("MACs", multiplications(found.macs, found.branches)),
+        ("MACs", multiplications(found)),
         *_time(found),
     ]
     rows += [

@@ -19,6 +19,7 @@ from edgekit import simulate
 from edgekit.ir import Array, DType, Graph, Node
 from edgekit.ops._map import Map
 from edgekit.ops.cast import BitCast
+from edgekit.ops.while_loop import While
 
 # How many times the largest error of noisy runs an implementation may be off: kernels add up one by one or in
 # vectors, with and without fused products, and approximate functions within a few units in the last place.
@@ -128,6 +129,8 @@ class _Run:
         """What a node makes of these values."""
         graph = self.graph
         given = {name: values[name] for name in node.inputs}
+        if isinstance(node.op, While):
+            return self._loop(node, node.op, given)
         with np.errstate(all="ignore"):
             if self.rng is not None and not node.op.moves and not isinstance(node.op, Map):
                 given |= self._noisy_operands(node, given)
@@ -135,6 +138,24 @@ class _Run:
                 given = {name: array.astype(graph.type(name).dtype.numpy) for name, array in given.items()}
             results = simulate.compute(graph, node, given)
         return {name: self._stored(array, graph.type(name).dtype) for name, array in results.items()}
+
+    def _loop(self, node: Node, op: While, values: Mapping[str, Array]) -> dict[str, Array]:
+        """The same of each iteration."""
+        body = _Run(op.graph, (), 0)
+        body.rng = self.rng
+        carried = [values[name] for name in node.inputs[: op.carried]]
+        staying = {
+            inner: values[name]
+            for inner, name in zip(op.inputs[op.carried :], node.inputs[op.carried :], strict=True)
+        }
+        for _ in range(op.limit):
+            if not carried[0].item():
+                break
+            inside = {**staying, **dict(zip(op.inputs, carried, strict=False))}
+            for step in op.graph.nodes:
+                inside |= body._results(step, inside)
+            carried = [inside[name] for name in op.outputs]
+        return dict(zip(node.outputs, carried, strict=True))
 
     def _noisy_operands(self, node: Node, values: Mapping[str, Array]) -> dict[str, Array]:
         """Operands with errors that stand for those within an operator of many operations: of the products of

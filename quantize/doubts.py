@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Graph
 from edgekit.ops.cast import Cast
+from edgekit.ops.while_loop import While
 from edgekit.passes.integer_labels import keeps_scale
 from edgekit.quantize.observe import Statistics
 from edgekit.quantize.scales import runs_in_int8
@@ -19,15 +20,23 @@ def check_layers(graph: Graph) -> None:
     if any(runs_in_int8(graph, node) and not keeps_scale(node.op) for node in graph.nodes):
         return
     names = ", ".join(sorted({type(node.op).__name__ for node in graph.nodes})) or "none"
+    hint = "--dtype bf16 stores weights in half the flash"
+    if loops := _loops(graph):
+        hint = f"loops ({', '.join(loops)}) compute in floats: short ones of a fixed length are unrolled"
     raise EdgeKitError(
-        "E0211",
-        f"there is nothing to quantize in {graph.name} (operators: {names})",
-        hint="--dtype bf16 stores weights in half the flash",
+        "E0211", f"there is nothing to quantize in {graph.name} (operators: {names})", hint=hint
     )
+
+
+def _loops(graph: Graph) -> list[str]:
+    """The layers that are loops."""
+    return [node.origin or node.outputs[0] for node in graph.nodes if isinstance(node.op, While)]
 
 
 def doubts(graph: Graph, statistics: Mapping[str, Statistics], count: int) -> Iterator[str]:
     """A sentence for each, from what so many samples showed."""
+    if loops := _loops(graph):
+        yield f"what loops compute stays in floats: {', '.join(loops)}"
     if count < _FEW:
         samples = "1 calibration sample is" if count == 1 else f"{count} calibration samples are"
         yield f"{samples} few: a hundred typical ones show what ranges are needed"

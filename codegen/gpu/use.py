@@ -48,7 +48,9 @@ def use_of(call: Call) -> Use:
     """The kernel for a call; UnsupportedError where there is none."""
     family = _families().get(call.kernel)
     if family is None:
-        raise UnsupportedError(f"no kernel {call.kernel}")
+        raise UnsupportedError(
+            "loops stay on the CPU" if call.kernel == "while" else f"no kernel {call.kernel}"
+        )
     found = family.use(call)
     kernel = found.kernel
     names = {c.text for c in kernel.constants}

@@ -1,4 +1,4 @@
-"""Control flow, resolved at import: If takes or selects a branch, Loop and Scan are unrolled."""
+"""Control flow: If takes or selects a branch, Scan is unrolled; so is Loop, or it stays one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from edgekit.converters import onnx_file
 from edgekit.converters.movement import part, where
 from edgekit.converters.onnx_ops.shape import unsqueeze
 from edgekit.converters.tensor import Tensor, concat, scalar
+from edgekit.converters.while_loop import MAX_UNROLLED, undone, while_loop
 from edgekit.errors import EdgeKitError
 from edgekit.ir import OneSidedBranch
+from edgekit.ops.logic import And, Less
 
 if TYPE_CHECKING:
     from edgekit.converters.from_onnx import Importer
 
+_ENDLESS = 1 << 31  # iterations
 # Codes of errors that a branch makes whose shapes contradict each other.
 _INVALID = ("E0401", "E0403")
 
@@ -52,16 +55,13 @@ def If(
 def _attempt(branch: GraphProto, name: str, importer: Importer) -> list[Tensor] | EdgeKitError:
     """What a branch computes; an error where its shapes are not valid, of which nothing stays behind."""
     builder = importer.builder
-    nodes, names = len(builder.nodes), set(builder.values)
+    before = len(builder.nodes), set(builder.values)
     try:
         return importer.subgraph(branch, (), name)
     except EdgeKitError as error:
         if error.code not in _INVALID:
             raise
-        del builder.nodes[nodes:]
-        for made in set(builder.values) - names:
-            if builder.data(made) is None:  # constants may be shared
-                del builder.values[made]
+        undone(builder, *before)
         return error
 
 
@@ -78,6 +78,11 @@ def _no_branch(made: Mapping[str, list[Tensor] | EdgeKitError], scalars: Sequenc
 def Loop(
     count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: Importer
 ) -> list[Tensor]:
+    bounds = [x for x in (count, go_on) if x is not None]
+    if any(x.data is None for x in bounds):
+        return _kept(count, go_on, carried, body, importer)
+    builder = importer.builder
+    before = len(builder.nodes), set(builder.values), importer.unrolled
     trips = inf if count is None else int(scalar(count, "the number of iterations of Loop"))
     proceed = go_on is None or bool(scalar(go_on, "the condition of Loop"))
     state = list(carried)
@@ -87,6 +92,11 @@ def Loop(
         start = importer.const(np.array(step, np.int64), "step")
         again = importer.const(np.array(True), "go_on")
         condition, *results = importer.subgraph(body, (start, again, *state), str(step))
+        is_long = len(builder.nodes) - before[0] > MAX_UNROLLED and not stacks
+        if is_long or condition.data is None:
+            undone(builder, *before[:2])
+            importer.unrolled = before[2]
+            return _kept(count, go_on, carried, body, importer)
         state = results[: len(state)]
         for stack, result in zip(stacks, results[len(state) :], strict=True):
             stack.append(result)
@@ -94,6 +104,52 @@ def Loop(
         step += 1
     outputs = body.output[1 + len(state) :]
     return state + [_stacked(s, o, importer) for s, o in zip(stacks, outputs, strict=True)]
+
+
+def _kept(
+    count: Tensor | None,
+    go_on: Tensor | None,
+    carried: Sequence[Tensor],
+    body: GraphProto,
+    importer: Importer,
+) -> list[Tensor]:
+    """A loop of which data decide the end, or that is long."""
+    if len(body.output) > 1 + len(carried):
+        name = body.output[1 + len(carried)].name
+        raise EdgeKitError(
+            "E0205",
+            f"Loop stacks {name} of each iteration, and data decide how many there are",
+            hint="let it write into a tensor of its final shape, and carry that",
+        )
+    true = importer.const(np.array(True), "go_on")
+    first = importer.const(np.array(0, np.int64), "step")
+    limit = None
+    if count is not None and count.data is not None:
+        trips = max(0, int(scalar(count, "the number of iterations of Loop")))
+        limit = trips if trips < _ENDLESS else None
+
+    def is_within(step: Tensor, condition: Tensor) -> Tensor:
+        """Is this step one of `count`?"""
+        if count is None or count.data is not None:
+            return condition.reshape()
+        return condition.reshape().apply(And(), step.apply(Less(), count.reshape()))
+
+    def iteration(values: Sequence[Tensor]) -> list[Tensor]:
+        condition, *results = importer.subgraph(body, (values[1], true, *values[2:]), "body")
+        step = values[1] + first.new(np.array(1, np.int64))
+        return [is_within(step, condition), step, *results]
+
+    copies = {node.output[0]: node.input[0] for node in body.node if node.op_type == "Identity"}
+    unchanged = set()
+    for i, (before, after) in enumerate(zip(body.input[2:], body.output[1:], strict=False), 2):
+        name = after.name
+        while name in copies:
+            name = copies[name]
+        if name == before.name:
+            unchanged.add(i)
+    start = [is_within(first, go_on or true), first, *carried]
+    most = importer.bindings.max_iterations
+    return while_loop(start, iteration, unchanged=unchanged, private={1}, limit=limit, most=most)[2:]
 
 
 def Scan(

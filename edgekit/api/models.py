@@ -35,6 +35,7 @@ def convert(
     name: str = "",
     profile: str | None = None,
     signature: str = "",
+    max_iterations: int | None = None,
     mean: Mapping[str, Numbers] | Numbers | None = None,
     std: Mapping[str, Numbers] | Numbers | None = None,
     raw: Mapping[str, str] | str | None = None,
@@ -44,6 +45,7 @@ def convert(
     file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
     model keeps: those of litert (the default) or of tflm, TFLite Micro; `signature` is one of its entries.
+    `max_iterations` bounds the loops of which the file does not say how often they run at most.
     With `mean` and `std`, a number or one for each channel, the inputs become raw data, and the graph
     computes (raw - mean) / std itself; `raw` is the type of raw data, uint8 by default. All three are for the
     only input, or by name. Weights that the file stores in fewer bytes than float32 stay so, unless
@@ -63,10 +65,16 @@ def convert(
             name=name,
             profile=profile,
             signature=signature,
+            max_iterations=max_iterations,
         )
         graph = simplify(read_new(path)) if is_new else file.load(path)
-    if (shapes or dims or constants or profile or signature) and not is_new:
-        fixed = {"signature is": signature, "profile is": profile, "inputs are": constants}
+    if (shapes or dims or constants or profile or signature or max_iterations) and not is_new:
+        fixed: dict[str, object] = {
+            "loops are": max_iterations,
+            "signature is": signature,
+            "profile is": profile,
+        }
+        fixed["inputs are"] = constants
         what = next((text for text, given in fixed.items() if given), "shapes are")
         raise EdgeKitError(
             "E0103",

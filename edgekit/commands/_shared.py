@@ -51,6 +51,9 @@ Dims = Annotated[
 Consts = Annotated[
     list[str] | None, typer.Option("--const", metavar="SR=16000", help="Fix an input to a number.")
 ]
+MaxIterations = Annotated[
+    str, typer.Option("--max-iterations", metavar="N", help="Bound loops whose end data decide.")
+]
 Mean = Annotated[
     list[str] | None,
     typer.Option("--mean", metavar="M,M,M", help="Take raw data: the model subtracts this itself."),
@@ -142,6 +145,11 @@ def bound_inputs(
         "constants": settings.constants(const),
         "signature": signature,
     }
+
+
+def iterations(text: str) -> int | None:
+    """--max-iterations."""
+    return settings.count(text, "--max-iterations", 1) if text else None
 
 
 def note_left_open(model: str, graph: Graph) -> None:

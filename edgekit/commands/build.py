@@ -13,6 +13,7 @@ from edgekit.commands._shared import (
     Dims,
     Goal,
     Json,
+    MaxIterations,
     Model,
     Name,
     Optimize,
@@ -27,6 +28,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
+    iterations,
     note_left_open,
     written,
 )
@@ -78,6 +80,7 @@ def build(
     weight_growth: WeightGrowth = 0.0,
     profile: Whose = None,
     signature: Signature = "",
+    max_iterations: MaxIterations = "",
     name: Name = "",
     verbose: Verbose = False,
     json: Json = False,
@@ -92,6 +95,7 @@ def build(
             **bound_inputs(shape, dim, const, signature),
             wide_weights=wide_weights,
             profile=profile,
+            max_iterations=iterations(max_iterations),
             name=name,
         )
         found = api.build(

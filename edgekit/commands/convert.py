@@ -10,6 +10,7 @@ from edgekit.commands._shared import (
     Consts,
     Dims,
     Json,
+    MaxIterations,
     Mean,
     Model,
     Name,
@@ -21,6 +22,7 @@ from edgekit.commands._shared import (
     WideWeights,
     bound_inputs,
     emit,
+    iterations,
     note_left_open,
     written,
 )
@@ -35,6 +37,7 @@ def convert(
     wide_weights: WideWeights = False,
     profile: Whose = None,
     signature: Signature = "",
+    max_iterations: MaxIterations = "",
     mean: Mean = None,
     std: Std = None,
     raw: Raw = None,
@@ -53,6 +56,7 @@ def convert(
         **bound_inputs(shape, dim, const, signature),
         wide_weights=wide_weights,
         profile=profile,
+        max_iterations=iterations(max_iterations),
         name=name,
         **raw_inputs,
     )

@@ -11,6 +11,7 @@ from edgekit.commands._shared import (
     Dims,
     Goal,
     Json,
+    MaxIterations,
     Model,
     Optimize,
     Ports,
@@ -22,6 +23,7 @@ from edgekit.commands._shared import (
     arrays_file,
     bound_inputs,
     emit,
+    iterations,
     run_by,
     target_option,
     written,
@@ -43,13 +45,19 @@ def run(
     const: Consts = None,
     profile: Whose = None,
     signature: Signature = "",
+    max_iterations: MaxIterations = "",
     json: Json = False,
 ) -> None:
     """Run a model on inputs from a file."""
     from edgekit import api, arrays, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), profile=profile)
+        graph = api.convert(
+            model,
+            **bound_inputs(shape, dim, const, signature),
+            profile=profile,
+            max_iterations=iterations(max_iterations),
+        )
         if output:
             arrays.check_destination(Path(output), len(graph.outputs))
         found = api.run(

@@ -10,6 +10,7 @@ from edgekit.commands._shared import (
     Dims,
     Goal,
     Json,
+    MaxIterations,
     Model,
     Optimize,
     Ports,
@@ -22,6 +23,7 @@ from edgekit.commands._shared import (
     arrays_file,
     bound_inputs,
     emit,
+    iterations,
     run_by,
 )
 
@@ -38,13 +40,19 @@ def verify(
     const: Consts = None,
     profile: Whose = None,
     signature: Signature = "",
+    max_iterations: MaxIterations = "",
     json: Json = False,
 ) -> None:
     """Compare compiled code with the simulator; write nothing."""
     from edgekit import api, report
 
     with console.progress() as tell:
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), profile=profile)
+        graph = api.convert(
+            model,
+            **bound_inputs(shape, dim, const, signature),
+            profile=profile,
+            max_iterations=iterations(max_iterations),
+        )
         found = api.verify(
             graph,
             target=run_by(target, runner),

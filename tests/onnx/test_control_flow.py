@@ -15,7 +15,10 @@ from support.tools import require, require_module
 from edgekit import convert, target
 from edgekit.codegen.build import run
 from edgekit.codegen.program import compile_graph
+from edgekit.converters.read import read
 from edgekit.coverage import untaken
+from edgekit.errors import EdgeKitError
+from edgekit.ops.while_loop import While
 from edgekit.passes.simplify import simplify
 
 SIZE = 48
@@ -42,7 +45,8 @@ def branch(condition: str, outputs: str, yes: onnx.GraphProto, no: onnx.GraphPro
 def saved(nodes: Sequence[NodeProto], folder: Path) -> Path:
     """y = f(x)"""
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, SIZE]) for name in "xy")
-    constants = {**WEIGHTS, "zero": np.float32(0), "three": np.int64(3), "go": np.bool_(True)}
+    constants = {**WEIGHTS, "zero": np.float32(0), "half": np.float32(0.5)}
+    constants |= {"three": np.int64(3), "go": np.bool_(True)}
     made = [numpy_helper.from_array(np.asarray(data), name) for name, data in constants.items()]
     model = helper.make_model(
         helper.make_graph(nodes, "net", [x], [y], made), opset_imports=[helper.make_opsetid("", 17)]
@@ -80,6 +84,69 @@ def within_a_loop() -> list[NodeProto]:
         helper.make_tensor_value_info("h", TensorProto.FLOAT, [2, SIZE]),
     ]
     return [helper.make_node("Loop", ["three", "go", "x"], ["y"], body=sub(body, "u g", inputs))]
+
+
+BODY = [
+    helper.make_tensor_value_info("i", TensorProto.INT64, []),
+    helper.make_tensor_value_info("t", TensorProto.BOOL, []),
+    helper.make_tensor_value_info("h", TensorProto.FLOAT, [2, SIZE]),
+]
+
+
+def looped(nodes: Sequence[NodeProto], outputs: str = "u g") -> list[NodeProto]:
+    """At most three iterations."""
+    body = sub(nodes, outputs, BODY)
+    return [helper.make_node("Loop", ["three", "go", "x"], ["y"], body=body)]
+
+
+def until_small() -> list[NodeProto]:
+    """Data decide when it ends."""
+    test = [node("ReduceMean", "g", "m", keepdims=0), node("Greater", "m zero", "u")]
+    return looped([node("MatMul", "h v", "p"), node("Relu", "p", "q"), node("Sub", "q h", "g"), *test])
+
+
+def with_branches() -> list[NodeProto]:
+    """An If in a loop that stays, whose condition is new in each iteration."""
+    yes, no = sub([node("MatMul", "h v", "p")], "p"), sub([node("MatMul", "h w", "q")], "q")
+    test = [node("ReduceMean", "h", "mh", keepdims=0), node("Greater", "mh zero", "d")]
+    end = [node("ReduceMax", "g", "m", keepdims=0), node("Greater", "m half", "u")]
+    return looped([*test, branch("d", "f", yes, no), node("Neg", "f", "g"), *end])
+
+
+def counted_by_data() -> list[NodeProto]:
+    """The number of iterations is computed; the counter takes part."""
+    trips = [node("ReduceMax", "x", "m", keepdims=0), node("Cast", "m", "n", to=TensorProto.INT64)]
+    body = [node("Cast", "i", "k", to=TensorProto.FLOAT), node("Add", "h k", "p"), node("Tanh", "p", "g")]
+    made = sub([*body, node("Identity", "t", "u")], "u g", BODY)
+    return [*trips, helper.make_node("Loop", ["n", "", "x"], ["y"], body=made)]
+
+
+@pytest.mark.parametrize(
+    ("make", "branches", "most"),
+    [(until_small, 0, None), (with_branches, 1, None), (counted_by_data, 0, 9)],
+)
+def test_loops_that_data_end_stay_loops(
+    make: Callable[[], list[NodeProto]], branches: int, most: int | None, tmp_path: Path
+) -> None:
+    """Some inputs end them before the first iteration, or at once, and others go on to the limit."""
+    require("cc")
+    path = saved(make(), tmp_path)
+    graph = simplify(read(path, max_iterations=most))
+    program = compile_graph(graph, HOST)
+    assert [node.op.limit for node in graph.nodes if isinstance(node.op, While)] == [most or 3]
+    assert program.branches == branches
+    rng = np.random.default_rng(0)
+    inputs = [{"x": (rng.standard_normal((2, SIZE)) + shift).astype(np.float32)} for shift in range(-4, 5)]
+    session = require_module("onnxruntime").InferenceSession(path, providers=["CPUExecutionProvider"])
+    for sample, found in zip(inputs, run(graph, HOST, inputs), strict=True):
+        (expected,) = session.run(None, sample)
+        np.testing.assert_allclose(found["y"], expected, rtol=0, atol=2e-5 * np.abs(expected).max())
+
+
+def test_loops_without_a_bound_ask_for_one(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="E0205 data decide how many iterations this loop has") as found:
+        read(saved(counted_by_data(), tmp_path))
+    assert "--max-iterations N" in found.value.hint
 
 
 @pytest.mark.parametrize(("make", "branches"), [(chosen, 1), (nested, 2), (within_a_loop, 3)])

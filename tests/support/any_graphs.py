@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from edgekit.builder import Builder
 from edgekit.fixed import int_range
 from edgekit.ir import DType, Graph, Quant, Source, Type
+from edgekit.ops import Op
 from edgekit.ops.activations import Sigmoid
 from edgekit.ops.arithmetic import Add, Clip, Neg
 from edgekit.ops.concat import Concat
@@ -95,6 +96,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.floats() | st.integers(-9, 9)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return st.sampled_from(hint)
+    if hint is Op:
+        return st.sampled_from([Neg(), Transpose((1, 0)), Concat(-1)])
     simple = {bool: st.booleans(), str: names, type(None): st.none()}
     return simple[hint] if hint in simple else records(hint)
 

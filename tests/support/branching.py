@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from support.stateful import Remembering, random_step
 
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.while_loop import while_loop
 from edgekit.ir import DType, Graph
 from edgekit.ops.logic import Less, Where
 from edgekit.ops.reshape import Reshape
@@ -18,9 +21,10 @@ SIZE = 4  # elements of each value
 class Branching(Remembering):
     """A graph in the making, of vectors of whole numbers, in which branches choose."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, loops: float = 0.0) -> None:
         super().__init__(DType.S32, seed)
         self.conditions: list[str] = []
+        self.loops = loops  # how often
 
     def pick(self, known: list[str]) -> str:
         """Mostly something new."""
@@ -39,7 +43,9 @@ class Branching(Remembering):
         """The known values with what is made of them; some of that by branches."""
         found = list(known)
         for _ in range(int(self.rng.integers(1, 5))):
-            if depth < 3 and self.rng.random() < 0.5:
+            if depth < 2 and self.rng.random() < self.loops:
+                found += self.loop(found, depth)
+            elif depth < 3 and self.rng.random() < 0.5:
                 found += self.choices(found, depth)
             else:
                 found.append(random_step(self, partial(self.pick, found), SIZE))
@@ -57,10 +63,26 @@ class Branching(Remembering):
         leaked = [self.pick(sides[0])] if self.rng.random() < 0.15 else []
         return [*leaked, *results]
 
+    def loop(self, known: list[str], depth: int) -> list[str]:
+        """The results of a loop that may read what is around it, and may exchange what it carries."""
+        outer = [*self.conditions]
+        start = [self.condition(known), *(self.pick(known) for _ in range(int(self.rng.integers(1, 4))))]
 
-def random_branches(seed: int) -> Graph:
+        def make(values: Sequence[Tensor]) -> list[Tensor]:
+            carried = [x.name for x in values[1:]]
+            found = self.block([*known, *carried], depth + 1)
+            after = [self.pick(carried if self.rng.random() < 0.3 else found) for _ in carried]
+            return [Tensor(self, name) for name in (self.condition(found), *after)]
+
+        limit = int(self.rng.integers(0, 5))
+        results = while_loop([Tensor(self, name) for name in start], make, limit=limit, most=None)
+        self.conditions = outer  # those of the body are nowhere else
+        return [x.name for x in results[1:]]
+
+
+def random_branches(seed: int, loops: float = 0.0) -> Graph:
     """A graph with branches, and states in every other one."""
-    net = Branching(seed)
+    net = Branching(seed, loops)
     known = [net.x(SIZE), net.x(SIZE, name="z")]
     states = [net.state(f"s{i}", net.random(SIZE)) for i in range(seed % 2 * int(net.rng.integers(1, 3)))]
     known = net.block([*known, *states])

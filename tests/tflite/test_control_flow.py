@@ -15,8 +15,10 @@ from support.tools import require, require_module
 from edgekit import convert, simulate, target
 from edgekit.codegen.build import run
 from edgekit.codegen.program import compile_graph
+from edgekit.converters.read import read
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.ir import Array, Graph
+from edgekit.ops.while_loop import While
 from edgekit.passes.simplify import simplify
 
 X = np.array([1, -2, 3], np.float32)
@@ -56,13 +58,22 @@ def choice(folder: Path, yes: int = 1, size: int = 3) -> Path:
     return path
 
 
-def loop(folder: Path, limit: float, start: Tensor) -> Path:
-    """while i < limit: i, y = i + 1, y * 2"""
+def loop(folder: Path, limit: float, start: Tensor, factor: float = 2, most: float | None = None) -> Path:
+    """while i < limit: i, y = i + 1, y * factor; and while the largest of y is less than `most`, too"""
     one, least = constant([1], "float32"), constant([limit], "float32")
-    i, y = Tensor((1,)), Tensor((3,))
-    less = network([Operator("LESS", [i, least], [c := Tensor((1,), "bool")], "LessOptions")], [i, y], [c])
+    i, y, c = Tensor((1,)), Tensor((3,)), Tensor((1,), "bool")
+    tests = [Operator("LESS", [i, least], [c], "LessOptions")]
+    if most is not None:
+        largest, small, both = Tensor((1,)), Tensor((1,), "bool"), Tensor((1,), "bool")
+        tests += [
+            Operator("REDUCE_MAX", [y, constant([0])], [largest], "ReducerOptions", {"keepDims": True}),
+            Operator("LESS", [largest, constant([most], "float32")], [small], "LessOptions"),
+            Operator("LOGICAL_AND", [c, small], [both], "LogicalAndOptions"),
+        ]
+        c = both
+    less = network(tests, [i, y], [c])
     next_i, next_y = Tensor((1,)), Tensor((3,))
-    two = constant([2], "float32")
+    two = constant([factor], "float32")
     steps = [
         Operator("ADD", [i, one], [next_i], "AddOptions"),
         Operator("MUL", [y, two], [next_y], "MulOptions"),
@@ -120,13 +131,48 @@ def test_loops_that_count_are_unrolled(tmp_path: Path, limit: int) -> None:
     np.testing.assert_array_equal(found, litert(path, X))
 
 
-def test_loops_whose_end_depends_on_data_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(EdgeKitError, match="E0301 the end of WHILE depends on the input"):
-        convert(loop(tmp_path, 3, Tensor((1,))))
+def computed(path: Path, samples: Sequence[Sequence[Array]], **options: int) -> Graph:
+    """The graph, of which C computes what LiteRT does."""
+    require("cc")
+    graph = simplify(read(path, **options))
+    given = [dict(zip(graph.inputs, sample, strict=True)) for sample in samples]
+    for sample, found in zip(samples, run(graph, target.load("host"), given), strict=True):
+        np.testing.assert_array_equal(found[graph.outputs[0]], litert(path, *sample))
+    return graph
+
+
+def test_data_end_a_loop_that_has_a_bound(tmp_path: Path) -> None:
+    """From no iteration to the last one."""
+    path = loop(tmp_path, 3, Tensor((1,)))
+    starts = [np.array([start], np.float32) for start in (5, 3, 2.5, -1, -6)]
+    graph = computed(path, [(start, X) for start in starts], max_iterations=9)
+    assert limits(graph) == [9]
+
+
+def test_a_counter_bounds_what_data_end(tmp_path: Path) -> None:
+    """while i < 6 and largest of y < 100: i, y = i + 1, y * 2"""
+    path = loop(tmp_path, 6, constant([0], "float32"), most=100)
+    graph = computed(path, [(scale * X,) for scale in (1, 9, 40, -30)])
+    assert limits(graph) == [6]
+
+
+def test_long_loops_stay(tmp_path: Path) -> None:
+    """Unrolled, this would be 400 operators."""
+    graph = computed(loop(tmp_path, 400, constant([0], "float32"), factor=1.01), [(X,)])
+    assert limits(graph) == [400]
+    assert len(compile_graph(graph, target.load("host")).lines) < 12
+
+
+def limits(graph: Graph) -> list[int]:
+    """Of the loops."""
+    return [node.op.limit for node in graph.nodes if isinstance(node.op, While)]
 
 
 def test_endless_loops_and_graphs_that_call_themselves_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(EdgeKitError, match="E0205 the loops of this model run graphs"):
+    with pytest.raises(EdgeKitError, match="E0205 data decide how many iterations this loop has") as found:
         convert(loop(tmp_path, 1e9, constant([0], "float32")))
+    assert "--max-iterations" in found.value.hint
+    with pytest.raises(EdgeKitError, match="E0205 data decide how many iterations this loop has"):
+        convert(loop(tmp_path, 3, Tensor((1,))))
     with pytest.raises(EdgeKitError, match="E0401 the graph calls itself"):
         convert(choice(tmp_path, yes=0))
