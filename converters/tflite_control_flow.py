@@ -68,6 +68,7 @@ def _while(
     while True:  # `run` counts
         go_on = goes_on(carried)
         if go_on.data is None or len(builder.nodes) - before[0] > MAX_UNROLLED:
+            inputs = go_on.ancestors
             break
         if not scalar(go_on, "the end of WHILE"):
             return carried
@@ -79,4 +80,5 @@ def _while(
         return [goes_on(following), *following]
 
     start = [goes_on(operands), *operands]
-    return while_loop(start, iteration, unchanged={i + 1 for i in unchanged}, limit=None, most=most)[1:]
+    same = {i + 1 for i in unchanged}
+    return while_loop(start, iteration, unchanged=same, limit=None, most=most, inputs=inputs)[1:]

@@ -32,10 +32,12 @@ def while_loop(
     private: Collection[int] = (),
     limit: int | None,
     most: int | None,
+    inputs: Sequence[str] = (),
 ) -> list[Tensor]:
     """The values after the last iteration; the first, a bool, says whether there is another one. Those that
     are `unchanged` stay, and those that are `private` are not asked for in the end. Where the file says no
-    `limit`, values that count tell it, and else the user says the `most`."""
+    `limit`, values that count tell it, and else the user says the `most`. `inputs` of the model decide the
+    end."""
     builder = start[0].builder
     before = [
         x if i in unchanged else Tensor(builder, builder.input(f"carried_{i}", x.type))
@@ -60,11 +62,13 @@ def while_loop(
         limit = _counted(body, ins, outs, {before[i].name: start[i].data for i in kept})
     limit = most if limit is None else limit
     if limit is None:
+        names = f"the input {', '.join(inputs)}" if inputs else "what it computes"
         raise EdgeKitError(
-            "E0205",
-            "data decide how many iterations this loop has",
+            "E0301" if inputs else "E0205",
+            f"how often this loop runs depends on {names}",
             f"node {builder.origin}",
-            "--max-iterations N says how many there are at most",
+            "--max-iterations N says how often at most",
+            tuple(inputs),
         )
     staying = _staying(builder, body, ins, outs)
     op = While(

@@ -79,8 +79,8 @@ def Loop(
     count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: Importer
 ) -> list[Tensor]:
     bounds = [x for x in (count, go_on) if x is not None]
-    if any(x.data is None for x in bounds):
-        return _kept(count, go_on, carried, body, importer)
+    if open := [x for x in bounds if x.data is None]:
+        return _kept(count, go_on, carried, body, importer, open[0].ancestors)
     builder = importer.builder
     before = len(builder.nodes), set(builder.values), importer.unrolled
     trips = inf if count is None else int(scalar(count, "the number of iterations of Loop"))
@@ -94,9 +94,10 @@ def Loop(
         condition, *results = importer.subgraph(body, (start, again, *state), str(step))
         is_long = len(builder.nodes) - before[0] > MAX_UNROLLED and not stacks
         if is_long or condition.data is None:
+            inputs = condition.ancestors
             undone(builder, *before[:2])
             importer.unrolled = before[2]
-            return _kept(count, go_on, carried, body, importer)
+            return _kept(count, go_on, carried, body, importer, inputs)
         state = results[: len(state)]
         for stack, result in zip(stacks, results[len(state) :], strict=True):
             stack.append(result)
@@ -112,15 +113,19 @@ def _kept(
     carried: Sequence[Tensor],
     body: GraphProto,
     importer: Importer,
+    inputs: Sequence[str],
 ) -> list[Tensor]:
     """A loop of which data decide the end, or that is long."""
     if len(body.output) > 1 + len(carried):
         name = body.output[1 + len(carried)].name
         raise EdgeKitError(
-            "E0205",
-            f"Loop stacks {name} of each iteration, and data decide how many there are",
-            hint="let it write into a tensor of its final shape, and carry that",
+            "E0301",
+            f"how often Loop runs, and stacks {name}, depends on the input {', '.join(inputs)}",
+            hint="fix that by --const, or let the loop carry a tensor of its final shape",
+            inputs=tuple(inputs),
         )
+    if not all(isinstance(x, Tensor) for x in carried):
+        raise EdgeKitError("E0205", "Loop carries a sequence, and data decide how often it runs")
     true = importer.const(np.array(True), "go_on")
     first = importer.const(np.array(0, np.int64), "step")
     limit = None
@@ -149,7 +154,10 @@ def _kept(
             unchanged.add(i)
     start = [is_within(first, go_on or true), first, *carried]
     most = importer.bindings.max_iterations
-    return while_loop(start, iteration, unchanged=unchanged, private={1}, limit=limit, most=most)[2:]
+    results = while_loop(
+        start, iteration, unchanged=unchanged, private={1}, limit=limit, most=most, inputs=inputs
+    )
+    return results[2:]
 
 
 def Scan(

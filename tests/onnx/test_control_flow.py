@@ -144,7 +144,7 @@ def test_loops_that_data_end_stay_loops(
 
 
 def test_loops_without_a_bound_ask_for_one(tmp_path: Path) -> None:
-    with pytest.raises(EdgeKitError, match="E0205 data decide how many iterations this loop has") as found:
+    with pytest.raises(EdgeKitError, match="E0301 how often this loop runs depends on the input x") as found:
         read(saved(counted_by_data(), tmp_path))
     assert "--max-iterations N" in found.value.hint
 
