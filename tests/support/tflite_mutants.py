@@ -127,7 +127,7 @@ def change_operands(op: Operator, rng: Random) -> Operator:
         del inputs[rng.randrange(len(inputs))]
     elif kind == 1 and inputs:
         inputs[rng.randrange(len(inputs))] = None
-    elif kind == 2:
+    elif kind == 2 and (op.inputs or op.outputs):
         inputs.append(rng.choice([*op.inputs, *op.outputs]))
     else:
         rng.shuffle(inputs)
