@@ -249,8 +249,8 @@ def section(found: Sequence[Spread]) -> str:
 Instructions of a run of code for speed, counted by the emulator for each of up to {INPUTS:,} inputs: zeros,
 extremes, one number everywhere, random ones, small ones, mostly zeros{words}.
 Cells are the spread, most above least, as a share of the least, behind the number of inputs: 0 where all
-runs took the same instructions, as {zero} of {len(found)} did. Instructions are not cycles: a division takes
-2 to 12 of them on Cortex-M3 and M4.
+runs took the same instructions, as {zero} of {len(found)} did. Instructions are not cycles: a division
+takes 2 to 12 of them on Cortex-M3 and M4.
 
 {table(["network", *names], rows)}
 
