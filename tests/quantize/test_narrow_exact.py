@@ -39,7 +39,8 @@ NARROW = (DType.BF16, DType.F16)
 FLAGS = ("-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 FAMILIES = sorted(m.name for m in pkgutil.iter_modules([str(ROOT / "tests/ops/cases")]))
 # Operators that have no 16-bit form stay float32 between casts, where C and numpy may differ by an ulp.
-ONLY_FLOAT32 = {"Gru", "Lstm", "Rnn", "DynamicQuantize", "DynamicQuantizeLstm", "While"}
+FFT = {"Fft", "RfftSplit", "IrfftMerge"}
+ONLY_FLOAT32 = {"Gru", "Lstm", "Rnn", "DynamicQuantize", "DynamicQuantizeLstm", "While", *FFT}
 CODES = np.arange(2**16, dtype=np.uint16)
 EXAMPLES = ("examples/anomaly/anomaly.onnx", "examples/keywords/keywords.onnx", "edgekit/digits.onnx")
 
