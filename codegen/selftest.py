@@ -165,10 +165,10 @@ def inputs(graph: Graph, draw: Draw) -> dict[str, Array]:
     result = {}
     for k, (name, span) in enumerate(input_ranges(graph, draw.choice).items()):
         type = graph.type(name)
-        h = np.arange(type.size, dtype=np.uint64) + np.uint64(k + draw.number * STRIDE)
-        h = (h * np.uint64(2654435761)) & np.uint64(0xFFFFFFFF)
-        h = ((h ^ (h >> np.uint64(15))) * np.uint64(2246822519)) & np.uint64(0xFFFFFFFF)
-        result[name] = _drawn(h.astype(np.int64), span, type).reshape(type.shape)
+        first = (k + draw.number * STRIDE) & 0xFFFFFFFF
+        h = (np.arange(type.size, dtype=np.uint32) + np.uint32(first)) * np.uint32(2654435761)
+        h = (h ^ (h >> np.uint32(15))) * np.uint32(2246822519)
+        result[name] = _drawn(h, span, type).reshape(type.shape)
     return result
 
 
@@ -182,8 +182,9 @@ def _drawn(numbers: Array, span: InputRange, type: Type) -> Array:
         return restored((numbers >> 24 & 63).astype(np.uint8), dtype)  # moderate numbers
     if dtype.is_float:
         step = (span.high - span.low) / BYTES
-        return (span.low + (numbers >> 24) * step).astype(np.float32).astype(dtype.numpy)
-    return (int(span.low) + (numbers >> 8) % count(span)).astype(dtype.numpy)
+        values = (span.low + np.arange(BYTES) * step).astype(np.float32).astype(dtype.numpy)
+        return values[numbers >> 24]
+    return (int(span.low) + (numbers >> 8).astype(np.int64) % count(span)).astype(dtype.numpy)
 
 
 def row(type: Type) -> int:
