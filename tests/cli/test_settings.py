@@ -79,6 +79,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "weight_growth": float,
         "profile": str,
         "signature": str,
+        "max_iterations": str,
         "name": str,
         "verbose": bool,
         "json": bool,
