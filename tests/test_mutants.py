@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 from support.tools import ROOT
 
-from benchmarks.reliability import mutants_c, mutants_python
+from benchmarks.reliability import mutants_c, mutants_python, mutation
 
 PYTHON = '''
     """Not this text: 1 < 2."""
@@ -91,3 +91,17 @@ def test_mutants_are_programs(file: str) -> None:
     assert source not in texts
     for text in texts:
         ast.parse(text)
+
+
+def test_every_module_of_the_areas_has_mutants_or_a_reason() -> None:
+    files = {file for area in mutation.AREAS for file in mutation.modules(area, ROOT)}
+    for name in ("codegen/arena.py", "codegen/kernel_files.py", "converters/onnx_ops/pool.py"):
+        assert ROOT / name in files
+    for name in mutation.LEFT_OUT:
+        assert (ROOT / name).exists(), name
+        assert not any(str(file).startswith(str(ROOT / name)) for file in files)
+    for folder in ("quantize", "edgekit/passes", "codegen", "converters"):
+        for file in (ROOT / folder).rglob("*.py"):
+            left = file.relative_to(ROOT).as_posix().startswith(tuple(mutation.LEFT_OUT))
+            assert left or file in files, file
+    assert sum(area.share for area in mutation.AREAS) == 100
