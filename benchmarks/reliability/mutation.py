@@ -33,6 +33,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -136,20 +137,34 @@ def drawn(root: Path, count: int, seed: int) -> list[Mutant]:
     for area in AREAS:
         found = sites(area, root)
         often = Counter(mutant.edit.kind for mutant in found)
-        keys = [_key(mutant, seed, often[mutant.edit.kind] ** -0.5) for mutant in found]
+        keys, seen = [], Counter[str]()
+        for mutant in found:
+            edit = mutant.edit
+            text = f"{seed} {mutant.file} {edit.kind} {edit.source} {edit.text}"
+            keys.append(_key(f"{text} {seen[text]}" if seen[text] else text, often[edit.kind] ** -0.5))
+            seen[text] += 1
         order = sorted(range(len(found)), key=keys.__getitem__, reverse=True)
         wanted = round(count * area.share / 100)
-        places += [((i + 0.5) / wanted, area.name, found[at]) for i, at in enumerate(order[:wanted])]
+        chosen = islice(_distinct((found[at] for at in order), root), wanted)
+        places += [((i + 0.5) / wanted, area.name, mutant) for i, mutant in enumerate(chosen)]
     return [mutant for _, _, mutant in sorted(places, key=lambda p: p[:2])]
 
 
-def _key(mutant: Mutant, seed: int, weight: float) -> float:
+def _key(text: str, weight: float) -> float:
     """The largest of these are a sample with weights: kinds of changes that are rare weigh more, as constants
     alone would be a third of all."""
-    edit = mutant.edit
-    text = f"{seed} {mutant.file} {edit.kind} {edit.source} {edit.text}"
     uniform = (int(hashlib.sha256(text.encode()).hexdigest()[:13], 16) + 1) / 16**13
     return float(uniform ** (1 / weight))
+
+
+def _distinct(mutants: Iterable[Mutant], root: Path) -> Iterator[Mutant]:
+    """Those that differ in name: the same change of the same line elsewhere in a file has the same."""
+    seen = set()
+    for mutant in mutants:
+        name = (mutant.file, *mutant.lines((root / mutant.file).read_text(encoding="utf-8")))
+        if name not in seen:
+            seen.add(name)
+            yield mutant
 
 
 def survived(root: Path, results: Iterable[Result]) -> list[Mutant]:
