@@ -39,11 +39,11 @@ def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     """A clamp on reals as a clamp on the integers that stand for them."""
     low, high = int_range(dtype)
     scale, zero = np.float32(quant.scale[0]), quant.zero[0]
-    if np.isfinite(lo):
-        low = max(low, zero + _in_units(lo, scale))
-    if np.isfinite(hi):
-        high = min(high, zero + _in_units(hi, scale))
-    return low, high
+
+    def integer(x: float, other: int) -> int:
+        return min(max(zero + _in_units(x, scale), low), high) if np.isfinite(x) else other
+
+    return integer(lo, low), integer(hi, high)
 
 
 def _in_units(x: float, scale: np.float32) -> int:

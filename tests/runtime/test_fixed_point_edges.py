@@ -1,0 +1,90 @@
+"""The ends of the integer specification: ratios next to powers of two, clamps beyond a type, sums of both signs."""
+
+import numpy as np
+import pytest
+
+from edgekit import fixed, fixed_gates, fixed_tfl
+from edgekit.ir import DType, Quant
+
+
+@pytest.mark.parametrize("dtype", [DType.S8, DType.S16, DType.S32])
+@pytest.mark.parametrize("scale", [1e-30, 1e-10, 1.0, 1e30])
+def test_clamps_are_integers_of_their_type(dtype: DType, scale: float) -> None:
+    least, most = fixed.int_range(dtype)
+    x = np.array([least, -1, 0, 1, most], np.int64)
+    for lo, hi in ((1.0, 6.0), (-6.0, -1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, 0.0)):
+        low, high = fixed.bounds(lo, hi, dtype, Quant((scale,), (0,)))
+        assert least <= low <= most
+        assert least <= high <= most
+        exact = np.clip(np.clip(x, lo / scale, hi / scale), least, most)
+        np.testing.assert_allclose(x.clip(low, high), exact, rtol=0, atol=0.5)
+
+
+@pytest.mark.parametrize("bits", [15, 22, 31])
+@pytest.mark.parametrize("shift", [33, 40, 54])
+def test_multipliers_have_all_bits_up_to_the_next_power_of_two(bits: int, shift: int) -> None:
+    most = 2**bits - 1
+    assert _rule_e(most / 2**shift, bits) == (most, shift)
+    assert _rule_e((most + 0.25) / 2**shift, bits) == (most, shift)
+    assert _rule_e((most + 0.5) / 2**shift, bits) == (2 ** (bits - 1), shift - 1)
+    assert _rule_e((most + 1) / 2**shift, bits) == (2 ** (bits - 1), shift - 1)
+
+
+def _rule_e(ratio: float, bits: int) -> tuple[int, int]:
+    multiplier, shift = fixed.rule_e(np.array([ratio]), bits)
+    if bits == 31:
+        assert fixed.rule_e(np.array([ratio])) == (multiplier, shift)
+    return int(multiplier[0]), shift
+
+
+def test_sums_count_weights_of_both_signs() -> None:
+    weights = np.array([[127, -127], [-128, -128]], np.int8)
+    assert fixed.sum_bits(np.array([0, -1]), weights, 255) == (1 + 256 * 255).bit_length()
+    assert fixed.sum_bits(np.array([-(2**20), 0]), weights, 255) == (2**20 + 254 * 255).bit_length()
+
+
+@pytest.mark.parametrize("size", [2.0**-40, 0.01, 0.99, 1.0, 1.01, 100.0])
+@pytest.mark.parametrize("offset", [0.0, -3.0, 3.0, 1e4, -1e4])
+def test_factors_of_norms_keep_16_bits_beside_any_offset(size: float, offset: float) -> None:
+    gamma, beta = np.array([size, -size / 3]), np.array([offset, 0.0])
+    out = Quant((0.5,), (7,))
+    factor, constant, exponent = fixed.norm_factors(gamma, beta, 11, out)
+    g, b = gamma / (0.5 * 2**11), beta / 0.5 + 7
+    most = 2**15 / 2.0**exponent
+    assert np.abs(factor / 2.0**exponent - g.clip(-most, most)).max() <= 1 / 2.0**exponent
+    half = 2.0 ** (exponent - 1)
+    assert np.abs(constant - half - b * 2.0**exponent).max() <= 0.5
+    assert np.abs(factor).max() < 2**15
+    assert np.abs(constant).max() < 2**30 + half
+    # As many bits as one of the two numbers takes.
+    assert np.abs(g).max() * 2.0**exponent >= 2**14 or (np.abs(b).max() + 1) * 2.0**exponent >= 2**29
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 2.0**-17, 1.0, 200.0])
+def test_filters_have_digits_that_a_shift_of_32_bits_takes(size: float) -> None:
+    weights, digits = fixed.filter_weights(np.full((2, 3), size))
+    assert 0 < digits <= 29
+    np.testing.assert_allclose(weights / 2.0**digits, size, rtol=0, atol=1 / 2.0**digits)
+
+
+@pytest.mark.parametrize("below", [0, 2.0**-32, 2.0**-18, 2.0**-16])
+def test_multipliers_of_16_bits_stop_before_one(below: float) -> None:
+    multiplier, exponent = fixed_tfl._in_16_bits(1 - below)
+    assert 2**14 <= multiplier < 2**15
+    assert multiplier / 2**15 * 2.0**exponent == pytest.approx(1 - below, abs=2**-15)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 0.005, 0.0118, 0.02, 0.05])
+@pytest.mark.parametrize("zero", [-128, 0, 100])
+def test_hard_swish_is_near_to_reals(scale: float, zero: int) -> None:
+    x, y = Quant((scale,), (zero,)), Quant((scale,), (-20,))
+    real = (np.arange(-128, 128) - zero) * scale
+    exact = np.rint(real * (real / 6 + 0.5).clip(0, 1) / scale - 20).clip(-128, 127)
+    assert np.abs(fixed_tfl.hard_swish(x, y) - exact).max() <= 1
+
+
+@pytest.mark.parametrize("bits", range(7))
+def test_states_become_sums_by_rounding(bits: int) -> None:
+    c = np.arange(-(2**15), 2**15)
+    exact = np.floor(c * 2.0**bits / 8 + 0.5).clip(-(2**15) + 1, 2**15 - 1)
+    np.testing.assert_array_equal(fixed_gates.as_sum(c, bits), exact)
