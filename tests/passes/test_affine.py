@@ -61,6 +61,8 @@ def test_a_step_folds_into_the_layer(kind: str, op: Op, constant: Any, first: bo
     [
         (100.0, -60.0, False),  # less than half of the larger is left
         (-60.0, 100.0, False),
+        (-100.0, 60.0, False),
+        (60.0, -100.0, False),
         (100.0, -40.0, True),
         ([100.0, 1.0], [-60.0, 1.0], False),  # in one of them
         ([100.0, 1.0], [-40.0, 1.0], True),

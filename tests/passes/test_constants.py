@@ -38,6 +38,7 @@ def test_a_small_constant_does_not_grow_large() -> None:
     [
         (np.full((2, 3, 4), 5), ()),
         (np.full((1, 1, 1), 5), ()),
+        (np.full(4, 5), ()),
         (np.arange(4).reshape(1, 1, 4) + np.zeros((2, 3, 1)), (4,)),
         (np.arange(3).reshape(3, 1) + np.zeros((2, 3, 4)), (3, 1)),
         (np.full((2, 3, 4), np.nan), ()),

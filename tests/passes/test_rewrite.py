@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.ir import Graph, Node
+from edgekit.ir import DType, Graph, Node, Quant, Type, Value
 from edgekit.ops.arithmetic import Abs, Add, Mul, Neg
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.transpose import Transpose
@@ -64,6 +64,14 @@ def test_an_output_that_is_an_input_or_another_output_becomes_a_copy() -> None:
     assert kinds(after) == ["Abs", "Reshape", "Reshape"]
     assert_same(graph, after, 0)
     assert simplify(after) is after
+
+
+def test_an_output_has_the_scale_of_what_becomes_it() -> None:
+    exact, coarse = (Type(DType.S8, (3,), Quant((scale,), (0,))) for scale in (0.5, 2.0))
+    nodes = (Node(Abs(), ("x",), ("a",)), Node(Neg(), ("a",), ("b",)), Node(Neg(), ("b",), ("y",)))
+    values = {"x": Value(exact), "a": Value(exact), "b": Value(exact), "y": Value(coarse)}
+    after = rewrite(Graph("net", ("x",), ("y",), nodes, values), double_negation)
+    assert [(kind, after.type("y").quant) for kind in kinds(after)] == [("Abs", exact.quant)]
 
 
 def test_results_keep_the_names_of_layers() -> None:
