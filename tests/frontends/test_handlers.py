@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.handler_cases import IMAGE, Case, X, case, check, computed, rand
+from support.handler_cases import IMAGE, PLACES, Case, X, case, check, computed, rand
 
 from edgekit.builder import Builder
 from edgekit.converters import from_onnx
@@ -58,6 +58,11 @@ REFUSED = (
             expected="empty",
         ),
     ),
+    (
+        "paddle",
+        case("put_along_axis", X, PLACES, X, axis=0, reduce="median", expected="by median is not supported"),
+    ),
+    ("paddle", case("put_along_axis", X, PLACES, X, axis=0, include_self=False, expected="by assign")),
 )
 
 

@@ -32,6 +32,16 @@ def test_any_other_file_is_refused_with_a_hint(path: Path) -> None:
     assert caught.value.exit_code in (Exit.UNSUPPORTED, Exit.MALFORMED)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("profile", "tflm"), ("signature", "serving_default")], ids=["profile", "signature"]
+)
+def test_options_of_other_formats_are_refused(option: str, value: str) -> None:
+    message = f"net.pt2 is of the format PyTorch, which has no {option}"
+    with pytest.raises(EdgeKitError, match=message) as caught:
+        read.read(SAMPLES / "torch" / "net.pt2", **{option: value})
+    assert caught.value.exit_code is Exit.USAGE
+
+
 def test_hint_for_a_saved_model_is_one_command() -> None:
     with pytest.raises(EdgeKitError) as caught:
         read.read(SAMPLES / "tf" / "saved_model")

@@ -56,6 +56,13 @@ def test_a_step_folds_into_the_layer(kind: str, op: Op, constant: Any, first: bo
     assert_same(graph, after)
 
 
+@pytest.mark.parametrize("c", [[2.0, 0.0, 3.0, 1.0, 5.0, 7.0], [0.0] * 6])
+def test_a_division_by_zeros_stays_beside_the_layer(c: list[float]) -> None:
+    net = Net()
+    graph = net.done(net(Div(), layer(net, "dense"), np.array(c, np.float32), name="y"))
+    assert affine(graph) is graph
+
+
 @pytest.mark.parametrize(
     ("first", "second", "merges"),
     [

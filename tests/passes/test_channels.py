@@ -383,3 +383,17 @@ def test_visual_wake_words_needs_half_of_its_multiplications() -> None:
     assert sum(np.prod(shape) for shape in weights(after) if len(shape) == 4) <= 29_242
     assert kinds(after) == kinds(graph)
     assert_same(graph, after, 0)
+
+
+@pytest.mark.parametrize("given", ["weights", "bias", "both"])
+def test_layers_whose_weights_are_computed_stay(given: str) -> None:
+    net = Layers()
+    w: Any = net.random(4, 3)
+    b: Any = net.random(4)
+    w[1] = b[1] = 0
+    x = net.x(2, 3)
+    w = net(Add(), net.x(4, 3), w) if given != "bias" else w
+    b = net(Add(), net.x(4), b) if given != "weights" else b
+    y = net(Dense(), x, w, b)
+    graph = net.done(net(Dense(), y, net.random(2, 4), net.random(2), name="y"))
+    assert dead_channels(graph) is graph

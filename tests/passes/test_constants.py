@@ -28,9 +28,15 @@ def test_a_node_on_constants_folds_and_its_result_shrinks_again() -> None:
     assert_same(graph, after, 0)
 
 
-def test_a_small_constant_does_not_grow_large() -> None:
-    graph = expanded(256, 1024)
+@pytest.mark.parametrize(("rows", "columns"), [(256, 1024), (256, 9), (1024, 9), (1, 1025)])
+def test_a_small_constant_does_not_grow_large(rows: int, columns: int) -> None:
+    graph = expanded(rows, columns)
     assert constants(graph) is graph
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(256, 8), (1024, 8), (1, 1024)])
+def test_a_constant_may_take_eight_times_its_bytes_or_four_kilobytes(rows: int, columns: int) -> None:
+    assert kinds(constants(expanded(rows, columns))) == ["Add"]
 
 
 @pytest.mark.parametrize(

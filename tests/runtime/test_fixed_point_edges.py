@@ -1,4 +1,4 @@
-"""The ends of the integer specification: ratios next to powers of two, clamps beyond a type, sums of both signs."""
+"""The ends of the integer specification: next to powers of two, beyond integers of a type, of either sign."""
 
 import numpy as np
 import pytest

@@ -86,6 +86,11 @@ def first_stride(value: int) -> Callable[[Any], None]:
     return put("tensor_meta.strides", [{"as_int": value}, *({"as_int": n} for n in (9, 3, 1))])
 
 
+def custom(signature: Any) -> None:
+    """The input becomes an object of a class of its own."""
+    signature["input_specs"][-1]["user_input"]["arg"] = {"as_custom_obj": {"name": "x"}}
+
+
 def sizes(*shape: int) -> list[dict[str, int]]:
     return [{"as_int": n} for n in shape]
 
@@ -144,6 +149,11 @@ CASES = {
     ),
     "unknown operators": Case(
         "E0201", "evil.run.default", graph(put("nodes.0.target", "torch.ops.evil.run.default"))
+    ),
+    "input that is no tensor": Case(
+        "E0205",
+        "inputs of kind as_custom_obj",
+        changed(MODEL, lambda top: custom(top["graph_module"]["signature"])),
     ),
     "name that nothing computes": Case(
         "E0401",
