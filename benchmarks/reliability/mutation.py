@@ -246,11 +246,13 @@ class Workplace:
             link.symlink_to(shared)
 
     def results(self) -> dict[tuple[str, str, str], Result]:
-        """The last result of each mutant."""
+        """The last result of each mutant whose lines are still there."""
         if not self.results_file.exists():
             return {}
         lines = self.results_file.read_text(encoding="utf-8").splitlines()
-        return {result.key: result for result in (Result(**json.loads(line)) for line in lines)}
+        found = {result.key: result for result in (Result(**json.loads(line)) for line in lines)}
+        texts = {file: _joined(ROOT / file) for file, _, _ in found}
+        return {key: result for key, result in found.items() if result.before in texts[result.file]}
 
     def judge(self, mutant: Mutant) -> Result:
         """Run the tests of a mutant until one fails."""
@@ -311,6 +313,11 @@ class Workplace:
         if code == 0:
             return "survived", "", done["ran"]
         return "killed", done["failed"] or f"exit code {code}", done["ran"]
+
+
+def _joined(path: Path) -> str:
+    """The lines of a file as one line, as mutants name theirs."""
+    return " ".join(map(str.strip, path.read_text(encoding="utf-8").splitlines())) if path.exists() else ""
 
 
 class _Watcher:

@@ -193,8 +193,8 @@ def _scale_and_offset(edit: Edit, node: Node) -> tuple[str, Array | None, Array]
     match node.op:
         case Add():
             return y, None, c
-        case Sub():
-            return (y, -ones, c) if constant_first else (y, None, -c)
+        case Sub() if constant_first:  # else it has become a sum: sub_to_add
+            return y, -ones, c
         case Mul():
             return y, c, zeros
         case Div() if not constant_first and (c != 0).all():
