@@ -335,3 +335,20 @@ def test_a_sweep_fills_gaps() -> None:
     chain = [Buffer(f"c{i}", 16 * (1 + i % 3), i, i + 1) for i in range(3000)]
     beside = [Buffer(f"d{i}", 16, 0, 3000) for i in range(700)]
     assert plan([*chain, *beside]).size <= 16 * (700 + 7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_takes_as_long_whichever_part_comes_first(seed: int) -> None:
+    """The part that needs more memory is searched first: what fits below it needs no search."""
+
+    def part(begin: int, largest: int) -> list[Buffer]:
+        random = Random(seed)
+        steps = [sorted((random.randrange(12), random.randrange(12))) for _ in range(30)]
+        return [
+            Buffer(f"b{begin + i}", random.randrange(1, largest), begin + first, begin + last, 1)
+            for i, (first, last) in enumerate(steps)
+        ]
+
+    plans = [plan(part(0, one) + part(100, other)) for one, other in ((50, 90), (90, 50))]
+    assert plans[0].compared == plans[1].compared
+    assert plans[0].size == plans[1].size

@@ -9,7 +9,7 @@ from support.integer_bench import Bench, Seeded
 from edgekit import fixed
 from edgekit import target as targets
 from edgekit.codegen.affine import as_affine
-from edgekit.codegen.lines import line, proven
+from edgekit.codegen.lines import LINE, line, proven
 from edgekit.codegen.lower import lower
 from edgekit.ir import Array, DType, Quant
 from edgekit.ops import Arg, Call
@@ -17,7 +17,7 @@ from edgekit.ops._integer_maps import sum_calls
 from edgekit.ops.dense import Dense
 
 
-def dense(rounding: str, seed: int, zero: int = -128, outputs: int = 8) -> Call:
+def dense(rounding: str, seed: int, zero: int = -128, outputs: int = 8, target: str = "host") -> Call:
     """A fully connected layer with small scales, as they are in networks."""
     bench = Bench(Seeded(seed))
     bench.rounding = rounding
@@ -26,7 +26,7 @@ def dense(rounding: str, seed: int, zero: int = -128, outputs: int = 8) -> Call:
     op = Dense(0.0 if zero == -128 else -np.inf)
     bench.result(op, x, w, bias, quant=Quant((2.0 ** (seed % 5 - 2),), (zero,), None, rounding))
     graph = bench.graph()
-    (call,) = (step for layer in lower(graph, targets.load("host")) for step in layer.steps)
+    (call,) = (step for layer in lower(graph, targets.load(target)) for step in layer.steps)
     assert isinstance(call, Call)
     return call
 
@@ -104,6 +104,14 @@ def test_no_line_is_taken_that_differs_in_one_sum() -> None:
 
 def test_targets_without_kernels_for_lines_keep_the_rule() -> None:
     assert dense("tfl", 3).rule in ("tfl", "once")
+
+
+@pytest.mark.parametrize("rounding", ["E", "tfl", "tflm"])
+def test_targets_with_kernels_for_lines_take_what_is_proven(rounding: str) -> None:
+    rules = [dense(rounding, seed, target="x86-64-avx2").rule for seed in range(4)]
+    taken = [line(dense(rounding, seed)) is not None for seed in range(4)]
+    assert any(taken)
+    assert [rule == LINE for rule in rules] == taken
 
 
 def test_sums_by_tflites_rule_become_products() -> None:

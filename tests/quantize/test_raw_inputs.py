@@ -172,19 +172,20 @@ def test_only_floats_can_be_normalized_and_only_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pads", "mean", "border"),
+    ("pads", "mean", "border", "groups"),
     [
-        (ZERO_PADS, MEAN, []),
-        (SAME_PADS, MEAN, ["Concat", "Concat"]),
-        ((0, 0, 1, 0), MEAN, ["Concat"]),
-        (SAME_PADS, (127.5,) * 3, ["Pad"]),
-        (SAME_PADS, (0.0,) * 3, []),
+        (ZERO_PADS, MEAN, [], 1),
+        (SAME_PADS, MEAN, ["Concat", "Concat"], 1),
+        (SAME_PADS, MEAN, ["Concat", "Concat"], 3),
+        ((0, 0, 1, 0), MEAN, ["Concat"], 1),
+        (SAME_PADS, (127.5,) * 3, ["Pad"], 1),
+        (SAME_PADS, (0.0,) * 3, [], 1),
     ],
 )
 def test_int8_takes_pixels_as_they_are(
-    pads: tuple[int, int, int, int], mean: tuple[float, ...], border: list[str]
+    pads: tuple[int, int, int, int], mean: tuple[float, ...], border: list[str], groups: int
 ) -> None:
-    before = images(pads)
+    before = images(pads, groups)
     raw = convert(before, mean=mean, std=STD)
     made, found = api.quantize_model(raw, PIXELS, calibrate="minmax", io="int8")
     verify(made)

@@ -1,0 +1,43 @@
+"""Numbers as C text: whatever their type holds, they are what a compiler reads."""
+
+import numpy as np
+import pytest
+
+from edgekit.codegen.literal import elements
+from edgekit.fixed import int_range
+from edgekit.ir import DType
+
+INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
+
+
+def read(text: str) -> int:
+    """As C has it: no constant is negative, and each has a type that holds it."""
+    digits = text.replace("(", "").replace(")", "").replace("- 1", "").strip().lstrip("-")
+    magnitude = int(digits.rstrip("uUL"))
+    assert magnitude < 2**31 or digits.endswith("LL") or (digits.endswith("u") and magnitude < 2**32)
+    assert magnitude < 2**63 or digits.endswith("ULL")
+    value = -magnitude if "-" in text.replace("- 1", "") else magnitude
+    return value - 1 if "- 1" in text else value
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_are_what_c_reads(dtype: DType) -> None:
+    least, most = int_range(dtype)
+    numbers = {least, least + 1, most - 1, most, 0, 1, 62, 63, 126, 127}
+    numbers |= {-n for n in (1, 62, 63, 126, 127, 128)} if dtype.is_signed else set()
+    array = np.array(sorted(numbers), dtype.numpy)
+    assert [read(text) for text in elements(array)] == array.tolist()
+    # Only the least numbers of 32 and 64 bits need an expression.
+    assert sum("(" in text for text in elements(array)) == (dtype in (DType.S32, DType.S64))
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F64])
+def test_floats_are_exact_and_have_a_point(dtype: DType) -> None:
+    kind = np.finfo(dtype.numpy)
+    numbers = [0.0, -0.0, 1.0, -3.0, 0.1, 1e10, 1e-10, 123456789.0, float(kind.max), float(kind.tiny), 1 / 3]
+    array = np.array([*numbers, *(-n for n in numbers)], dtype.numpy)
+    for text, value in zip(elements(array), array, strict=True):
+        plain = text.removesuffix("f")
+        assert ("f" in text) == (dtype is DType.F32)
+        assert "." in plain
+        assert dtype.numpy.type(plain).tobytes() == value.tobytes()
