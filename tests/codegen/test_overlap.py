@@ -157,9 +157,10 @@ def test_the_distance_of_kernels_that_compute_pixels_together() -> None:
 def test_only_kernels_with_an_order_overlap_and_only_dense_images() -> None:
     call = next(c for layer in lower(random_chain(0), HOST) for c in layer.steps if isinstance(c, Call))
     assert distance("", call) is None
-    assert distance("pixels 16", call) is not None
     strided = replace(call, params={**call.params, "step_c": 100})
-    assert distance("pixels 16", strided) is None
+    for order in ("pixels 16", "windows 4", "bands", "lines 4", "lines 4 2"):
+        assert distance(order, call) is not None
+        assert distance(order, strided) is None
     with pytest.raises(AssertionError, match="unknown order"):
         distance("columns 16", call)
 

@@ -134,6 +134,16 @@ def test_a_root_mean_square_norm_takes_its_scale() -> None:
     assert_same(graph, after)
 
 
+def test_a_root_mean_square_norm_takes_no_bias() -> None:
+    net = Net()
+    x = net.x(3, 8)
+    y = net(Mul(), divided(net, x, x), net.random(8))
+    graph = net.done(net(Add(), y, net.random(8), name="y"))
+    after = simplify(graph)
+    assert [type(n.op) for n in after.nodes] == [RmsNorm, Add]
+    assert_same(graph, after)
+
+
 def test_norms_over_other_dimensions_stay() -> None:
     net = Net()
     x = net.x(3, 8)

@@ -124,6 +124,14 @@ def test_operators_of_one_tensor(layer: str, quant: Quant) -> None:
     assert units_off(graph, after) <= 1
 
 
+@pytest.mark.parametrize("rounding", ["tfl", "tflm"])
+def test_integers_of_another_rule_stay_reals(rounding: str) -> None:
+    net = Quantized()
+    x = net.bytes(Quant(X.scale, X.zero, None, rounding), 1, 4, 4, 3)
+    graph = net.done(net.to(Y, net(Sigmoid(), net(Reshape((8, 6)), x))))
+    assert floats(settled(graph)) == floats(graph)
+
+
 def test_what_is_moved_in_its_own_scale_is_exact() -> None:
     for layer in ("relu", "maximum", "reshape", "transpose", "slice", "pad"):
         op, numbers = LAYERS[layer]

@@ -85,6 +85,16 @@ def test_layers_without_such_kernels_are_left_alone() -> None:
         prune(graph, [], Pruning(blocks=0.5, tile=(16, 4)))
 
 
+def test_only_convolutions_of_one_pixel_and_one_group_have_blocks() -> None:
+    net = Net()
+    x = net(Conv2d(pads=(1, 1, 1, 1)), net.x(1, 6, 6, 64), net.random(64, 3, 3, 64), net.random(64))
+    x = net(Conv2d(groups=2), x, net.random(64, 1, 1, 32), net.random(64))
+    graph = net.done(net(Conv2d(), x, net.random(64, 1, 1, 64), net.random(64)))
+    made, _ = prune(graph, [], Pruning(blocks=0.5, tile=(16, 4)))
+    zero = [int((made.data(node.inputs[1]) == 0).sum()) for node in made.nodes]
+    assert zero == [0, 0, 64 * 64 // 2]
+
+
 def test_channels_go_first() -> None:
     net = Net()
     x = net(Conv2d(lo=0.0), net.x(1, 4, 4, 32), net.random(64, 1, 1, 32), net.random(64))

@@ -4,6 +4,7 @@ import gc
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -87,6 +88,21 @@ def test_what_few_integers_can_do_is_found() -> None:
     every = np.stack([problem.error(problem.sorted(np.tile(q, (1, 1, 20))), scale) for q in grid])
     found = problem.error(problem.sorted(round_to(problem, scale, 2)), scale)
     assert np.isclose(found, every.min(axis=0)).mean() >= 0.9
+
+
+def test_no_weight_alone_could_be_a_better_integer() -> None:
+    random = np.random.default_rng(8)
+    weights = random.normal(size=(2, 8, 5))
+    x = np.stack([correlated(random, 60, 8, spread=3.0) for _ in range(2)])
+    problem = Problem(moments(x, weights), weights, Aim(0, 0.01))
+    scale = np.abs(weights).max(axis=1) / 3
+    found = problem.sorted(round_to(problem, scale, 3))
+    least = problem.error(found, scale)
+    for i, step in product(range(8), (-1, 1)):
+        other = found.copy()
+        other[:, i] += step
+        allowed = np.abs(other[:, i]) <= 3
+        assert (~allowed | (problem.error(other, scale) >= least - 1e-9)).all()
 
 
 @pytest.mark.parametrize("limit", sorted(LIMITS.values()))
