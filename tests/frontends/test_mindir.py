@@ -10,8 +10,9 @@ from support.recorded import names, unpacked
 
 from edgekit import simulate
 from edgekit.converters.from_mindir import convert
+from edgekit.converters.mindir_file import dtype_of
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.ir import Array, DType
 
 ARCHIVE = SAMPLES.parent / "recorded" / "mindspore.zip"
 
@@ -88,3 +89,29 @@ def test_slices(begin, end, step, masks, expected, tmp_path: Path) -> None:  # t
     nodes.append(node("StridedSlice", ["net:x", "b", "e", "s", "m", "n", "z", "z", "k"], "y"))
     found = run(tmp_path, model(nodes, {"net:x": described(x.shape)}, "y"), x)
     np.testing.assert_array_equal(found, expected(x))
+
+
+def test_element_types_have_the_numbers_of_mindspore() -> None:
+    """mindspore/core/include/mindapi/base/type_id.h: kNumberTypeBool is 30, the others follow."""
+    names = [
+        "bool",
+        "int",
+        "s8",
+        "s16",
+        "s32",
+        "s64",
+        "uint",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "float",
+        "f16",
+        "f32",
+        "f64",
+        "bf16",
+    ]
+    types = {str(dtype.value): dtype for dtype in DType}
+    for code, name in enumerate(names, 30):
+        if name not in ("int", "uint", "u64", "float"):  # of no size, or not read
+            assert dtype_of(code) is types[name], name

@@ -23,5 +23,12 @@ CASES = (
         expected=IMAGE * (1.5 + 0.1 * slid(IMAGE, 3)) ** -0.6,
     ),
     case("Eltwise", X, Y, coeff=(2.0, -1.0), expected=2 * X - Y),
+    case("Eltwise", X, Y, operation="PROD", expected=X * Y),
+    case("Eltwise", X, Y, operation="MAX", expected=np.maximum(X, Y)),
     case("Flatten", IMAGE, axis=1, end_axis=2, expected=IMAGE.reshape(2, 12, 6)),
+    case("Reshape", IMAGE, shape=(0, -1), expected=IMAGE.reshape(2, 72)),
+    case("Reshape", IMAGE, shape=(6, -1), axis=1, num_axes=2, expected=IMAGE.reshape(2, 6, 2, 6)),
+    case("Reshape", IMAGE, shape=(0, 2, -1), axis=1, expected=IMAGE.reshape(2, 4, 2, 9)),
+    case("Reshape", IMAGE, shape=(1,), axis=-1, expected=IMAGE.reshape(2, 4, 3, 6, 1)),
+    case("Reshape", IMAGE, shape=1, axis=1, num_axes=0, expected=IMAGE.reshape(2, 1, 4, 3, 6)),
 )

@@ -21,6 +21,7 @@ from edgekit.converters import torch_ops
 PACKAGE = torch_ops
 _places = PLACES.astype(np.int64)
 _wide = rand(1, 2, 7, 9)
+_heads = rand(2, 6, 4, 3)
 _rank_two = np.array([[0, 1, 2, 1, 0]], np.int64)
 CASES = (
     case("rrelu", X, expected=np.where(X > 0, X, (0.125 + 1 / 3) / 2 * X)),
@@ -126,6 +127,20 @@ CASES = (
     ),
     case("linear", X, weight=rand(5, 4), bias=rand(5), expected=X @ rand(5, 4).T + rand(5)),
     case("linear", X, weight=Known(rand(5, 4)), expected=X @ rand(5, 4).T),
+    case(
+        "scaled_dot_product_attention",
+        _heads,
+        key=rand(2, 2, 5, 3),
+        value=rand(2, 2, 5, 3, seed=1),
+        enable_gqa=True,
+        expected=of_torch(
+            "scaled_dot_product_attention",
+            _heads,
+            rand(2, 2, 5, 3),
+            rand(2, 2, 5, 3, seed=1),
+            enable_gqa=True,
+        ),
+    ),
     case(
         "scaled_dot_product_attention",
         X,
