@@ -1,0 +1,46 @@
+"""Which tensors share memory: what is joined is computed in its place, and outputs in the arena stay."""
+
+import pytest
+from support.nets import Net
+
+from edgekit import target
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.ir import Graph
+from edgekit.ops.activations import Exp
+from edgekit.ops.arithmetic import Neg
+from edgekit.ops.concat import Concat
+
+HOST = target.load("host")
+
+
+def kernels(program: Program) -> list[str]:
+    return [line.call.label or line.call.kernel for line in program.lines]
+
+
+@pytest.mark.parametrize(("axis", "copies"), [(0, 0), (1, 2)])
+def test_what_is_joined_along_the_first_axis_is_computed_there(axis: int, copies: int) -> None:
+    net = Net()
+    x = net.x(4, 8)
+    joined = net(Concat(axis), net(Exp(), x), net(Neg(), x))
+    program = compile_graph(net.done(net(Exp(), joined, name="y")), HOST)
+    assert sorted(kernels(program)) == sorted(["exp", "neg", "exp", *["copy"] * copies])
+
+
+def two_outputs() -> Graph:
+    """One output that is there early, and a chain to another."""
+    net = Net()
+    x = net.x(4, 8)
+    early = net(Exp(), x, name="early")
+    y = early
+    for _ in range(4):
+        y = net(Concat(0), net(Neg(), y), y)
+    return net.done(early, net(Exp(), y, name="late"))
+
+
+def test_no_later_result_lies_over_an_output_in_the_arena() -> None:
+    program = compile_graph(two_outputs(), HOST, ports="arena")
+    begins = [line.operands[-1].place.offset for line in program.lines]
+    spans = [(at, at + line.call.args[-1].type.bytes) for at, line in zip(begins, program.lines, strict=True)]
+    (at,) = [i for i, line in enumerate(program.lines) if line.call.args[-1].name == "early"]
+    first, end = spans[at]
+    assert all(last <= first or begin >= end for begin, last in spans[at + 1 :])
