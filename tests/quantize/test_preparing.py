@@ -82,8 +82,8 @@ def test_norms_become_norms_of_rows(axes: tuple[int, ...], form: dict[str, objec
     assert report.sqnr_db > 30
 
 
-@pytest.mark.parametrize("form", [{"floor": 0.5}, {"epsilon": -1e-3}])
-def test_roots_that_are_meant_otherwise_stay(form: dict[str, float]) -> None:
+@pytest.mark.parametrize("form", [{"floor": 0.5}, {"epsilon": -1e-3}, {"kind": "max"}])
+def test_roots_that_are_meant_otherwise_stay(form: dict[str, object]) -> None:
     graph = norm((3,), **form)  # type: ignore[arg-type]  # keywords of `norm`
     assert any(isinstance(node.op, Div) for node in prepare(graph).nodes)
 

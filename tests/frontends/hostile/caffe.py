@@ -60,6 +60,9 @@ CASES = {
         net('layers { layer { name: "a" type: "relu" } bottom: "x" top: "y" }'),
     ),
     "nothing computed": Case("E0401", "computes nothing", net(text({"x": (1, 2)}))),
+    "two inputs of one name": Case(
+        "E0401", "two inputs are called x", net(text({"x": (1, 2)}) + "\n" + text({"x": (1, 2)}))
+    ),
     "order with a dimension twice": Case(
         "E0401", "Permute", layer('type: "Permute" permute_param { order: [1, 1] }')
     ),
