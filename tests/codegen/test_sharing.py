@@ -1,14 +1,17 @@
 """Which tensors share memory: what is joined is computed in its place, and outputs in the arena stay."""
 
+import numpy as np
 import pytest
 from support.nets import Net
+from support.stateful import Remembering
 
 from edgekit import target
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.ir import Graph
+from edgekit.ir import DType, Graph
 from edgekit.ops.activations import Exp
 from edgekit.ops.arithmetic import Neg
 from edgekit.ops.concat import Concat
+from edgekit.ops.slice import Slice
 
 HOST = target.load("host")
 
@@ -44,3 +47,22 @@ def test_no_later_result_lies_over_an_output_in_the_arena() -> None:
     (at,) = [i for i, line in enumerate(program.lines) if line.call.args[-1].name == "early"]
     first, end = spans[at]
     assert all(last <= first or begin >= end for begin, last in spans[at + 1 :])
+
+
+@pytest.mark.parametrize("begin", [0, 2])
+def test_a_state_does_not_take_in_what_is_larger(begin: int) -> None:
+    """Its next content is a part of a tensor: it is copied."""
+    net = Remembering(DType.F32)
+    state = net.state("s", np.zeros((2, 4), np.float32))
+    y = net(Exp(), net.x(4, 4))
+    part = net(Slice((begin, 0), (1, 1), (2, 4)), y)
+    graph = net.remembering([net(Neg(), y, name="z")], {state: part}, "part")
+    program = compile_graph(graph, HOST)
+    places = [
+        (operand.place.offset, arg.type.bytes)
+        for line in program.lines
+        for operand, arg in zip(line.operands, line.call.args, strict=True)
+        if operand.place.kind == "state"
+    ]
+    assert places
+    assert all(offset + size <= 2 * 4 * graph.type(state).dtype.bytes for offset, size in places)
