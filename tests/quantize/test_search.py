@@ -1,0 +1,36 @@
+"""What is seen and tried while ranges are chosen, and what the user hears of it."""
+
+import numpy as np
+from support.nets import Net
+
+from edgekit.ops.arithmetic import Neg
+from edgekit.ops.dense import Dense
+from edgekit.quantize.observe import RANGES, Statistics
+from edgekit.quantize.post_training import quantize
+from edgekit.quantize.refine import _affordable
+
+
+def test_the_user_hears_of_every_method_and_tensor() -> None:
+    net = Net()
+    x = net(Dense(lo=0.0), net.x(1, 6), net.random(8, 6), net.random(8))
+    graph = net.done(net(Dense(), x, net.random(3, 8), net.random(3), name="y"))
+    heard: list[str] = []
+    data = np.random.default_rng(0).normal(size=(12, 1, 6)).astype(np.float32)
+    quantize(graph, [{"x": row} for row in data], tell=heard.append)
+    for method in RANGES:
+        assert f"trying {method} for all tensors" in heard
+    assert any(text.startswith("choosing ranges, tensor 1 of ") for text in heard)
+
+
+def test_magnitudes_of_channels_are_known_once_something_was_seen() -> None:
+    seen = Statistics()
+    assert seen.reaches is None
+    seen.add(np.array([[1.0, -3.0], [-2.0, 0.5]], np.float32))
+    assert seen.reaches is not None
+    assert seen.reaches.tolist() == [2.0, 3.0]
+
+
+def test_tensors_of_nothing_let_as_many_samples_fit_as_small_ones() -> None:
+    nets = [Net(), Net()]
+    graphs = [net.done(net(Neg(), net.x(size), name="y")) for net, size in zip(nets, (0, 1), strict=True)]
+    assert _affordable(graphs[0]) == _affordable(graphs[1])
