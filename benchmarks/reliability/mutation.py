@@ -49,6 +49,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 SECONDS = 100.0  # of recorded time that the tests of a mutant may take together: machines are busy then
 TESTS = 150  # that judge a mutant at most
 FIRST = 12  # of them, which are run before the others
+_NOT_RUN = "exit code 4"  # of pytest: a mutant cannot be imported, or there is no such test
 DEFAULTS = "tests/frontends/test_attribute_defaults.py"  # reads signatures, and runs nothing of handlers
 
 
@@ -269,6 +270,8 @@ class Workplace:
                 verdict, by, ran = self._run(tests)
             finally:
                 path.write_text(source, encoding="utf-8")
+            if by == _NOT_RUN and not self._exist(tests):
+                verdict, by = "untested", "tests are gone: record again"
         seconds = round(time.monotonic() - begin, 1)
         edit = mutant.edit
         return Result(
@@ -281,6 +284,16 @@ class Workplace:
         found = self.related.of_lines(mutant.file, *mutant.edit.tested)
         reads = mutant.edit.kind == "default" and mutant.file.startswith("converters/")
         return [*self.related.of_file(DEFAULTS), *found] if reads else found
+
+    def _exist(self, tests: Sequence[Test]) -> bool:
+        """Does pytest find tests of these names, without the mutant?"""
+
+        def work() -> int:
+            import pytest
+
+            return int(pytest.main([*PYTEST, "--collect-only", *(test.name for test in tests)]))
+
+        return forked(work, self.folder / "log.txt", 120) == 0
 
     def _run(self, tests: Sequence[Test]) -> tuple[str, str, int]:
         """(verdict, the test that failed, how many were run); most mutants die of the first few tests."""

@@ -24,10 +24,12 @@ def test_the_user_hears_of_every_method_and_tensor() -> None:
 
 def test_magnitudes_of_channels_are_known_once_something_was_seen() -> None:
     seen = Statistics()
-    assert seen.reaches is None
+    before = seen.reaches
+    assert before is None
     seen.add(np.array([[1.0, -3.0], [-2.0, 0.5]], np.float32))
-    assert seen.reaches is not None
-    assert seen.reaches.tolist() == [2.0, 3.0]
+    after = seen.reaches
+    assert after is not None
+    assert after.tolist() == [2.0, 3.0]
 
 
 def test_tensors_of_nothing_let_as_many_samples_fit_as_small_ones() -> None:
