@@ -53,6 +53,9 @@ class State(NamedTuple):
         return result[::-1]
 
 
+_state = partial(tuple.__new__, State)  # without the call of State's own function
+
+
 @dataclass(frozen=True)
 class Graph:
     """The tasks as numbers; every list has one entry per task, except `names`."""
@@ -65,6 +68,9 @@ class Graph:
     shared: list[list[Name]] = field(default_factory=list)  # of which it makes a part
     inputs: list[list[Name]] = field(default_factory=list)  # those that go after their last use
     reuses: list[list[Reuse]] = field(default_factory=list)
+    # As `run` reads them: what followers need and the set of each alone, and the users of inputs and bytes.
+    waiting: list[list[tuple[int, int]]] = field(default_factory=list)
+    dying: list[list[tuple[int, int]]] = field(default_factory=list)
 
     def add(
         self,
@@ -75,14 +81,18 @@ class Graph:
         scratch: int,
         reuses: list[Reuse],
     ) -> None:
+        needs = sum(1 << maker for maker in makers)
         for maker in makers:
             self.followers[maker].append(len(self.needs))
-        self.needs.append(sum(1 << maker for maker in makers))
+            self.waiting[maker].append((needs, 1 << len(self.needs)))
+        self.needs.append(needs)
         self.followers.append([])
+        self.waiting.append([])
         self.new.append(sum(name.size for name in outputs) + scratch)
         self.stays.append(sum(name.size for name in outputs if name.users or name.kept))
         self.shared.append([*shared])
         self.inputs.append([name for name in inputs if not name.kept])
+        self.dying.append([(name.users, name.size) for name in self.inputs[-1]])
         self.reuses.append(reuses)
 
     def start(self, live: int, peak: int) -> State:
@@ -92,24 +102,25 @@ class Graph:
 
     def run(self, state: State, task: int) -> State:
         before, ready, live, highest, path = state
-        done = before | 1 << task
+        own = 1 << task
+        done = before | own
         missing = ~done
-        ready ^= 1 << task
-        for follower in self.followers[task]:
-            if not self.needs[follower] & missing:
-                ready |= 1 << follower
+        ready ^= own
+        for needs, follower in self.waiting[task]:
+            if not needs & missing:
+                ready |= follower
         peak = live + self.new[task]
-        if self.reuses[task]:
-            peak -= most_saved([reuse for reuse in self.reuses[task] if not reuse.input.users & missing])
+        if reuses := self.reuses[task]:
+            peak -= most_saved([reuse for reuse in reuses if not reuse.input.users & missing])
         live += self.stays[task]
         for size, maker, _, _, _ in self.shared[task]:
             if not maker & before:
                 peak += size
                 live += size
-        for size, _, users, _, _ in self.inputs[task]:
+        for users, size in self.dying[task]:
             if not users & missing:
                 live -= size
-        return State(done, ready, live, peak if peak > highest else highest, (path, task))
+        return _state((done, ready, live, peak if peak > highest else highest, (path, task)))
 
 
 @dataclass
@@ -277,39 +288,41 @@ class _Search:
                 highest, lowest = after.peak, after
         return lowest.peak - state.live, lowest._replace(peak=max(state.peak, lowest.peak))
 
-    def children(self, state: State) -> Iterator[State]:
-        downhill = self.downhill(state)
-        if downhill:
-            yield downhill
-        else:
-            for task in set_bits(state.ready & self.goal):
-                yield self.run(state, task)
-
-    def downhill(self, state: State) -> State | None:
-        """Run a chain of tasks that raises no peak and leaves no more bytes live than before.
+    def children(self, state: State) -> list[State]:
+        """The states that can come next: one, where a chain of tasks raises no peak and leaves no more bytes
+        live than before.
 
         Running it at once is never worse than later. What tasks add to the live bytes can only shrink when
         others run before them, so with the chain done no later state has more bytes live than without.
         """
-        for task in set_bits(state.ready & self.goal):
-            after = self.run(state, task)
-            last = task
-            while after.peak == state.peak:
-                if after.live <= state.live:
-                    return after
-                follower = self.follower(after, last)
-                if follower is None:
-                    break
-                last = follower
-                after = self.run(after, last)
-        return None
+        graph, goal, (_, ready, live, peak, _) = self.graph, self.goal, state
+        found = []
+        runs = 0
+        for task in set_bits(ready & goal):
+            after = graph.run(state, task)
+            found.append(after)
+            runs += 1
+            last: int | None = task
+            while after.peak == peak and last is not None:
+                if after.live <= live:
+                    self.meter.left -= runs
+                    return [after]
+                if (last := self.follower(after, last)) is not None:
+                    after = graph.run(after, last)
+                    runs += 1
+        self.meter.left -= runs + len(found)  # each of these counts as tried again
+        return found
 
     def run(self, state: State, task: int) -> State:
         self.meter.left -= 1
         return self.graph.run(state, task)
 
     def follower(self, state: State, task: int) -> int | None:
-        return next((i for i in self.graph.followers[task] if state.ready & self.goal & 1 << i), None)
+        ready = state.ready & self.goal
+        for follower in self.graph.followers[task]:
+            if ready >> follower & 1:
+                return follower
+        return None
 
 
 def _by_peak(state: State) -> tuple[int, int]:

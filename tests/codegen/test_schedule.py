@@ -230,13 +230,13 @@ def test_the_same_tasks_get_the_same_order() -> None:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tasks that a search ran. They are counted, for a clock would count what else the machine does."""
     ran: list[int] = []
-    run = schedule_search._Search.run
+    run = schedule_search.Graph.run
 
-    def counted(search: schedule_search._Search, state: schedule_search.State, task: int) -> Any:
+    def counted(graph: schedule_search.Graph, state: schedule_search.State, task: int) -> Any:
         ran.append(task)
-        return run(search, state, task)
+        return run(graph, state, task)
 
-    monkeypatch.setattr(schedule_search._Search, "run", counted)
+    monkeypatch.setattr(schedule_search.Graph, "run", counted)
     return ran
 
 
