@@ -182,8 +182,8 @@ def _drawn(numbers: Array, span: InputRange, type: Type) -> Array:
         return restored((numbers >> 24 & 63).astype(np.uint8), dtype)  # moderate numbers
     if dtype.is_float:
         step = (span.high - span.low) / BYTES
-        values = (span.low + np.arange(BYTES) * step).astype(np.float32).astype(dtype.numpy)
-        return values[numbers >> 24]
+        values: Array = (span.low + np.arange(BYTES) * step).astype(np.float32).astype(dtype.numpy)
+        return values.take(numbers >> 24)
     return (int(span.low) + (numbers >> 8).astype(np.int64) % count(span)).astype(dtype.numpy)
 
 
