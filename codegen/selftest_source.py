@@ -183,7 +183,9 @@ def _check(port: Port, test: SelfTest, loops: bool) -> tuple[list[str], list[str
     elif dtype.bytes == 1:  # as bits: may be rounded to a neighbour
         lines += [f"const int32_t d = (int32_t){found} - (int32_t){right};", "if (d < -1 || d > 1)"]
     else:
-        limits = [number(test.limit(port.name, run) * summary.terms, ctype) for run in range(runs)]
+        most = float(np.finfo(np.float32 if ctype == "float" else np.float64).max)
+        allowed = (min(test.limit(port.name, run) * summary.terms, most) for run in range(runs))
+        limits = [number(limit, ctype) for limit in allowed]
         (limit,), more = _or_tables(port, ctype, {"limit": limits})
         tables += more
         lines += [f"const {ctype} d = {found} - {right};", f"if ({_bad(found, right, limit, finite)})"]

@@ -109,7 +109,8 @@ class NonMaxSuppression(Op):
                 dropped = bool(self._drops(overlap, limit)[0])
                 if dropped:
                     break
-                keys[i] *= math_f32.exp(np.float32(self.decay) * overlap * overlap)[0]
+                exp = np.exp if overlap.dtype == np.float64 else math_f32.exp
+                keys[i] *= exp(overlap.dtype.type(self.decay) * overlap * overlap)[0]
                 if not self._counts(keys[i], least):
                     break
             seen[i] = len(chosen)
