@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.branches import Loop
+from edgekit.branches import Guard, Loop
 from edgekit.codegen.sharing import Layer
 from edgekit.ir import Graph, Node, Value
 from edgekit.ops import Arg, Step, View
@@ -76,9 +76,9 @@ def inlined(layer: Layer, op: While, body: Graph, layers: Sequence[Layer]) -> li
 
 
 def _layer(
-    node: Node, inputs: tuple[str, ...], result: Arg, steps: Sequence[Step], path: tuple[object, ...]
+    node: Node, inputs: tuple[str, ...], result: Arg, steps: Sequence[Step], path: tuple[Guard | Loop, ...]
 ) -> Layer:
-    return Layer(replace(node, inputs=inputs, outputs=(result.name,)), tuple(steps), path)  # type: ignore[arg-type]
+    return Layer(replace(node, inputs=inputs, outputs=(result.name,)), tuple(steps), path)
 
 
 def _copied(source: Arg, target: Arg) -> list[Step]:

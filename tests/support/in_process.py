@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from support.tools import require
 
+from edgekit.branches import Guard
 from edgekit.codegen.driver import FLAGS
 from edgekit.codegen.kernels import Field, Kernel, support_files
 from edgekit.codegen.literal import restored, stored
@@ -110,6 +111,7 @@ class Machine:
 
 def _holds(test: Test, addresses: Mapping[tuple[str, str], int]) -> bool:
     """Is the condition on this side?"""
+    assert isinstance(test.guard, Guard), "loops do not run here"
     place = test.place
     address = addresses[place.kind, "" if place.kind == "arena" else place.name] + place.offset
     return bool(ctypes.c_uint8.from_address(address).value) is test.guard.side
