@@ -20,9 +20,9 @@ _BRACES = re.compile(r"\{(.*?)\}")
 
 def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
     """Can this kernel compute the call, whose operands have these names in C?"""
-    types = {letter: dtype.value for letter, dtype in call.types.items()}
-    if any(types.get(letter) != wanted for letter, wanted in variant.types.items()):
-        return False
+    for letter, wanted in variant.types.items():
+        if letter not in call.types or call.types[letter].value != wanted:
+            return False
     if variant.rules and call.rule not in variant.rules:
         return False
     for operand, tag in variant.pack.items():

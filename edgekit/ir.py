@@ -46,6 +46,8 @@ class DType(Enum):
     S2 = "s2"
     U2 = "u2"
 
+    __hash__ = object.__hash__  # that of enums runs Python
+
     @property
     def numpy(self) -> np.dtype[Any]:
         return _NUMPY[self]
