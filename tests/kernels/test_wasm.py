@@ -273,7 +273,7 @@ def test_floats_of_any_shape(tmp_path: Path) -> None:
     b, numbers, sample = Builder(), np.random.default_rng(7), {}
     outputs: list[str] = []
     convolutions = [(1 + n % 2, 3 + n % 4, 1 + n % 3, 1 + n % 7, 1 + 3 * n, 1) for n in range(8)]
-    depthwise = [(1, 5, 3, c, c, c) for c in (3, 8, 17)]
+    depthwise = [(2, 5, 3, c, c, c) for c in (3, 8, 17)]  # below an image lies the next
     dense = [(1 + n % 5, 0, 0, 1 + 5 * n, 1 + 4 * n, 1) for n in range(6)]
     for i, (batch, size, kernel, channels, count, groups) in enumerate((*convolutions, *depthwise, *dense)):
         image = (batch, size, size + 1, channels) if kernel else (batch, channels)
@@ -282,7 +282,8 @@ def test_floats_of_any_shape(tmp_path: Path) -> None:
         sample[x] = numbers.normal(size=image).astype(np.float32)
         w, bias = (b.const(numbers.normal(size=s).astype(np.float32)) for s in (window, (count,)))
         pad = kernel // 2
-        op = Conv2d((1 + i % 2, 1), (pad, pad, 0, pad), (1, 1), groups, 0.0) if kernel else Dense(-1.0, 1.0)
+        pads = (pad, pad, pad * (1 - i % 2), pad)
+        op = Conv2d((1 + i % 2, 1), pads, (1, 1), groups, 0.0) if kernel else Dense(-1.0, 1.0)
         outputs += b.add(op, x, w, bias)
     program = compile_graph(b.graph("floats", list(sample), outputs), load("wasm32-simd"))
     assert {"conv2d_f32__wasm", "depthwise2d_f32__wasm", "dense_f32__wasm"} <= kernels(program), kernels(
