@@ -88,3 +88,20 @@ def test_states_become_sums_by_rounding(bits: int) -> None:
     c = np.arange(-(2**15), 2**15)
     exact = np.floor(c * 2.0**bits / 8 + 0.5).clip(-(2**15) + 1, 2**15 - 1)
     np.testing.assert_array_equal(fixed_gates.as_sum(c, bits), exact)
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.05, 0.2, 1.0])
+def test_functions_of_tflite_micro_are_near_to_reals_at_their_ends(scale: float) -> None:
+    x = Quant((scale,), (0,), None, "tflm")
+    real = np.arange(-128, 128) * scale
+    ends = (1 / (1 + np.exp(-real)) * 256 - 128, np.tanh(real) * 128)
+    found = (
+        fixed_tfl.logistic_table(x, Quant((1 / 256,), (-128,), None, "tflm")),
+        fixed_tfl.tanh_table(x, Quant((1 / 128,), (0,), None, "tflm")),
+    )
+    for table, exact in zip(found, ends, strict=True):
+        assert np.abs(table - exact.clip(-128, 127)).max() <= 1
+    row = np.array([[127, -128, 126]], np.int64)
+    exact = np.exp((row - 127) * scale)
+    exact = (exact / exact.sum() * 256 - 128).clip(-128, 127)
+    assert np.abs(fixed_tfl.softmax(row, scale) - exact).max() <= 1
