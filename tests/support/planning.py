@@ -1,38 +1,76 @@
 """A plugin of pytest that compiles and runs nothing: says which kernel files the programs of each test take.
 
-Up to the first program that a test would generate, it does what it always does: cases are drawn, layers are
-lowered, what it expects of the program is asserted. There it ends. Neither compilers nor emulators need to be
-installed. The file that PLANNED_TO names gets, for each kernel file, the tests that take it.
+Cases are drawn, layers are lowered, what a test expects of the program is asserted. Code is not generated;
+compilers and emulators need not be installed. A test counts for the kernels of a program that it would have
+run, once it would have compared results with the simulator, or with what an operator means: there it ends.
+The file that PLANNED_TO names gets, for each kernel file, the tests that take it.
 """
 
 import contextlib
 import json
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
-from support import in_process, tools
+from support import in_process, op_cases, tools
 
-from edgekit.codegen import render, runner, toolchain
+from edgekit import simulate
+from edgekit.codegen import driver, render, runner, toolchain
 from edgekit.codegen.kernels import variant_of
 from edgekit.codegen.program import Program
 from edgekit.target import Target
 
 TAKEN: dict[str, set[str]] = {}
-_test = ""
 
 
 class Planned(Exception):  # noqa: N818  # no error: the end
-    """A program is ready: the test would compile it now."""
+    """Results of a program would be compared now."""
 
 
-def plan(program: Program, *_: object) -> NoReturn:
-    for line in program.lines:
-        variant = variant_of(line.call, program.target)
-        TAKEN.setdefault(f"{variant.isa}/{variant.stem}", set()).add(_test)
-    raise Planned
+class Results(dict[str, "Results"]):
+    """Of a program that did not run: nobody looks at them before something is compared."""
+
+    def __missing__(self, name: str) -> "Results":
+        return self
+
+
+class Test:
+    """The test that is planned: the programs that it ran, and whether it knows what is right."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.ran: list[Program] = []
+        self.simulated = False
+
+    def run(self, _: object, program: Program, *__: object) -> Results:
+        self.ran.append(program)
+        if self.simulated:
+            self.compared()
+        return Results()
+
+    def compared(self) -> None:
+        for program in self.ran:
+            for line in program.lines:
+                variant = variant_of(line.call, program.target)
+                TAKEN.setdefault(f"{variant.isa}/{variant.stem}", set()).add(self.name)
+        raise Planned
+
+
+_test = Test()
+
+
+def expecting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which results are right: if no program ran before, one that does is compared with it."""
+
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        if _test.ran:
+            _test.compared()
+        _test.simulated = True
+        return function(*arguments, **options)
+
+    return wrapped
 
 
 def compiler(_: Target) -> toolchain.Compiler:
@@ -41,9 +79,16 @@ def compiler(_: Target) -> toolchain.Compiler:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before any module of tests takes these by name."""
-    render.render = plan
-    in_process.Machine.run = lambda self, program, inputs: plan(program)  # type: ignore[method-assign]
+    render.render = lambda *_, **__: {}
     toolchain.find = compiler
+    toolchain.Compiler.run = lambda *_: ""  # type: ignore[method-assign]
+    driver.Driver.__init__ = lambda *_, **__: None  # type: ignore[method-assign]
+    for machine in (driver.Driver, in_process.Machine):
+        machine.run = lambda *arguments: _test.run(*arguments)  # type: ignore[method-assign]
+    driver.Driver.run_each = lambda *arguments: iter([_test.run(*arguments)])  # type: ignore[method-assign]
+    simulate.run = expecting(simulate.run)
+    simulate.run_each = expecting(simulate.run_each)
+    op_cases.expected = expecting(op_cases.expected)
     runner.why_not_here = lambda target: ""
     tools.require = str
     tools.require_module = lambda name: os  # which nobody looks at
@@ -62,7 +107,7 @@ def _parameters(item: pytest.Item) -> dict[str, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     global _test
-    _test = item.nodeid
+    _test = Test(item.nodeid)
     with contextlib.suppress(Planned):
         yield
 
