@@ -36,7 +36,7 @@ _INTEGERS = ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_
 # Networks are no cases of kernels, Windows runs the same ones, and `speed` compiles them once for each layer:
 # for tiles of vectors whose outcomes are recorded, that takes compilers an hour.
 _KERNELS = ("-k", "not network and not windows and not sanitized and not speed and not give_what")
-_PLANNED = "test_every_file.py"  # runs nothing
+_OTHERS = ("test_every_file.py", "test_branches.py")  # run no kernels
 
 _TEXT = """\
 A branch is one outcome of a condition as it stands in the source of a kernel, or of a header that it calls:
@@ -132,7 +132,7 @@ def instrumented(root: Path) -> list[Site]:
 def parts() -> dict[str, Sequence[str]]:
     """What pytest is called with, by the name of the record."""
     files = sorted((ROOT / "tests" / "kernels").glob("test_*.py"))
-    found = {p.stem: (str(p.relative_to(ROOT)), *_KERNELS) for p in files if p.name != _PLANNED}
+    found = {p.stem: (str(p.relative_to(ROOT)), *_KERNELS) for p in files if p.name not in _OTHERS}
     return {**found, "operators": _OPERATORS, "integers": _INTEGERS}
 
 

@@ -263,6 +263,15 @@ def rests_of_words(b: Bench) -> None:
         b.result(Dense(dtype=DType.S16), b.input(rows, 8), w, bias, quant=b.quant(0, 6, DType.S16))
 
 
+def lines_of_whole_vectors(b: Bench) -> None:
+    """Lines with two whole vectors of outputs for AVX-512; sums of rows of whole vectors, by TFLite's rule."""
+    for length in (1, 3, 5, 8, 12, 13, 24, 25):
+        w, bias = b.weights(DType.S8, 32, 1, 1, 8)
+        b.result(Conv2d(), b.input(1, 1, length, 8), w, bias, quant=b.quant(0, 6))
+    near = [b.input(2, 64, quant=one(scale, 1, "tfl")) for scale in (2.0, 0.3)]
+    b.result(Add(), *near, quant=one(3.0, -1, "tfl"))
+
+
 FAMILIES = (
     far_results,
     exact_products,
@@ -286,4 +295,5 @@ FAMILIES = (
     few_pixels,
     bounded,
     rests_of_words,
+    lines_of_whole_vectors,
 )

@@ -89,4 +89,10 @@ def real_rests(b: Bench) -> None:
     real_layer(b, Conv2d((2, 2)), (1, 5, 33, 32), (8, 3, 3, 32), DType.F32)
 
 
-REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_rests)
+def real_high_windows(b: Bench) -> None:
+    """Windows that nowhere lie inside of the image, in both directions or in one; borders at the sides alone."""
+    for kernel, pads in (((5, 5), (0, 0, 4, 4)), ((1, 5), (0, 0, 0, 4)), ((1, 3), (0, 2, 0, 2))):
+        real_layer(b, Conv2d((1, 1), pads), (1, 2, 2, 3), (17, *kernel, 3), DType.F32)
+
+
+REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_rests, real_high_windows)

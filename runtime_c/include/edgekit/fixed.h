@@ -63,13 +63,6 @@ static inline int32_t ek_requantize_once(int32_t acc, int32_t m, int32_t e)
     return y > 1 << 30 ? 1 << 30 : y < -(1 << 30) ? -(1 << 30) : (int32_t)y;
 }
 
-/* a b in the format where both have `bits` integer bits less: a product of Q numbers, saturated on the left. */
-static inline int32_t ek_shift_up(int32_t x, int32_t bits)
-{
-    const int64_t y = (int64_t)x * ((int64_t)1 << bits);
-    return y > INT32_MAX ? INT32_MAX : y < INT32_MIN ? INT32_MIN : (int32_t)y;
-}
-
 /* 1 / (1 + a) for a in [0, 1), Q0.31: three Newton steps from 48/17 - 32/17 d, in Q2.29. */
 static inline int32_t ek_reciprocal_of_one_plus(int32_t a)
 {

@@ -88,7 +88,7 @@ EK_INLINE void ek_image_part_f32(const float *x, const uint8_t *w, const float *
         for (int32_t v = 0; v < p->out_w; v++) {
             if (v == left && left < right)
                 v = right;
-            if (v < p->out_w && (!is_inside || top >= bottom))
+            if (v < p->out_w && !is_inside)
                 ek_image_line_f32(x, w, b, r, y, h, v, 1, 0, outputs, p);
         }
     }

@@ -22,7 +22,8 @@ static inline int32_t ek_inverse_sqrt_exponent(int32_t x)
     return shift < 0 ? 0 : -shift;
 }
 
-/* The multiplier m: five Newton steps y (3 - x y^2) / 2 in Q3.28. What is not above 1 counts as 1. */
+/* The multiplier m: five Newton steps y (3 - x y^2) / 2 in Q3.28, which stay within 32 bits, as all
+ * values of `half` show. What is not above 1 counts as 1. */
 static inline int32_t ek_inverse_sqrt(int32_t x)
 {
     int32_t y = 1 << 28, pairs;
@@ -35,8 +36,8 @@ static inline int32_t ek_inverse_sqrt(int32_t x)
         x *= 4;
     const int32_t half = ek_shift_away(x >> 1, 1);
     for (int i = 0; i < 5; i++) {
-        const int32_t cube = ek_shift_up(ek_high_product(ek_high_product(y, y), y), 6);
-        y = ek_shift_up(ek_high_product((1 << 28) + (1 << 27), y) - ek_high_product(half, cube), 3);
+        const int32_t cube = 64 * ek_high_product(ek_high_product(y, y), y);
+        y = 8 * (ek_high_product((1 << 28) + (1 << 27), y) - ek_high_product(half, cube));
     }
     y = ek_high_product(y, 1518500250); /* sqrt(2) / 2 */
     return pairs > 11 ? (int32_t)((uint32_t)y << (pairs - 11)) : y;

@@ -130,7 +130,7 @@ EK_PART void EK_WIDE(line)(const uint8_t *x, int8_t *y, const int32_t first, con
     const int32_t length, const int32_t blocks, const struct EK_WIDE(layer) * s)
 {
     const int32_t most = EK_PIXELS(blocks), count = (length + most - 1) / most;
-    const int32_t wanted = count > 0 ? (length + count - 1) / count : 0, y_step = s->outputs << s->is_wide;
+    const int32_t wanted = (length + count - 1) / count, y_step = s->outputs << s->is_wide;
 #define EK_TILES(n)                                                                                          \
     for (int32_t k = 0; k < length; k += (n)) {                                                              \
         const int32_t at = k + (n) <= length ? k : length - (n);                                             \
