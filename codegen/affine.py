@@ -52,9 +52,7 @@ def as_affine(call: Call) -> Call | None:
             if least <= most and _fits(first, second, constant):
                 kept = {name: call.params[name] for name in ("n", "sa", "sb", "a0", "b0", "y0", "lo", "hi")}
                 numbers = {"first": first, "second": second, "constant": constant, "shift": shift}
-                return replace(
-                    call, kernel="affine_s8", name="", label="affine_s8", params={**kept, **numbers}
-                )
+                return replace(call, kernel="affine_s8", label="affine_s8", params={**kept, **numbers})
     return None
 
 

@@ -120,7 +120,7 @@ def _joined(call: Call, total: Call, at: int, addend: Arg, y: Arg) -> Call:
         kernel="conv2d_add_int",
         args=(*call.args[:-1], addend, y),
         params={**call.params, "add": added + [0] * (_FIELDS - len(added))},
-        name=call.name.replace("conv2d", f"conv2d_{function}", 1),
+        label=f"conv2d_{function}",
         tail=f"ek_{function}(y, addend, width, p->add)",
         inplace=(len(call.args) - 1,),
     )

@@ -1,21 +1,47 @@
-"""What kernel instances are called: by operator, types, rounding and variant."""
+"""What kernel instances are called: by operator, types, rule of requantization, variant, instruction set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgekit.codegen import contracts
 from edgekit.codegen.kernel_files import Variant
 from edgekit.codegen.variants import variants
 from edgekit.ops import Call
 
+_SUMS = "S"  # the letter of a type that only sums have: formats of operands tell it
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What a call computes, whatever kernel does: its operator, the types of its operands, its rule."""
+
+    operator: str
+    types: tuple[str, ...] = ()
+    rule: str = ""
+
+    @classmethod
+    def of(cls, call: Call) -> Instance:
+        kinds = [dtype.value for letter, dtype in call.types.items() if letter != _SUMS]
+        distinct = list(dict.fromkeys(kinds))
+        if call.rule:  # an integer layer: all of its formats, unless they are one
+            operator = call.label or call.kernel.removesuffix("_int")
+            return cls(operator, tuple(kinds if len(distinct) > 1 else distinct), call.rule)
+        shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
+        return cls((call.label or call.kernel) + shape, tuple(distinct))
+
+    @property
+    def name(self) -> str:
+        rule = self.rule.removeprefix("e").removeprefix("_")  # E is the rule that goes without saying
+        return "_".join(part for part in (self.operator, *self.types, rule) if part)
+
 
 @dataclass(frozen=True)
 class KernelId:
     """One kernel instance."""
 
-    instance: str  # operator, types and rounding, as the call says
+    instance: str
     variant: str  # empty for the general one
     isa: str
     is_beside: bool  # does a better instruction set have a variant of this name, for other calls?
@@ -33,22 +59,17 @@ class KernelId:
 
 def kernel_id(call: Call, variant: Variant, isas: Sequence[str]) -> KernelId:
     """Of the instance that a call needs, where it takes this kernel on a target with these sets."""
-    instance = instance_name(call)
     if call.rule == "e_wide" and variant.rules.get("e_wide", "") == variant.rules.get("e"):
-        instance = instance.replace("_wide", "", 1)  # weights are larger, code is the same: layers share it
+        call = replace(call, rule="e")  # weights are larger, code is the same: layers share it
     better = isas[: isas.index(variant.isa)]
     beside = any(other.name == variant.name for isa in better for other in variants(isa, call.kernel))
-    return KernelId(instance, variant.name, variant.isa, beside)
+    return KernelId(instance_name(call), variant.name, variant.isa, beside)
 
 
 def instance_name(call: Call) -> str:
-    """The name of the kernel instance that a call needs: its own, or its label, then the distinct types."""
-    if call.name:
-        return call.name
-    types = list(dict.fromkeys(t.value for t in call.types.values()))
-    shape = "_nd" if call.label and call.kernel.endswith("_nd") else ""
-    name = "_".join([call.label + shape if call.label else call.kernel, *types])
-    if call.label and f"{name}.h" in contracts.headers():
+    """The name of the kernel instance that a call needs."""
+    instance = Instance.of(call)
+    if call.label and f"{instance.name}.h" in contracts.headers():
         # A kernel of its own has this name already: add_s8 adds quantized numbers, and this one adds bytes.
-        return "_".join([call.label, "plain", *types])
-    return name
+        return replace(instance, operator=f"{instance.operator}_plain").name
+    return instance.name

@@ -72,8 +72,7 @@ def proven(call: Call) -> Call | None:
     for at, data in ((2, moved), (3, found.scale), (4, found.offset)):
         args[at] = Arg(f"{args[at].name}{old}", Value(type_of(data), data))
     zero = int(call.params["zero"]) + found.centre  # type: ignore[arg-type]  # a scalar
-    name = call.name.removesuffix(call.rule).removesuffix("_") + f"_{found.rule}"
-    return replace(call, args=tuple(args), rule=found.rule, name=name, params={**call.params, "zero": zero})
+    return replace(call, args=tuple(args), rule=found.rule, params={**call.params, "zero": zero})
 
 
 def line(call: Call) -> Line | None:

@@ -170,9 +170,9 @@ def _as_convolution(call: Call, target: Target) -> Call:
     better instruction set."""
     if not call.kernel.startswith("depthwise2d") or call.params["in_c"] != 1:
         return call
-    kernel, name = (text.replace("depthwise2d", "conv2d") for text in (call.kernel, call.name))
+    kernel = call.kernel.replace("depthwise2d", "conv2d")
     steps: dict[str, Param] = {"step_h": call.params["in_w"], "step_w": 1, "step_c": 1, "groups": 1}
-    convolution = replace(call, kernel=kernel, name=name, params={**call.params, **steps})
+    convolution = replace(call, kernel=kernel, params={**call.params, **steps})
     ranks = [target.isa.index(variant_of(way, target).isa) for way in (call, convolution)]
     return convolution if ranks[1] < ranks[0] else call
 
@@ -193,7 +193,7 @@ def _rounded_up(call: Call, target: Target) -> Call:
     zero, low = call.params["zero"], call.params["lo"]
     assert isinstance(zero, int)
     assert isinstance(low, int)
-    return replace(call, rule=up, name=f"{call.name}_up") if low >= zero else call
+    return replace(call, rule=up) if low >= zero else call
 
 
 def _as_affine(call: Call, target: Target) -> Call:

@@ -45,7 +45,8 @@ class Call:
     types: Mapping[str, DType]
     args: tuple[Arg, ...]  # in the order of the C signature, results last
     params: Mapping[str, Param] = field(default_factory=dict)
-    # Elementwise kernels are instances of map<n>: `label` names the instance, `expr` is its formula in C.
+    # Where several operators share a kernel's text, as elementwise ones share map<n>: `label` is what names
+    # the instance, `expr` the formula in C.
     label: str = ""
     expr: str = ""
     tail: str = ""  # what the kernel does to its results at last, in C
@@ -53,7 +54,6 @@ class Call:
     facts: Mapping[str, int] = field(
         default_factory=dict
     )  # what conditions of kernels may ask, beside params
-    name: str = ""  # of the instance, where kernel or label and types do not make a good one
     results: int = 1  # how many of the last args are results
     scratch: int = 0  # bytes of working memory, passed after the last result where not 0
     inplace: tuple[int, ...] = ()  # indices of args whose memory the (first) result may take over

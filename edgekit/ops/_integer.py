@@ -72,11 +72,10 @@ FACTS = tuple(field.name for field in fields(_Facts))
 
 @dataclass(frozen=True)
 class Requantization:
-    """What a kernel needs to turn sums into integers of the result: operands b, m, e and parameters."""
+    """What a kernel needs to turn sums into integers of the result, with operands b, m and e."""
 
     args: tuple[Arg, ...]
     params: dict[str, Param]
-    name: str  # of the kernel instance, behind the kernel's own: formats and rule
     rule: str  # as fixed.h calls it
     facts: dict[str, int]  # what a kernel may want to know of the sums and exponents
     types: dict[str, DType]  # X, W, Y, and S of the sums
@@ -106,20 +105,18 @@ def requantization(
     ratio = np.broadcast_to(scales, folded.shape)
     if y.rounding == "E":
         multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
-        rule = "_long" if is_long else "_wide" if shift < fixed.LEAST_SHIFT else ""
-        named = f"e{rule}"
-        exponent, expr = np.asarray([shift]), f"ek_requantize_{named}(acc, m[o], e[0])"
+        rule = "e_long" if is_long else "e_wide" if shift < fixed.LEAST_SHIFT else "e"
+        exponent, expr = np.asarray([shift]), f"ek_requantize_{rule}(acc, m[o], e[0])"
         up = max(0, 32 - shift)
     else:
         assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
-        named = "once" if once else "tfl_wide" if _leaves_32_bits(ratio, bits) else "tfl"
-        rule, expr = f"_{named}", f"ek_requantize_{named}(acc, m[o], e[o])"
+        rule = "once" if once else "tfl_wide" if _leaves_32_bits(ratio, bits) else "tfl"
+        expr = f"ek_requantize_{rule}(acc, m[o], e[o])"
         up = 0 if exponent.max() < 0 else 32  # two roundings are not one of a larger sum
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
-    distinct = formats[:1] if len(set(formats)) == 1 else formats
     return Requantization(
         args=(  # named by the result: layers may share weights, and have other scales
             constant(f"{out.name}#bias", folded.astype(np.int64 if is_long else np.int32)),
@@ -127,8 +124,7 @@ def requantization(
             constant(f"{out.name}#exponent", exponent.astype(np.int8)),
         ),
         params={"zero": y.zero[0], "lo": low, "hi": high},
-        name="_".join(t.value for t in distinct) + rule,
-        rule=named,
+        rule=rule,
         facts=asdict(
             _Facts(
                 sum_bits=bits,
@@ -154,7 +150,6 @@ class SingleRule:
     """One multiplier for all results, as a kernel takes it: parameters, and the rule in C over acc."""
 
     params: dict[str, Param]
-    suffix: str  # of the kernel instance
     name: str  # as fixed.h calls it
     expr: str
 
@@ -163,14 +158,13 @@ def single_rule(ratio: Array, y: Quant, sum_bits: int = 31) -> SingleRule:
     """How sums of so many bits become integers of y by one ratio of scales."""
     if y.rounding == "E":
         multiplier, exponent = fixed.rule_e(ratio, fixed.multiplier_bits(sum_bits))
-        suffix = "_long" if sum_bits > 31 else "_wide" if exponent < fixed.LEAST_SHIFT else ""
-        rule = f"e{suffix}"
+        rule = "e_long" if sum_bits > 31 else "e_wide" if exponent < fixed.LEAST_SHIFT else "e"
     else:
         multiplier, exponents = fixed.quantize_multiplier(ratio)
         rule = "tfl_wide" if _leaves_32_bits(ratio, sum_bits) else "tfl"
-        exponent, suffix = int(exponents.reshape(-1)[0]), f"_{rule}"
+        exponent = int(exponents.reshape(-1)[0])
     params: dict[str, Param] = {"multiplier": int(multiplier.reshape(-1)[0]), "exponent": exponent}
-    return SingleRule(params, suffix, rule, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
+    return SingleRule(params, rule, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
 
 
 def constant(name: str, data: Array) -> Arg:

@@ -95,7 +95,8 @@ def _product_ratio(ins: Sequence[Type], out: Type) -> Array:
     b = quant_of(ins[1])
     if quant_of(out).rounding == "tfl":  # LiteRT computes this one ratio in float32
         scales = [np.float32(quant_of(t).scale[0]) for t in (*ins, out)]
-        return np.asarray([scales[0] * scales[1] / scales[2]], np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray([scales[0] * scales[1] / scales[2]], np.float64)
     return fixed.ratio(quant_of(ins[0]), Quant(b.scale, b.zero), quant_of(out))
 
 
@@ -117,7 +118,7 @@ def product_calls(ins: Sequence[Arg], y: Arg) -> list[Call]:
     params |= {f"{letter}_zero": quant_of(t).zero[0] for letter, t in zip("ab", types, strict=True)}
     ratio = _product_ratio(types, y.type)
     rule = single_rule(ratio, out, 16)
-    calls = _strided_calls("mul_s8", f"mul_s8{rule.suffix}", ins, y, params | rule.params, rule.expr)
+    calls = _strided_calls("mul_s8", "mul_s8", ins, y, params | rule.params, rule.expr)
     return [replace(call, rule=rule.name) for call in calls]
 
 

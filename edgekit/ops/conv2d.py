@@ -193,7 +193,6 @@ class Conv2d(Linear):
                     types=rule.types,
                     args=(x, w, *rule.args, outs[0]),
                     params=params | rule.params | {"in_zero": x.type.quant.zero[0]},
-                    name=f"{kernel}_{rule.name}",
                     rule=rule.rule,
                     facts=rule.facts,
                     expr=rule.expr,

@@ -78,7 +78,6 @@ class Dense(Linear):
                     types=rule.types,
                     args=(x, w, *rule.args, outs[0]),
                     params={"rows": rows, "inputs": inputs, "outputs": outputs, **rule.params},
-                    name=f"dense_{rule.name}",
                     rule=rule.rule,
                     facts=rule.facts,
                     expr=rule.expr,

@@ -104,9 +104,9 @@ class Fft(Op):
         }
         name = f"fft#{dtype.value}_{self.points}_{int(self.inverse)}"
         table = constant(name, _Rules(dtype).joined(twiddle(self.points, self.inverse, dtype)))
-        types = {"T": dtype, "I": _PRODUCTS[dtype]}
+        types = {"T": dtype, "S": _PRODUCTS[dtype]}
         macs = self.macs(x.type)
-        return [Call("fft", types, (x, table, y), params, name=f"fft_{dtype.value}", macs=macs)]
+        return [Call("fft", types, (x, table, y), params, macs=macs)]
 
 
 @dataclass(frozen=True)
@@ -332,5 +332,5 @@ def _passed(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], inverse: bool,
     turns = _Rules(dtype).joined(half_turns(points, inverse, dtype))
     table = constant(f"{kernel}#{dtype.value}_{points}", turns)
     params = {"rows": prod(x.type.shape[:-1]), "points": points}
-    types = {"T": dtype, "I": _PRODUCTS[dtype]}
-    return [Call(kernel, types, (x, table, y), params, name=f"{kernel}_{dtype.value}", macs=macs)]
+    types = {"T": dtype, "S": _PRODUCTS[dtype]}
+    return [Call(kernel, types, (x, table, y), params, macs=macs)]

@@ -104,7 +104,7 @@ class MatMul(Op):
                     types={} if rule else {"T": wrapping(y.type.dtype)},
                     args=(*ins, y),
                     params=params | rule.params if rule else params,
-                    label=f"{kernel}_s8{rule.suffix}" if rule else "",
+                    label=f"{kernel}_s8" if rule else "",
                     expr=rule.expr if rule else "",
                     rule=rule.name if rule else "",
                     macs=y.type.size * inner if not calls else 0,

@@ -70,8 +70,8 @@ class Pool2d(Op):
             y = patches.max(axis=(3, 4)) if self.kind == "max" else patches.sum(axis=(3, 4), dtype=wide.dtype)
         if self.kind == "mean":
             with np.errstate(all="ignore"):
-                y = y / self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
-        return (y.astype(x.dtype),)
+                y /= self.counts(x.shape[1], x.shape[2])[:, :, None].astype(wide.dtype)
+        return (y.astype(x.dtype, copy=False),)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         if self.kind == "max":
@@ -151,8 +151,9 @@ class Pool2d(Op):
             return Call("meanpool2d_border_s8", {}, (x, *_rules(ratio, cells, y), y), params)
         rule = single_rule(ratio / cells[0], out)
         params |= rule.params
-        label = f"meanpool2d_s8{rule.suffix}"
-        return Call("meanpool2d_s8", {}, (x, y), params, label=label, expr=rule.expr)
+        return Call(
+            "meanpool2d_s8", {}, (x, y), params, label="meanpool2d_s8", expr=rule.expr, rule=rule.name
+        )
 
     def padded(self, pads: Pads) -> Op | None:
         """Zeros do not change a sum; a mean counts them."""

@@ -134,8 +134,8 @@ class Requantize(Op):
                 types={"A": x.type.dtype, "Y": self.dtype},
                 args=(x, y),
                 params={**params, "lo": low, "hi": high, **rule.params},
-                name=f"requantize_{x.type.dtype.value}_{self.dtype.value}{rule.suffix}",
                 expr=rule.expr,
+                rule=rule.name,
             )
         ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit import fixed
 from edgekit.ir import Array, DType, Quant, Type, Value, type_of
-from edgekit.ops import Arg, Call, Op, Step, require
+from edgekit.ops import Arg, Call, Op, Param, Step, require
 from edgekit.ops._integer import centred, quant_of, single_rule
 from edgekit.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.ops._layout import Layout, Moved, stored
@@ -111,13 +111,13 @@ class Reduce(Op):
         kept, reduced = _walk(x.type.shape, self.axes)
         rule = single_rule(self._ratio(x.type, y.type), quant_of(y.type))
         low, high = fixed.int_range(y.type.dtype)
-        params = {"x_zero": quant_of(x.type).zero[0], "zero": quant_of(y.type).zero[0], "lo": low, "hi": high}
-        loops = {}
+        params: dict[str, Param] = {"x_zero": quant_of(x.type).zero[0], "zero": quant_of(y.type).zero[0]}
+        loops: dict[str, Param] = {}
         for letter, dims in (("n", kept), ("r", reduced)):
             padded = [(1, 0)] * (LOOPS + 1 - len(dims)) + dims
             loops[letter], loops[f"x_{letter}"] = [n for n, _ in padded], [step for _, step in padded]
-        label = f"total_s8{rule.suffix}"
-        return Call("total_s8", {}, (x, y), {**loops, **params, **rule.params}, label=label, expr=rule.expr)
+        params |= {"lo": low, "hi": high, **loops, **rule.params}
+        return Call("total_s8", {}, (x, y), params, label="total_s8", expr=rule.expr, rule=rule.name)
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         (x,) = ins

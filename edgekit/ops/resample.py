@@ -109,7 +109,7 @@ class Resample(Op):
                 types={},
                 args=(x, index, constant(f"{w.name}#integers", weights.astype(np.int16)), y),
                 params=params | rule.params,
-                label=f"resample_s8{rule.suffix}",
+                label="resample_s8",
                 expr=rule.expr,
                 rule=rule.name,
                 macs=macs,

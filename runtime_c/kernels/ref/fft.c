@@ -6,21 +6,21 @@
 /* z, and w z, divided by the radix. */
 EK_INLINE void EK_FN_divide(EK_T *z, const int32_t radix)
 {
-    z[0] = EK_STORE_T(EK_MATH_I(fft_divide)(z[0], radix));
-    z[1] = EK_STORE_T(EK_MATH_I(fft_divide)(z[1], radix));
+    z[0] = EK_STORE_T(EK_MATH_S(fft_divide)(z[0], radix));
+    z[1] = EK_STORE_T(EK_MATH_S(fft_divide)(z[1], radix));
 }
 
 EK_INLINE void EK_FN_turn(EK_T *z, const EK_T *w, const int32_t radix)
 {
     EK_FN_divide(z, radix);
-    const EK_I re = z[0], im = z[1];
-    z[0] = EK_STORE_T(EK_MATH_I(fft_round)(re * w[0] - im * w[1]));
-    z[1] = EK_STORE_T(EK_MATH_I(fft_round)(re * w[1] + im * w[0]));
+    const EK_S re = z[0], im = z[1];
+    z[0] = EK_STORE_T(EK_MATH_S(fft_round)(re * w[0] - im * w[1]));
+    z[1] = EK_STORE_T(EK_MATH_S(fft_round)(re * w[1] + im * w[0]));
 }
 
-EK_INLINE EK_I EK_FN_scaled(const EK_I x, const EK_T by)
+EK_INLINE EK_S EK_FN_scaled(const EK_S x, const EK_T by)
 {
-    return EK_STORE_T(EK_MATH_I(fft_round)(x * by));
+    return EK_STORE_T(EK_MATH_S(fft_round)(x * by));
 }
 
 /* The elements of x in the order that stages want: the digits of their places reversed. */
@@ -46,7 +46,7 @@ EK_INLINE void EK_FN_second(EK_T *a, const int32_t m)
 {
     EK_T *const b = a + m;
     for (int32_t i = 0; i < 2; i++) {
-        const EK_I x = a[i], y = b[i];
+        const EK_S x = a[i], y = b[i];
         a[i] = EK_STORE_T(x + y);
         b[i] = EK_STORE_T(x - y);
     }
@@ -55,11 +55,11 @@ EK_INLINE void EK_FN_second(EK_T *a, const int32_t m)
 EK_INLINE void EK_FN_third(EK_T *a, const EK_T sine, const int32_t m)
 {
     EK_T *const b = a + m, *const c = b + m;
-    EK_I rest[2];
+    EK_S rest[2];
     for (int32_t i = 0; i < 2; i++) {
-        const EK_I total = EK_STORE_T((EK_I)b[i] + c[i]);
-        rest[i] = EK_FN_scaled(EK_STORE_T((EK_I)b[i] - c[i]), sine);
-        b[i] = EK_STORE_T(a[i] - EK_MATH_I(fft_half)(total));
+        const EK_S total = EK_STORE_T((EK_S)b[i] + c[i]);
+        rest[i] = EK_FN_scaled(EK_STORE_T((EK_S)b[i] - c[i]), sine);
+        b[i] = EK_STORE_T(a[i] - EK_MATH_S(fft_half)(total));
         a[i] = EK_STORE_T(a[i] + total);
     }
     c[0] = EK_STORE_T(b[0] + rest[1]);
@@ -71,11 +71,11 @@ EK_INLINE void EK_FN_third(EK_T *a, const EK_T sine, const int32_t m)
 EK_INLINE void EK_FN_fourth(EK_T *a, const int32_t m, const int32_t inverse)
 {
     EK_T *const b = a + m, *const c = b + m, *const d = c + m;
-    EK_I even[2], odd[2];
+    EK_S even[2], odd[2];
     for (int32_t i = 0; i < 2; i++) {
-        const EK_I total = (EK_I)a[i] + c[i], other = (EK_I)b[i] + d[i];
-        even[i] = (EK_I)a[i] - c[i];
-        odd[i] = inverse ? (EK_I)d[i] - b[i] : (EK_I)b[i] - d[i];
+        const EK_S total = (EK_S)a[i] + c[i], other = (EK_S)b[i] + d[i];
+        even[i] = (EK_S)a[i] - c[i];
+        odd[i] = inverse ? (EK_S)d[i] - b[i] : (EK_S)b[i] - d[i];
         a[i] = EK_STORE_T(total + other);
         c[i] = EK_STORE_T(total - other);
     }
@@ -89,19 +89,19 @@ EK_INLINE void EK_FN_fourth(EK_T *a, const int32_t m, const int32_t inverse)
 EK_INLINE void EK_FN_fifth(EK_T *a, const EK_T *v, const EK_T *w, const int32_t m)
 {
     EK_T *const b = a + m, *const c = b + m, *const d = c + m, *const e = d + m;
-    EK_I outer[2], inner[2], one[2], two[2];
+    EK_S outer[2], inner[2], one[2], two[2];
     for (int32_t i = 0; i < 2; i++) {
-        const EK_I out = EK_STORE_T((EK_I)b[i] + e[i]), in = EK_STORE_T((EK_I)c[i] + d[i]);
-        outer[i] = EK_STORE_T((EK_I)b[i] - e[i]);
-        inner[i] = EK_STORE_T((EK_I)c[i] - d[i]);
+        const EK_S out = EK_STORE_T((EK_S)b[i] + e[i]), in = EK_STORE_T((EK_S)c[i] + d[i]);
+        outer[i] = EK_STORE_T((EK_S)b[i] - e[i]);
+        inner[i] = EK_STORE_T((EK_S)c[i] - d[i]);
         one[i] = a[i] + EK_FN_scaled(out, v[0]) + EK_FN_scaled(in, w[0]);
         two[i] = a[i] + EK_FN_scaled(out, w[0]) + EK_FN_scaled(in, v[0]);
         a[i] = EK_STORE_T(a[i] + (out + in));
     }
-    const EK_I one_re = EK_FN_scaled(outer[1], v[1]) + EK_FN_scaled(inner[1], w[1]);
-    const EK_I one_im = -EK_FN_scaled(outer[0], v[1]) - EK_FN_scaled(inner[0], w[1]);
-    const EK_I two_re = EK_FN_scaled(inner[1], v[1]) - EK_FN_scaled(outer[1], w[1]);
-    const EK_I two_im = EK_FN_scaled(outer[0], w[1]) - EK_FN_scaled(inner[0], v[1]);
+    const EK_S one_re = EK_FN_scaled(outer[1], v[1]) + EK_FN_scaled(inner[1], w[1]);
+    const EK_S one_im = -EK_FN_scaled(outer[0], v[1]) - EK_FN_scaled(inner[0], w[1]);
+    const EK_S two_re = EK_FN_scaled(inner[1], v[1]) - EK_FN_scaled(outer[1], w[1]);
+    const EK_S two_im = EK_FN_scaled(outer[0], w[1]) - EK_FN_scaled(inner[0], v[1]);
     b[0] = EK_STORE_T(one[0] - one_re);
     b[1] = EK_STORE_T(one[1] - one_im);
     c[0] = EK_STORE_T(two[0] + two_re);

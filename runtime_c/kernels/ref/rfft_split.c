@@ -4,25 +4,25 @@
 #include "edgekit/fft_fixed.h"
 
 /* Half of x. */
-EK_INLINE EK_I EK_FN_halved(const EK_I x)
+EK_INLINE EK_S EK_FN_halved(const EK_S x)
 {
-    return EK_STORE_T(EK_MATH_I(fft_divide)(x, 2));
+    return EK_STORE_T(EK_MATH_S(fft_divide)(x, 2));
 }
 
 /* Frequency k and its mirror. */
 EK_INLINE void EK_FN_pair(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, const EK_T *EK_RESTRICT w,
     EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT mirror)
 {
-    const EK_I a_re = EK_FN_halved(a[0]), a_im = EK_FN_halved(a[1]);
-    const EK_I b_re = EK_FN_halved(b[0]), b_im = EK_FN_halved(EK_STORE_T(-(EK_I)b[1]));
-    const EK_I re = EK_STORE_T(a_re + b_re), im = EK_STORE_T(a_im + b_im);
-    const EK_I d_re = EK_STORE_T(a_re - b_re), d_im = EK_STORE_T(a_im - b_im);
-    const EK_I t_re = EK_STORE_T(EK_MATH_I(fft_round)(d_re * w[0] - d_im * w[1]));
-    const EK_I t_im = EK_STORE_T(EK_MATH_I(fft_round)(d_re * w[1] + d_im * w[0]));
-    y[0] = EK_STORE_T(EK_MATH_I(fft_half)(re + t_re));
-    y[1] = EK_STORE_T(EK_MATH_I(fft_half)(im + t_im));
-    mirror[0] = EK_STORE_T(EK_MATH_I(fft_half)(re - t_re));
-    mirror[1] = EK_STORE_T(EK_MATH_I(fft_half)(t_im - im));
+    const EK_S a_re = EK_FN_halved(a[0]), a_im = EK_FN_halved(a[1]);
+    const EK_S b_re = EK_FN_halved(b[0]), b_im = EK_FN_halved(EK_STORE_T(-(EK_S)b[1]));
+    const EK_S re = EK_STORE_T(a_re + b_re), im = EK_STORE_T(a_im + b_im);
+    const EK_S d_re = EK_STORE_T(a_re - b_re), d_im = EK_STORE_T(a_im - b_im);
+    const EK_S t_re = EK_STORE_T(EK_MATH_S(fft_round)(d_re * w[0] - d_im * w[1]));
+    const EK_S t_im = EK_STORE_T(EK_MATH_S(fft_round)(d_re * w[1] + d_im * w[0]));
+    y[0] = EK_STORE_T(EK_MATH_S(fft_half)(re + t_re));
+    y[1] = EK_STORE_T(EK_MATH_S(fft_half)(im + t_im));
+    mirror[0] = EK_STORE_T(EK_MATH_S(fft_half)(re - t_re));
+    mirror[1] = EK_STORE_T(EK_MATH_S(fft_half)(t_im - im));
 }
 
 EK_KERNEL void EK_FN(
@@ -30,7 +30,7 @@ EK_KERNEL void EK_FN(
 {
     const int32_t n = p->points;
     for (int32_t row = 0; row < p->rows; row++, x += 2 * n, y += 2 * n + 2) {
-        const EK_I re = EK_FN_halved(x[0]), im = EK_FN_halved(x[1]);
+        const EK_S re = EK_FN_halved(x[0]), im = EK_FN_halved(x[1]);
         y[0] = EK_STORE_T(re + im);
         y[2 * n] = EK_STORE_T(re - im);
         y[1] = y[2 * n + 1] = 0;
