@@ -87,7 +87,7 @@ class ConvTranspose2d(Linear):
         size = [max(r, n + p) + max(-p, 0) for r, n, p in zip(reach, self.size, self.pads, strict=True)]
         first = [max(-p, 0) for p in self.pads]
         plane: Array = np.full((batch, *size, outputs), b, wide)
-        for g in range(self.groups):
+        for g in range(self.groups if x.size else 0):
             cells: Array = x[..., g * depth : (g + 1) * depth].astype(wide)
             here = slice(g * per_group, (g + 1) * per_group)
             for i in range(k_h):
@@ -165,7 +165,6 @@ class ConvTranspose2d(Linear):
             types=rule.types,
             args=(x, w, *rule.args, y),
             params=params | rule.params | {"in_zero": quant_of(x.type).zero[0]},
-            name=f"conv_transpose2d_{rule.name}",
             rule=rule.rule,
             facts=rule.facts,
             expr=rule.expr,

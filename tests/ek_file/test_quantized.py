@@ -12,7 +12,8 @@ from edgekit import file, flat, simulate
 from edgekit.builder import Builder
 from edgekit.errors import EdgeKitError
 from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops.arithmetic import Add
+from edgekit.ops import Arg
+from edgekit.ops.arithmetic import Add, Mul
 from edgekit.ops.dense import Dense
 from edgekit.ops.quantize import Dequantize, Quantize
 
@@ -97,6 +98,14 @@ def test_scales_that_are_too_far_apart_are_no_bug(int8_path: Path) -> None:
     graph = file.load(int8_path)
     with pytest.raises(EdgeKitError, match="E0209 scales are too far apart"):
         simulate.run(graph, simulate.random_inputs(graph, 0))
+
+
+def test_products_of_scales_that_leave_float32_are_no_bug() -> None:
+    """LiteRT computes this ratio in float32."""
+    types = [Type(DType.S8, (2,), Quant((scale,), (0,), rounding="tfl")) for scale in (1e30, 1e30, 1e-30)]
+    operands = [Arg(name, Value(t)) for name, t in zip("aby", types, strict=True)]
+    with np.errstate(all="raise"), pytest.raises(EdgeKitError, match="E0209 scales are too far apart"):
+        Mul().lower(operands[:2], operands[2:])
 
 
 @pytest.mark.parametrize("case", FORGERIES)

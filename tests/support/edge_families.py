@@ -264,7 +264,7 @@ def rests_of_words(b: Bench) -> None:
 
 
 def lines_of_whole_vectors(b: Bench) -> None:
-    """Lines with two whole vectors of outputs for AVX-512; sums of rows of whole vectors, by TFLite's rule."""
+    """Lines with two whole vectors of outputs for AVX-512; sums of rows of whole vectors by TFLite's rule."""
     for length in (1, 3, 5, 8, 12, 13, 24, 25):
         w, bias = b.weights(DType.S8, 32, 1, 1, 8)
         b.result(Conv2d(), b.input(1, 1, length, 8), w, bias, quant=b.quant(0, 6))

@@ -90,7 +90,7 @@ def real_rests(b: Bench) -> None:
 
 
 def real_high_windows(b: Bench) -> None:
-    """Windows that nowhere lie inside of the image, in both directions or in one; borders at the sides alone."""
+    """Windows that nowhere lie inside of the image, in one direction or both; borders at the sides alone."""
     for kernel, pads in (((5, 5), (0, 0, 4, 4)), ((1, 5), (0, 0, 0, 4)), ((1, 3), (0, 2, 0, 2))):
         real_layer(b, Conv2d((1, 1), pads), (1, 2, 2, 3), (17, *kernel, 3), DType.F32)
 

@@ -102,6 +102,7 @@ CASES = (
     _conv(ConvTranspose2d((6, 7), (2, 1), (1, 1), (1, 2)), (2, 3, 5, 3), (17, 3, 3, 3)),
     _conv(ConvTranspose2d((5, 4), groups=2, lo=0, hi=6), (1, 4, 4, 6), (40, 2, 1, 3), constant=(1,)),
     _conv(ConvTranspose2d((5, 5), (2, 2)), (1, 2, 2, 3), (16, 2, 2, 3)),
+    _conv(ConvTranspose2d((4, 4), (2, 2)), (1, 4, 0, 4), (4, 2, 2, 4)),  # an image without columns
     # Larger than all windows reach, which leaves the bias; and the far corner of it.
     _conv(ConvTranspose2d((9, 9), (3, 3)), (1, 2, 2, 2), (3, 2, 2, 2)),
     _conv(ConvTranspose2d((3, 3), (2, 2), (-1, 2)), (1, 3, 3, 2), (3, 3, 3, 2)),
