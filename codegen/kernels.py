@@ -79,7 +79,11 @@ class Field:
 
 def instantiate(call: Call, target: Target) -> Kernel:
     """The kernel of a call on a target."""
-    variant = variant_of(call, target)
+    return instance_of(variant_of(call, target), call, target)
+
+
+def instance_of(variant: Variant, call: Call, target: Target) -> Kernel:
+    """The instance of a kernel file that computes a call."""
     name = kernel_id(call, variant, target.isa).name
     kernel = _instantiate(
         call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa

@@ -1,4 +1,7 @@
-"""Graph -> kernel calls: asks operators for them, fits them to the target's kernels, drops what is dead."""
+"""Graph -> kernel calls: asks operators for them, fits them to the target's kernels, drops what is dead.
+
+Rules rewrite a call (call_rules.py); then its kernel is selected, and it gets what that kernel wants.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from edgekit.codegen.affine import as_affine
+from edgekit.codegen.call_rules import rewritten
 from edgekit.codegen.fuse import fuse_sums
-from edgekit.codegen.kernels import Kernel, instantiate, variant_of
-from edgekit.codegen.lines import LINE, is_for_line, proven
+from edgekit.codegen.kernel_files import Variant
+from edgekit.codegen.kernels import Kernel, instance_of, variant_of
 from edgekit.codegen.loops import body_of, inlined
 from edgekit.codegen.overlap import CHANNELS, distance
 from edgekit.codegen.pack import blocks, is_tiled
@@ -19,17 +22,12 @@ from edgekit.codegen.regions import guarded, ordered, reads, region_task
 from edgekit.codegen.schedule import Task, search
 from edgekit.codegen.sharing import Layer, Ports, Sharing, operands
 from edgekit.codegen.transposed import as_convolution
-from edgekit.codegen.variants import variants
-from edgekit.ir import DType, Graph, Node, Value
-from edgekit.ops import Arg, Call, Param, Step
+from edgekit.ir import Graph, Node, Value
+from edgekit.ops import Arg, Call, Step
 from edgekit.ops._copy import copy
 from edgekit.ops._strided import contiguous
-from edgekit.ops.transpose import Transpose
 from edgekit.ops.while_loop import While
 from edgekit.target import Target
-
-# Reading channels-first data with strides beats a copy only while a pixel is few cache lines.
-_MAX_STRIDED_CHANNELS = 16
 
 
 @dataclass(frozen=True)
@@ -70,10 +68,7 @@ def _layers(graph: Graph, target: Target, small: Collection[str], values: dict[s
             if isinstance(step, Call):
                 if layer.node.outputs[0] in small:
                     step = replace(step, facts={**step.facts, "small": 1})
-                call = _as_convolution(_absorb_transpose(step, graph), target)
-                call = _fitted(_as_affine(_rounded_up(_as_line(call, target), target), target), target)
-                packing, call = _pack_computed_weights(call, instantiate(call, target))
-                steps += [*packing, call]
+                steps += _fitted(rewritten(step, graph, target), target)
             else:
                 steps.append(step)
         layers.append(Layer(layer.node, tuple(steps)))
@@ -149,65 +144,11 @@ def _task(layer: Layer, sharing: Sharing) -> Task:
     return Task(inputs, results, scratch + inner, tuple(over))
 
 
-def _absorb_transpose(call: Call, graph: Graph) -> Call:
-    """A convolution over a transposed image reads the image as it is, with strides."""
-    if "step_c" not in call.params:
-        return call
-    x = call.args[0]
-    producer = graph.producer(x.name)
-    if producer is None or not isinstance(producer.op, Transpose) or producer.op.perm != (0, 2, 3, 1):
-        return call
-    _, height, width, channels = x.type.shape
-    if channels > _MAX_STRIDED_CHANNELS:
-        return call
-    source = Arg(producer.inputs[0], graph.values[producer.inputs[0]])
-    steps = {"step_h": width, "step_w": 1, "step_c": height * width}
-    return replace(call, args=(source, *call.args[1:]), params={**call.params, **steps})
-
-
-def _as_convolution(call: Call, target: Target) -> Call:
-    """A depthwise layer over one channel is a convolution, too: taken as one where that has a kernel of a
-    better instruction set."""
-    if not call.kernel.startswith("depthwise2d") or call.params["in_c"] != 1:
-        return call
-    kernel = call.kernel.replace("depthwise2d", "conv2d")
-    steps: dict[str, Param] = {"step_h": call.params["in_w"], "step_w": 1, "step_c": 1, "groups": 1}
-    convolution = replace(call, kernel=kernel, params={**call.params, **steps})
-    ranks = [target.isa.index(variant_of(way, target).isa) for way in (call, convolution)]
-    return convolution if ranks[1] < ranks[0] else call
-
-
-def _as_line(call: Call, target: Target) -> Call:
-    """The call without its rule, where the target has a kernel for that, and it is proven to be the same."""
-    if not is_for_line(call) or LINE not in variant_of(replace(call, rule=LINE), target).rules:
-        return call
-    return proven(call) or call
-
-
-def _rounded_up(call: Call, target: Target) -> Call:
-    """The call by TFLite's rule with halves that go up, not away from zero, where the target has a kernel for
-    that and bounds leave no results below zero."""
-    up = f"{call.rule}_up"
-    if call.types.get("Y") is not DType.S8 or up not in variant_of(replace(call, rule=up), target).rules:
-        return call
-    zero, low = call.params["zero"], call.params["lo"]
-    assert isinstance(zero, int)
-    assert isinstance(low, int)
-    return replace(call, rule=up) if low >= zero else call
-
-
-def _as_affine(call: Call, target: Target) -> Call:
-    """A sum by TFLite's rule as products, where the target has a kernel for them, and they are proven."""
-    if call.kernel != "add_s8" or not any(variants(isa, "affine_s8") for isa in target.isa if isa != "ref"):
-        return call
-    found = as_affine(call)
-    return found if found and variant_of(found, target).isa != "ref" else call
-
-
-def _fitted(call: Call, target: Target) -> Call:
-    """The call as the target's kernel wants it: with working memory, what is folded into a bias, and how far
-    its result may reach over its input."""
+def _fitted(call: Call, target: Target) -> list[Call]:
+    """The call as the kernel that is selected for it wants it: with working memory, what is folded into a
+    bias, and how far its result may reach over its input; behind the copies that it needs."""
     variant = variant_of(call, target)
+    kernel = instance_of(variant, call, target)
     call = replace(call, overlap=distance(variant.order, call))
     if variant.order == CHANNELS:
         call = replace(call, inplace=(0,))
@@ -215,9 +156,13 @@ def _fitted(call: Call, target: Target) -> Call:
         call = replace(call, inplace=())
     if variant.scratch:
         call = replace(call, scratch=variant.scratch.of(call))
-    if not variant.fold:
-        return call
-    names = [p.name for p in instantiate(call, target).pointers]
+    copies, call = _pack_computed_weights(_folded(call, kernel, variant), kernel)
+    return [*copies, call]
+
+
+def _folded(call: Call, kernel: Kernel, variant: Variant) -> Call:
+    """The call with biases that hold what its kernel adds for each weight."""
+    names = [p.name for p in kernel.pointers]
     args = list(call.args)
     for operand, (factor, weights) in variant.fold.items():
         bias, w = args[names.index(operand)], args[names.index(weights)].value.data
@@ -226,7 +171,7 @@ def _fitted(call: Call, target: Target) -> Call:
         sums = w.astype(np.int64).reshape(len(w), -1).sum(axis=1)
         data = (bias.value.data.astype(np.int64) + factor * sums).astype(np.int32)
         args[names.index(operand)] = Arg(f"{bias.name}{factor:+}", Value(bias.type, data))
-    return replace(call, args=tuple(args))
+    return replace(call, args=tuple(args)) if variant.fold else call
 
 
 def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call]:
