@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from edgekit.formula import parse
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
-from edgekit.ops._formula import parse
+from edgekit.ops._formula import evaluate
 from edgekit.ops._integer_maps import table, table_call
 from edgekit.ops._known import Known, Pairs, Range, at_corners, channels, together
 from edgekit.ops._layout import Layout, Moved, elementwise
@@ -96,7 +97,7 @@ class Map(Op):
         formula = parse(self.formula(*dtypes))
         wide = [np.atleast_1d(x.astype(np.float32) if _narrow(x) else x) for x in ins]
         shape = np.broadcast_shapes(*(x.shape for x in ins))
-        y = formula(dict(zip("abc", wide, strict=False)))
+        y = evaluate(formula, dict(zip("abc", wide, strict=False)))
         return np.broadcast_to(y, shape or (1,)).reshape(shape)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
