@@ -20,6 +20,7 @@ from edgekit.errors import EdgeKitError, raise_all
 
 # What a file calls by the name of an operator: operands by position, attributes by keyword.
 Handler = Callable[..., Any]
+_PLAIN = ("bool", "int", "float", "str")  # as handlers annotate what no tensor is
 
 
 @contextmanager
@@ -70,14 +71,16 @@ def call(
             raise EdgeKitError("E0203", f"{kind}: attribute {unknown[0]} is not supported")
         if fault := unbound(handler, len(operands), attributes):
             raise EdgeKitError("E0401", f"{kind}: {fault}")
+        for p, operand in zip(_by_position(handler), operands, strict=False):
+            if p.annotation in _PLAIN and isinstance(operand, Tensor):
+                raise EdgeKitError("E0401", f"{kind}: {p.name} is a tensor, it should be {p.annotation}")
         return handler(*operands, **attributes)
 
 
 def unbound(handler: Handler, operands: int, attributes: Collection[str]) -> str:
     """Why so many operands and these attributes are none for a handler that knows all of the attributes; ""
     where they are."""
-    parameters = _signature(handler).parameters.values()
-    takes = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    parameters, takes = _signature(handler).parameters.values(), _by_position(handler)
     given = {*attributes, *(p.name for p in takes[:operands])}
     if operands > len(takes) and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return f"takes {len(takes)} operands at most, there are {operands}"
@@ -97,6 +100,11 @@ def tensors(made: Any) -> tuple[Tensor, ...]:
 @cache
 def _signature(handler: Handler) -> inspect.Signature:
     return inspect.signature(handler)
+
+
+def _by_position(handler: Handler) -> list[inspect.Parameter]:
+    parameters = _signature(handler).parameters.values()
+    return [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 def _takes(handler: Handler, keyword: str) -> bool:

@@ -46,7 +46,7 @@ def _encode(value: object) -> Record:
             return {"kind": "numbers", "numbers": value}
         case tuple():
             return {"kind": "items", "items": [_encode(x) for x in value]}
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_dataclass(value) and type(value) in _declarations():
         return {"kind": "record", "text": type(value).__name__, "items": encode_fields(value)}
     # A numpy number would come back as another type, and compute with another precision.
     raise OperandError(f"attributes are plain values, this is {type(value).__name__}: {value!r:.80}")

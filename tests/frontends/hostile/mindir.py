@@ -50,6 +50,11 @@ CASES = {
     "primitive that nobody knows": Case(
         "E0201", "unsupported op Launch", made(node("Launch", ["net:x"], "y"))
     ),
+    "tensor for a flag": Case(
+        "E0401",
+        "keep_dims is a tensor",
+        made(constant("c", 0), node("ReduceMax", ["net:x", "c", "net:x"], "y", (1,))),
+    ),
     "number for a flag": Case(
         "E0401",
         "largest of TopK cannot be 2",
