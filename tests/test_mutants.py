@@ -1,12 +1,15 @@
 """Mutants of mutation testing: each is one change, and still a program."""
 
 import ast
+import json
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from support.tools import ROOT
 
 from benchmarks.reliability import mutants_c, mutants_python, mutation
+from benchmarks.reliability.related_tests import Related, digest
 
 PYTHON = '''
     """Not this text: 1 < 2."""
@@ -105,3 +108,17 @@ def test_every_module_of_the_areas_has_mutants_or_a_reason() -> None:
             left = file.relative_to(ROOT).as_posix().startswith(tuple(mutation.LEFT_OUT))
             assert left or file in files, file
     assert sum(area.share for area in mutation.AREAS) == 100
+
+
+def test_tests_that_go_on_as_few_do_come_first(tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text("if damaged:\n    raise Refused\nread()\n")
+    tests = {
+        f"tests/readers/t.py::{name}": [seconds, True, 0.0]
+        for name, seconds in (("a", 1), ("b", 2), ("refused", 9))
+    }
+    lines = {"reader.py": {"1": [0, 1, 2], "2": [2], "3": [0, 1]}}
+    record = {"tests": tests, "lines": lines, "sources": {"reader.py": digest(tmp_path / "reader.py")}}
+    (tmp_path / "record").mkdir()
+    (tmp_path / "record" / "t.json").write_text(json.dumps(record))
+    names = [test.name for test in Related(tmp_path, tmp_path / "record").of_lines("reader.py", 1, 1)]
+    assert names == ["tests/readers/t.py::refused", "tests/readers/t.py::a", "tests/readers/t.py::b"]

@@ -197,14 +197,28 @@ class Related:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
 
     def of_lines(self, file: str, first: int, last: int) -> list[Test]:
-        """Tests that run one of these lines; all that run the file, where it has changed since."""
+        """Tests that run one of these lines; all that run the file, where it has changed since. First those
+        that go on as few do: most of a reader's tests, say, pass by what it refuses."""
         found: list[Test] = []
+        ways: dict[bool, set[str]] = {True: set(), False: set()}  # do they run the next line?
+        behind = min((line for line in self._run_lines(file) if line > last), default=0)
         for each in self._records:
             same = each["sources"].get(file) == digest(self.tree / file)
-            lines = each["lines"].get(file, {}).items()
-            hits = [ids for line, ids in lines if not same or first <= int(line) <= last]
-            found += _tests(each, {i for ids in hits for i in ids})
-        return ordered(found, file)
+            lines = each["lines"].get(file, {})
+            hits = [ids for line, ids in lines.items() if not same or first <= int(line) <= last]
+            some = _tests(each, {i for ids in hits for i in ids})
+            on = {test.name for test in _tests(each, set(lines.get(str(behind), ())))}
+            for test in some:
+                ways[test.name in on].add(test.name)
+            found += some
+        rare = min((way for way in ways.values() if way), key=len, default=set())
+        return sorted(ordered(found, file), key=lambda test: test.name not in rare)
+
+    def _run_lines(self, file: str) -> set[int]:
+        """Lines that some test runs, of the file as it is."""
+        now = digest(self.tree / file)
+        records = [each for each in self._records if each["sources"].get(file) == now]
+        return {int(line) for each in records for line in each["lines"].get(file, ())}
 
     def of_file(self, file: str) -> list[Test]:
         """All tests of a test file."""
