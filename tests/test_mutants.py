@@ -9,6 +9,7 @@ import pytest
 from support.tools import ROOT
 
 from benchmarks.reliability import mutants_c, mutants_python, mutation
+from benchmarks.reliability.kernel_users import users
 from benchmarks.reliability.related_tests import Related, digest
 
 PYTHON = '''
@@ -122,3 +123,14 @@ def test_tests_that_go_on_as_few_do_come_first(tmp_path: Path) -> None:
     (tmp_path / "record" / "t.json").write_text(json.dumps(record))
     names = [test.name for test in Related(tmp_path, tmp_path / "record").of_lines("reader.py", 1, 1)]
     assert names == ["tests/readers/t.py::refused", "tests/readers/t.py::a", "tests/readers/t.py::b"]
+
+
+def test_users_of_a_function_of_a_header() -> None:
+    lines = (ROOT / "runtime_c/include/edgekit/fixed.h").read_text().splitlines()
+    line = 1 + next(i for i, text in enumerate(lines) if "ek_leading_zeros" in text)
+    found = users(ROOT, "runtime_c/include/edgekit/fixed.h", line + 3)
+    assert {path.name for path in (ROOT / "runtime_c/kernels/ref").glob("softmax_s8*.c")} <= {
+        name.rpartition("/")[2] for name in found if "/ref/" in name
+    }
+    assert len(found) < 20
+    assert users(ROOT, "runtime_c/kernels/ref/fft.c", 40) == set()

@@ -280,7 +280,7 @@ class Workplace:
 
     def _tests(self, mutant: Mutant) -> list[Test]:
         if mutant.file.startswith("runtime_c/"):
-            return self.related.of_kernel(mutant.file)
+            return self.related.of_kernel(mutant.file, mutant.edit.line)
         found = self.related.of_lines(mutant.file, *mutant.edit.tested)
         reads = mutant.edit.kind == "default" and mutant.file.startswith("converters/")
         return [*self.related.of_file(DEFAULTS), *found] if reads else found

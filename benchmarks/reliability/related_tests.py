@@ -21,6 +21,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reliability.kernel_users import users
+
 # Recorded folders: those whose tests run the mutated code in this process, or compile its kernels.
 FOLDERS = ("passes", "frontends", "quantize", "onnx", "tflite", "runtime", "codegen", "ops", "kernels")
 NODE_CASES = "benchmarks/reliability/node_cases.py"
@@ -227,14 +229,19 @@ class Related:
             found += _tests(each, {i for i, name in enumerate(each["tests"]) if name.startswith(f"{file}::")})
         return ordered(found, file)
 
-    def of_kernel(self, file: str) -> list[Test]:
-        """Tests that compiled a file of the runtime, and those that share their programs."""
+    def of_kernel(self, file: str, line: int = 0) -> list[Test]:
+        """Tests that compiled a file of the runtime, and those that share their programs; first those whose
+        kernels call the function at the line of a header."""
+        near = {test.name for user in users(self.tree, file, line) for test in self._compiled(user)}
+        return sorted(ordered(self._compiled(file), file), key=lambda test: test.name not in near)
+
+    def _compiled(self, file: str) -> list[Test]:
         found: list[Test] = []
         for each in self._records:
             names = list(each["tests"])
             families = {_family(names[i]) for i in each["kernels"].get(file, ())}
             found += _tests(each, {i for i, name in enumerate(names) if _family(name) in families})
-        return ordered(found, file)
+        return found
 
 
 def _tests(record: Any, wanted: set[int]) -> list[Test]:
