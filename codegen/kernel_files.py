@@ -144,7 +144,7 @@ def _in_order(paths: Iterable[Path]) -> tuple[Variant, ...]:
 def _files() -> Mapping[tuple[str, str], Sequence[Path]]:
     """Which files may have kernels of an instruction set for a contract: those that name both."""
     found: dict[tuple[str, str], list[Path]] = {}
-    for path in sorted(KERNELS.glob("*/*.c")):
+    for path in KERNELS.glob("*/*.c"):
         text = path.read_text(encoding="utf-8")
         named = {(path.parent.name, path.stem.partition(".")[0]), *_AS.findall(text)}
         also = _ALSO.findall(text)

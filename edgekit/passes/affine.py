@@ -49,7 +49,8 @@ def div_to_mul(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     mantissa, exponent = np.frexp(c.astype(np.float64))
     limits = np.finfo(np.float32 if c.dtype.itemsize >= 4 else np.float16)
-    if not ((np.abs(mantissa) == 0.5) & (np.abs(exponent) < min(-limits.minexp, limits.maxexp) - 1)).all():
+    # c and 1 / c are normal numbers: those below the least are zero on some processors.
+    if not ((np.abs(mantissa) == 0.5) & (np.abs(exponent - 1) <= -limits.minexp)).all():
         return None
     return edit.add(Mul(), node.inputs[0], edit.const((1 / c.astype(np.float64)).astype(c.dtype)))
 

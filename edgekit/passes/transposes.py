@@ -86,7 +86,7 @@ class _Walk:
 
     graph: Graph
     pinned: frozenset[str]
-    builder: Builder = field(default_factory=Builder)
+    builder: Builder = field(init=False)
     forms: dict[str, _Form] = field(default_factory=dict)
     # What was moved already, by name and `_Hop.move`.
     moved: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)

@@ -85,6 +85,16 @@ def test_offsets_that_cancel_are_not_added_up(first: Any, second: Any, merges: b
     assert_same(graph, after)
 
 
+@pytest.mark.parametrize(("dtype", "most"), [(DType.F32, 126), (DType.F16, 14), (DType.BF16, 14)])
+def test_divisions_by_powers_of_two_are_products_as_far_as_these_are_normal(dtype: DType, most: int) -> None:
+    for power, sign in ((most, 1), (-most, -1), (most + 1, 1), (-most - 1, 1)):
+        net = Net(dtype)
+        graph = net.done(net(Div(), net.x(4, 3), sign * 2.0**power, name="y"))
+        after = affine(graph)
+        assert kinds(after) == ["Mul" if abs(power) <= most else "Div"], power
+        assert_same(graph, after, tolerance=0)
+
+
 def test_batch_normalization_and_bias_disappear() -> None:
     net = Net()
     y = layer(net, "conv")

@@ -7,11 +7,12 @@ from support.nets import Net
 from edgekit import fixed
 from edgekit.ir import DType, Graph
 from edgekit.ops.concat import Concat
+from edgekit.ops.recurrent import Lstm
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.softmax import Softmax
 from edgekit.quantize import int8
 from edgekit.quantize.observe import Range
-from edgekit.quantize.scales import SOFTMAX, activation_quant, scales
+from edgekit.quantize.scales import SOFTMAX, activation_quant, scales, tied
 from edgekit.quantize.weights import finished_scale
 
 WIDE: Range = (-8.0, 8.0)
@@ -35,6 +36,18 @@ def test_a_given_scale_stays_with_what_is_moved(moves: int) -> None:
     found = scales(graph, ranges)
     assert [found[name] for name in probabilities] == [SOFTMAX] * (moves + 1)
     assert found["x"] == found["y"] == activation_quant(*WIDE)
+
+
+def test_layers_that_begin_with_the_same_cells_have_scales_of_their_own() -> None:
+    """What only is a constant is none of the tensors that share a scale."""
+    net = Net()
+    zeros, r = net.const(np.zeros((1, 3), np.float32)), net.const(net.random(12, 3))
+    cells = [net.add(Lstm(), net.x(2, 1, 12, name=name), r, zeros, zeros) for name in ("a", "b")]
+    graph = net.done(*(name for names in cells for name in names))
+    group = tied(graph)
+    for y, h, c in cells:
+        assert group[y] == group[h] != group[c]
+    assert len({group[name] for names in cells for name in names}) == 4
 
 
 @pytest.mark.parametrize("seed", range(3))
