@@ -252,6 +252,29 @@ def test_what_swaps_lead_to_is_legal(seed: int) -> None:
     assert result.size <= plan(buffers, shifts=shifts, budget=0).size
 
 
+def test_a_plan_as_small_as_can_be_is_not_searched_any_further() -> None:
+    buffers = [Buffer("a", 64, 0, 2), Buffer("b", 32, 1, 3), Buffer("c", 48, 2, 4), Buffer("d", 9, 5, 5)]
+    result = plan(buffers)
+    assert result.optimal
+    assert result.compared == plan(buffers, budget=0).compared
+
+
+def test_the_lowest_gap_is_tried_beside_the_tightest() -> None:
+    """First fit is optimal here, and best fit is not; the budget is gone before other orders are tried."""
+    rows = (
+        (4, 1, 1),
+        (3, 1, 1),
+        (4, 1, 4),
+        (4, 4, 6),
+        (6, 1, 1),
+        (5, 12, 14),
+        (3, 1, 4),
+        (9, 14, 14),
+        (7, 6, 12),
+    )
+    assert plan([Buffer(f"b{i}", *row, 1) for i, row in enumerate(rows)], budget=0).optimal
+
+
 def test_the_same_buffers_get_the_same_plan() -> None:
     buffers = many(120, 30)
     assert plan(buffers, budget=300_000) == plan(list(buffers), budget=300_000)

@@ -22,6 +22,7 @@ from edgekit.ops.cast import BitCast
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.gather import Gather
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.ops.pad import Pad
@@ -346,6 +347,19 @@ def test_the_order_of_unsigned_bytes_is_not_that_of_their_bits() -> None:
     graph = net.done(net.to(X, net(Sigmoid(), net.one(Dequantize(), labelled))))
     after = settled(graph)
     assert units_off(graph, after) <= 1
+
+
+def test_bits_that_are_read_with_another_sign_are_other_integers() -> None:
+    """127 as a byte without sign, less 128, is -1; -128 is 0."""
+    net = Quantized()
+    (labelled,) = net.add(BitCast(DType.S8), net.byte_input("x", 2, 3), quant=X)
+    bits = net.one(BitCast(DType.U8), labelled)
+    (flipped,) = net.add(FlipSign(), bits, quant=X)
+    graph = net.done(net.one(BitCast(DType.S8), flipped))
+    assert units_off(graph, settled(graph)) == 0
+    assert np.array_equal(
+        simulate.run(graph, {"x": np.full((2, 3), 127, np.int8)})[graph.outputs[0]], np.full((2, 3), -1)
+    )
 
 
 def test_integers_may_be_told_again_in_another_scale() -> None:
