@@ -33,6 +33,7 @@ class FormulaError(ValueError):
 @dataclass(frozen=True)
 class Number:
     text: str  # without a suffix
+    is_unsigned: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class _Parser:
 
     def name_or_number(self, token: str) -> Formula:
         if token[0].isdigit() or token[0] == ".":
-            return Number(token.rstrip("fu"))
+            return Number(token.rstrip("fu"), token[-1] == "u")
         if not re.fullmatch(r"\w+", token):
             raise FormulaError(f"{token!r} stands where an operand should in {self.text!r}")
         if not self.take("("):

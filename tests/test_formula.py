@@ -8,7 +8,7 @@ from edgekit.formula import Cast, Formula, FormulaError, Function, Number, Opera
 def written(formula: Formula) -> str:
     """In C, with all brackets."""
     match formula:
-        case Number(text) | Operand(text):
+        case Number(text, _) | Operand(text):
             return text
         case Cast(ctype, inner):
             return f"({ctype}){written(inner)}"

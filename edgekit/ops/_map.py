@@ -1,4 +1,4 @@
-"""Elementwise operators: one formula in numpy and the same in C, side by side; broadcasting is done here."""
+"""Elementwise operators: one formula, which C compiles and numpy evaluates; broadcasting is done here."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def real_type(dtype: DType) -> bool:
 
 
 class Map(Op):
-    """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `compute` in numpy and
-    `c`, the formula in C over a, b and c. In the formula {d} is the suffix of the compute type (f32, s64),
-    {T} its C name, {U} the C name of the unsigned type of that width. `c_float` and `c_int` replace it for
-    one kind of numbers, `c_bool` is for truth values; a kind without formula is refused. Parameters such as a
-    slope are operands: constants of shape [], mostly."""
+    """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `c`, the formula in C
+    over a, b and c. In it {d} is the suffix of the compute type (f32, s64), {T} its C name, {U} the C name of
+    the unsigned type of that width. `c_float` and `c_int` replace it for one kind of numbers, `c_bool` is for
+    truth values; a kind without formula is refused. Where a formula calls what _functions.py does not have,
+    `compute` says in numpy what it means. Parameters such as a slope are operands: constants of shape [],
+    mostly."""
 
     arity: ClassVar[int] = 2
     # Are the extremes of the result where operands are extreme, as in sums, products, rising functions?
@@ -55,7 +56,8 @@ class Map(Op):
     c_bool: ClassVar[str] = ""
 
     def compute(self, *ins: Array) -> Array:
-        raise NotImplementedError
+        """The formula in numpy."""
+        return self._evaluated([DType.of(x.dtype) for x in ins], ins)
 
     def result(self, *ins: DType) -> DType:
         """Type of the result; operands must agree unless a subclass says otherwise."""
@@ -90,15 +92,18 @@ class Map(Op):
         dtypes = [DType.of(x.dtype) for x in ins]
         dtype = self.result(*dtypes)
         with np.errstate(all="ignore"):
-            y = self._in_float32(dtypes, ins) if any(_narrow(x) for x in ins) else self.compute(*ins)
+            y = self._as_in_c(dtypes, ins) if any(_narrow(x) for x in ins) else self.compute(*ins)
             return (np.asarray(y).astype(dtype.numpy, copy=False),)
 
-    def _in_float32(self, dtypes: Sequence[DType], ins: Sequence[Array]) -> Array:
-        formula = parse(self.formula(*dtypes))
+    def _as_in_c(self, dtypes: Sequence[DType], ins: Sequence[Array]) -> Array:
         wide = [np.atleast_1d(x.astype(np.float32) if _narrow(x) else x) for x in ins]
         shape = np.broadcast_shapes(*(x.shape for x in ins))
-        y = evaluate(formula, dict(zip("abc", wide, strict=False)))
+        y = self._evaluated(dtypes, wide, as_in_c=True)
         return np.broadcast_to(y, shape or (1,)).reshape(shape)
+
+    def _evaluated(self, dtypes: Sequence[DType], ins: Sequence[Array], *, as_in_c: bool = False) -> Array:
+        formula, compute = parse(self.formula(*dtypes)), compute_type(dtypes[-1])
+        return evaluate(formula, dict(zip("abc", ins, strict=False)), compute.numpy, as_in_c=as_in_c)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         if self.moves and all(t.dtype == ins[0].dtype for t in ins):

@@ -23,17 +23,11 @@ class Sigmoid(Unary):
     corners = True
     c_float = "ek_sigmoid_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return _sigmoid(*ins)
-
 
 @dataclass(frozen=True)
 class Tanh(Unary):
     corners = True
     c_float = "ek_tanh_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.tanh(*ins)
 
 
 @dataclass(frozen=True)
@@ -41,26 +35,17 @@ class Exp(Unary):
     corners = True
     c_float = "ek_exp_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.exp(*ins)
-
 
 @dataclass(frozen=True)
 class Log(Unary):
     corners = True
     c_float = "ek_log_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.log(*ins)
-
 
 @dataclass(frozen=True)
 class Erf(Unary):
     corners = True
     c_float = "ek_erf_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return _erf(*ins)
 
 
 @dataclass(frozen=True)
@@ -69,21 +54,12 @@ class Gelu(Unary):
 
     c_float = "({T})0.5 * a * (1 + ek_erf_{d}(a * ({T})0.70710678118654752))"
 
-    def compute(self, *ins: Array) -> Array:
-        (x,) = ins
-        y: Array = x * 0.5 * (1 + _erf(x * 0.5**0.5))
-        return y
-
 
 @dataclass(frozen=True)
 class GeluTanh(Unary):
     """y = a sigmoid(2 z), which is a (1 + tanh(z)) / 2, with z = sqrt(2 / pi) (a + 0.044715 a^3)"""
 
     c_float = "a * ek_sigmoid_{d}(a * (({T})1.5957691216057308 + ({T})0.0713548162726009 * a * a))"
-
-    def compute(self, *ins: Array) -> Array:
-        (x,) = ins
-        return x * _sigmoid(x * (1.5957691216057308 + 0.0713548162726009 * x * x))
 
 
 @dataclass(frozen=True)
@@ -92,10 +68,6 @@ class Swish(Map):
 
     c_float = "a * ek_sigmoid_{d}(a * b)"
 
-    def compute(self, *ins: Array) -> Array:
-        x, alpha = ins
-        return x * _sigmoid(x * alpha)
-
 
 @dataclass(frozen=True)
 class HardSwish(Unary):
@@ -103,11 +75,6 @@ class HardSwish(Unary):
 
     # In this order, the compiler finds no product that it could leave out in a branch, and vectorises.
     c_float = "a * (a + 3 < 0 ? 0 : a + 3 > 6 ? 6 : a + 3) * ({T})0.16666666666666667"
-
-    def compute(self, *ins: Array) -> Array:
-        (x,) = ins
-        y: Array = x * np.clip(x + 3, 0, 6) * x.dtype.type(1 / 6)
-        return y
 
 
 @dataclass(frozen=True)
@@ -118,11 +85,6 @@ class HardSigmoid(Map):
     arity = 3
     c_float = "a * b + c < 0 ? 0 : a * b + c > 1 ? 1 : a * b + c"
 
-    def compute(self, *ins: Array) -> Array:
-        x, alpha, beta = ins
-        y: Array = np.clip(x * alpha + beta, 0, 1)
-        return y
-
 
 @dataclass(frozen=True)
 class Elu(Map):
@@ -130,11 +92,6 @@ class Elu(Map):
 
     arity = 3
     c_float = "(a < 0 ? 0 : a) + b * ek_expm1_{d}((a < 0 ? a : 0) * c)"
-
-    def compute(self, *ins: Array) -> Array:
-        x, alpha, rate = ins
-        y: Array = np.where(x < 0, 0, x) + alpha * np.expm1(np.where(x < 0, x, 0) * rate)
-        return y
 
 
 @dataclass(frozen=True)
@@ -144,19 +101,12 @@ class Softplus(Unary):
     corners = True
     c_float = "(a > 0 ? a : 0) + ek_log1p_{d}(ek_exp_{d}(-ek_fabs_{d}(a)))"
 
-    def compute(self, *ins: Array) -> Array:
-        return _softplus(*ins)
-
 
 @dataclass(frozen=True)
 class Mish(Unary):
     """y = a tanh(log(1 + exp(a)))"""
 
     c_float = "a * ek_tanh_{d}((a > 0 ? a : 0) + ek_log1p_{d}(ek_exp_{d}(-ek_fabs_{d}(a))))"
-
-    def compute(self, *ins: Array) -> Array:
-        (x,) = ins
-        return x * np.tanh(_softplus(x))
 
 
 @dataclass(frozen=True)
@@ -197,16 +147,3 @@ def _spreads(small: Type, large: Type) -> bool:
     """Does the one broadcast to the other?"""
     pairs = zip(reversed(small.shape), reversed(large.shape), strict=False)
     return small.rank <= large.rank and all(a in (1, b) for a, b in pairs)
-
-
-def _sigmoid(x: Array) -> Array:
-    e = np.exp(-np.abs(x))  # never overflows
-    return np.where(x < 0, e / (1 + e), 1 / (1 + e)).astype(x.dtype)
-
-
-def _softplus(x: Array) -> Array:
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
-def _erf(x: Array) -> Array:
-    return _ERF(x).astype(x.dtype) if x.size else x

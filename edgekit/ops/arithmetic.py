@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.ir import Array, DType, Type, Value
+from edgekit.ir import Array, Type, Value
 from edgekit.ops import Arg, Step
 from edgekit.ops._integer_maps import product_calls, product_integers, sum_calls, sum_integers
 from edgekit.ops._map import Map, Unary
@@ -20,9 +20,6 @@ class Add(Map):
     tabled = False
     c = "a + b"
     c_int = "({T})(({U})a + ({U})b)"  # integers wrap, as in numpy; signed overflow is undefined in C
-
-    def compute(self, *ins: Array) -> Array:
-        return np.add(*ins)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return (sum_integers(args, ins, outs[0], 1),)
@@ -38,9 +35,6 @@ class Sub(Map):
     c = "a - b"
     c_int = "({T})(({U})a - ({U})b)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.subtract(*ins)
-
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return (sum_integers(args, ins, outs[0], -1),)
 
@@ -54,9 +48,6 @@ class Mul(Map):
     tabled = False
     c = "a * b"
     c_int = "({T})(({U})a * ({U})b)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.multiply(*ins)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         return (product_integers(args, ins, outs[0]),)
@@ -72,19 +63,12 @@ class Div(Map):
     c = "a / b"
     c_int = "ek_div_{d}(a, b)"
 
-    def compute(self, *ins: Array) -> Array:
-        a, b = ins
-        return np.divide(a, b) if _is_float(a) else _divide(a, b)
-
 
 @dataclass(frozen=True)
 class Mod(Map):
     """The remainder of division towards minus infinity: it has the sign of b. Integers modulo 0 give 0."""
 
     c = "ek_mod_{d}(a, b)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.mod(*ins)
 
 
 @dataclass(frozen=True)
@@ -93,9 +77,6 @@ class Remainder(Map):
 
     c = "ek_fmod_{d}(a, b)"
     c_int = "ek_rem_{d}(a, b)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.fmod(*ins)
 
 
 class _Extreme(Map):
@@ -146,19 +127,12 @@ class Clip(Map):
     moves: ClassVar[bool] = True  # quantized bounds have the scale of the operand
     c = "a < b ? b : a > c ? c : a"
 
-    def compute(self, *ins: Array) -> Array:
-        x, lo, hi = ins
-        return np.where(x < lo, lo, np.where(x > hi, hi, x))
-
 
 @dataclass(frozen=True)
 class Neg(Unary):
     corners = True
     c = "-a"
     c_int = "({T})(0u - ({U})a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.negative(*ins)
 
 
 @dataclass(frozen=True)
@@ -168,9 +142,6 @@ class Abs(Unary):
     c_float = "ek_fabs_{d}(a)"
     c_int = "a < 0 ? ({T})(0u - ({U})a) : a"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.abs(*ins)
-
 
 @dataclass(frozen=True)
 class Sign(Unary):
@@ -178,17 +149,11 @@ class Sign(Unary):
 
     c = "a > 0 ? 1 : a < 0 ? -1 : a"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.sign(*ins)
-
 
 @dataclass(frozen=True)
 class Sqrt(Unary):
     corners = True
     c_float = "ek_sqrt_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.sqrt(*ins)
 
 
 @dataclass(frozen=True)
@@ -196,23 +161,3 @@ class Pow(Map):
     """a to the power of b. Integers wrap; a negative power of one is its reciprocal, rounded towards zero."""
 
     c = "ek_pow_{d}(a, b)"
-
-    def compute(self, *ins: Array) -> Array:
-        a, b = ins
-        if _is_float(a):
-            return np.power(a, b)
-        power = np.power(a, np.maximum(b, 0).astype(b.dtype))
-        own = np.where(np.abs(a) == 1, np.where(b % 2 == 0, 1, a), 0)  # only 1 and -1 have a whole reciprocal
-        return np.where(b < 0, own, power)
-
-
-def _is_float(x: Array) -> bool:
-    return DType.of(x.dtype).is_float
-
-
-def _divide(a: Array, b: Array) -> Array:
-    a, b = np.broadcast_arrays(a, b)
-    safe = np.where(b == 0, 1, b).astype(b.dtype)
-    quotient = a // safe
-    quotient += ((quotient < 0) & (quotient * safe != a)).astype(a.dtype)
-    return np.where(b == 0, 0, quotient)

@@ -18,24 +18,15 @@ class Equal(Compare):
     c = "a == b"
     c_bool = "a == b"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.equal(*ins)
-
 
 @dataclass(frozen=True)
 class Less(Compare):
     c = "a < b"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.less(*ins)
-
 
 @dataclass(frozen=True)
 class LessOrEqual(Compare):
     c = "a <= b"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.less_equal(*ins)
 
 
 @dataclass(frozen=True)
@@ -43,17 +34,11 @@ class IsNaN(Compare):
     arity = 1
     c_float = "a != a"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.isnan(*ins)
-
 
 @dataclass(frozen=True)
 class And(Map):
     c_int = "({T})(({U})a & ({U})b)"
     c_bool = "a & b"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.bitwise_and(*ins)
 
 
 @dataclass(frozen=True)
@@ -61,26 +46,17 @@ class Or(Map):
     c_int = "({T})(({U})a | ({U})b)"
     c_bool = "a | b"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.bitwise_or(*ins)
-
 
 @dataclass(frozen=True)
 class Xor(Map):
     c_int = "({T})(({U})a ^ ({U})b)"
     c_bool = "a ^ b"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.bitwise_xor(*ins)
-
 
 @dataclass(frozen=True)
 class Not(Unary):
     c_int = "({T})~({U})a"
     c_bool = "!a"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.invert(*ins)
 
 
 @dataclass(frozen=True)

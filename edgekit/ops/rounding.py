@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from edgekit.ir import Array
 from edgekit.ops._map import Unary
 
 
@@ -15,17 +12,11 @@ class Floor(Unary):
     corners = True
     c_float = "ek_floor_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.floor(*ins)
-
 
 @dataclass(frozen=True)
 class Ceil(Unary):
     corners = True
     c_float = "ek_ceil_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.ceil(*ins)
 
 
 @dataclass(frozen=True)
@@ -34,6 +25,3 @@ class Round(Unary):
 
     corners = True
     c_float = "ek_round_even_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.rint(*ins)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from edgekit.ir import Array
 from edgekit.ops._map import Unary
 
 
@@ -14,85 +11,52 @@ from edgekit.ops._map import Unary
 class Sin(Unary):
     c_float = "ek_sin_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.sin(*ins)
-
 
 @dataclass(frozen=True)
 class Cos(Unary):
     c_float = "ek_cos_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.cos(*ins)
 
 
 @dataclass(frozen=True)
 class Tan(Unary):
     c_float = "ek_tan_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.tan(*ins)
-
 
 @dataclass(frozen=True)
 class Asin(Unary):
     c_float = "ek_asin_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.arcsin(*ins)
 
 
 @dataclass(frozen=True)
 class Acos(Unary):
     c_float = "ek_acos_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.arccos(*ins)
-
 
 @dataclass(frozen=True)
 class Atan(Unary):
     c_float = "ek_atan_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.arctan(*ins)
 
 
 @dataclass(frozen=True)
 class Sinh(Unary):
     c_float = "ek_sinh_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.sinh(*ins)
-
 
 @dataclass(frozen=True)
 class Cosh(Unary):
     c_float = "ek_cosh_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.cosh(*ins)
 
 
 @dataclass(frozen=True)
 class Asinh(Unary):
     c_float = "ek_asinh_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.arcsinh(*ins)
-
 
 @dataclass(frozen=True)
 class Acosh(Unary):
     c_float = "ek_acosh_{d}(a)"
 
-    def compute(self, *ins: Array) -> Array:
-        return np.arccosh(*ins)
-
 
 @dataclass(frozen=True)
 class Atanh(Unary):
     c_float = "ek_atanh_{d}(a)"
-
-    def compute(self, *ins: Array) -> Array:
-        return np.arctanh(*ins)
