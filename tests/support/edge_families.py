@@ -230,6 +230,15 @@ def far_beside_ties(b: Bench) -> None:
         )
 
 
+def hardly_scaled(b: Bench) -> None:
+    """Sums whose scales are just below those of their results, down to a quarter."""
+    for rounding, rows in product(ROUNDINGS, (1, 3)):
+        scales = (0.24, 0.26, 0.49, 0.5, 0.51, 0.74, 0.97)
+        w = b.constant(b.integers((7, 9), DType.S8, -127) % 3 - 1, Quant(scales, (0,) * 7, 0, rounding))
+        x, bias = b.input(rows, 9, quant=one(1.0, 3, rounding)), b.constant(np.arange(7, dtype=np.int32) - 3)
+        b.result(Dense(), x, w, bias, quant=one(1.0, -5, rounding))
+
+
 def whole_rows(b: Bench) -> None:
     """Sums of rows of whole vectors, by the rule of numbers times a factor."""
     b.rounding = "E"
@@ -296,4 +305,5 @@ FAMILIES = (
     bounded,
     rests_of_words,
     lines_of_whole_vectors,
+    hardly_scaled,
 )
