@@ -142,6 +142,19 @@ def test_weights_of_an_lstm_that_do_not_fit_are_refused(broken: str) -> None:
         from_onnx.convert(net)
 
 
+def test_an_lstm_of_weights_without_sign() -> None:
+    net = quantized(lstm(np.random.default_rng(3)), False, True)
+    layers = [n for n in net.graph.node if n.op_type == "DynamicQuantizeLSTM"]
+    names = {layer.input[i] for layer in layers for i in (1, 2, 9, 11)}  # weights, and their zero points
+    for constant in net.graph.initializer:
+        if constant.name in names:
+            above = numpy_helper.to_array(constant).astype(np.int16) + 128
+            constant.CopyFrom(numpy_helper.from_array(above.astype(np.uint8), constant.name))
+    inputs = samples(net, 2)
+    assert len(layers) == 2
+    assert_near(simulate.run(imported(net), inputs), reference(net, inputs))
+
+
 @pytest.mark.parametrize("inputs", [300, 700])
 @pytest.mark.parametrize("zero", [0, 9])
 def test_sums_that_float32_does_not_hold_are_integers(inputs: int, zero: int) -> None:

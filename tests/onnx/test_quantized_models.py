@@ -22,6 +22,7 @@ from edgekit.converters import from_onnx
 from edgekit.ir import Array, DType, Graph
 from edgekit.onnx_backend import compile_programs
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
 from edgekit.ops.flip_sign import FlipSign
 from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.passes import verify
@@ -139,6 +140,24 @@ def test_weights_without_sign_around_the_middle_are_bytes_with_one() -> None:
     graph = imported(came)
     assert float_nodes(graph) == []
     assert distance(came, graph, samples(net, 4, seed=11)) <= unit(came) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(("zero", "fits"), [(127, False), (128, True), (129, False)])
+def test_weights_that_fit_into_signed_bytes_up_to_both_ends_are_a_layer(zero: int, fits: bool) -> None:
+    """0 to 255 around the middle; one further, and the largest or the least is too much."""
+    weights = np.array([[0, 255], [7, 128], [255, 0]], np.uint8)
+    constants = {"xs": np.float32(0.05), "xz": np.uint8(3), "w": weights, "ws": np.float32(0.01)}
+    constants |= {"wz": np.uint8(zero), "ys": np.float32(0.1), "yz": np.uint8(100)}
+    nodes = [
+        node("QuantizeLinear", "x xs xz", "q"),
+        node("QLinearMatMul", "q xs xz w ws wz ys yz", "p"),
+        node("DequantizeLinear", "p ys yz", "y"),
+    ]
+    net = model(nodes, constants, inputs=[tensor("x", [2, 3])])
+    graph = imported(net)
+    layers = [n for n in graph.nodes if isinstance(n.op, Dense) and graph.type(n.inputs[0]).quant]
+    assert bool(layers) is fits
+    assert distance(net, graph, [{"x": np.float32([[0, 5, 9], [-0.1, 12, 1]])}]) <= 0.1 * (1 + 1e-4)
 
 
 def bytes_in_and_out(zero: int) -> ModelProto:
