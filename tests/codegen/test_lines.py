@@ -102,6 +102,24 @@ def test_no_line_is_taken_that_differs_in_one_sum() -> None:
     assert second is None or not np.array_equal(first.scale, second.scale)
 
 
+@pytest.mark.parametrize("rounding", ["E", "tfl"])
+def test_sums_are_moved_to_where_floats_are_finest(rounding: str) -> None:
+    """With results of one sign, more is proven than with those of both."""
+    found = {zero: [line(dense(rounding, seed, zero)) for seed in range(4)] for zero in (-128, 3)}
+    assert sum(made is not None for made in found[-128]) > sum(made is not None for made in found[3])
+
+
+@pytest.mark.parametrize("exponent", [7, 8, 9, 10])
+def test_results_that_leave_30_bits_are_left_to_the_rule(exponent: int) -> None:
+    """Beyond, a float may not fit into an integer of 32 bits together with the zero point."""
+    call = dense("tfl", 1)
+    args, channels = list(call.args), call.args[3].value.type.size
+    for at, data in ((3, np.full(channels, 2**30, np.int32)), (4, np.full(channels, exponent, np.int8))):
+        args[at] = Arg(args[at].name, replace(args[at].value, data=data))
+    reach = np.abs(reachable(call, 2)).max() + 2**22  # by which sums may be moved
+    assert (line(replace(call, args=tuple(args))) is not None) == (reach * 2.0 ** (exponent - 1) < 2**30)
+
+
 def test_targets_without_kernels_for_lines_keep_the_rule() -> None:
     assert dense("tfl", 3).rule in ("tfl", "once")
 

@@ -102,8 +102,7 @@ EK_INLINE void EK_FN_state(const int16_t *EK_RESTRICT hidden, const int8_t *EK_R
         uint32_t sum = (uint32_t)q[o];
         for (int32_t i = 0; i < p->size; i++)
             sum += (uint32_t)(hidden[i] * proj[o * p->size + i]);
-        const int32_t y = ek_clamp_s32(ek_requantize_tfl((int32_t)sum, p->p_m, p->p_e) + p->zero, -128, 127);
-        h[o] = ek_clamp_s8(y, p->lo, p->hi);
+        h[o] = ek_clamp_s8(ek_requantize_tfl((int32_t)sum, p->p_m, p->p_e) + p->zero, p->lo, p->hi);
     }
 }
 
