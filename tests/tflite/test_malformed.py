@@ -90,6 +90,10 @@ MALFORMED: Mapping[str, tuple[str, Operator]] = {
             [Tensor((1, 5, 4, 1))],
         ),
     ),
+    "weights without a number": (
+        "CONV_2D with empty weights s8[2,1,1,0]",
+        conv(shape=(2, 1, 1, 0), data=np.ones(0, np.int8)),
+    ),
     "groups that do not divide": ("do not match", conv(shape=(2, 1, 1, 2), data=np.ones(4, np.int8))),
 }
 
