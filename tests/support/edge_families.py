@@ -18,6 +18,7 @@ from edgekit.ops.matmul import MatMul
 from edgekit.ops.pool2d import Pool2d
 from edgekit.ops.quantize import Dequantize
 from edgekit.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.ops.reduce import Reduce
 from edgekit.ops.resample import Resample
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
@@ -281,6 +282,16 @@ def lines_of_whole_vectors(b: Bench) -> None:
     b.result(Add(), *near, quant=one(3.0, -1, "tfl"))
 
 
+def many_dimensions(b: Bench) -> None:
+    """More dimensions than kernels loop over, no two of which are one."""
+    shape, other = (2, 1, 2, 1, 3, 1, 3), (1, 2, 1, 2, 1, 2, 3)
+    for rounding, op in product(("E", "tfl"), (Add(), Mul())):
+        quant = one(0.3, 5, rounding)
+        b.result(op, b.input(*shape, quant=quant), b.input(*other, quant=quant), quant=one(0.7, -3, rounding))
+    for kind, axes in product(("sum", "mean"), ((0, 2, 4), (1, 3))):
+        b.result(Reduce(kind, axes), b.input(2, 3, 4, 2, 3, quant=one(0.3, 5)), quant=one(2.0, -3))
+
+
 FAMILIES = (
     far_results,
     exact_products,
@@ -306,4 +317,5 @@ FAMILIES = (
     rests_of_words,
     lines_of_whole_vectors,
     hardly_scaled,
+    many_dimensions,
 )

@@ -47,5 +47,8 @@ CASES = (
         for d in (*_INTEGERS, DType.S4, DType.BOOL)
     ),
     case(Where(), whole(DType.BOOL, 3, 4), normal(DType.F32, 3, 4), normal(DType.F32)),
+    case(
+        Where(), whole(DType.BOOL, 2, 1, 3, 1), normal(DType.F32, 1, 4, 1, 5), normal(DType.F32, 2, 4, 3, 5)
+    ),
     case(Where(), whole(DType.BOOL, 20), normal(DType.F8E5M2, 20), normal(DType.F8E5M2, 20)),
 )
