@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from edgekit.ir import Array
+from edgekit.derivative import derivative
+from edgekit.formula import Formula, parse
+from edgekit.ir import Array, DType
 from edgekit.ops import Op
+from edgekit.ops._formula import evaluate
 from edgekit.ops._linear import Linear
 from edgekit.ops._map import Map
 from edgekit.ops.concat import Concat
@@ -18,8 +21,8 @@ from edgekit.ops.reduce import Reduce
 from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.transpose import Transpose
+from edgekit.reasons import OperandError
 
-_STEP = 1e-4  # of numeric derivatives of elementwise functions, in float64
 Taps = Iterator[tuple[int, int, tuple[slice, ...]]]
 
 
@@ -27,7 +30,18 @@ def is_differentiable(op: Op) -> bool:
     """Is there a gradient?"""
     if isinstance(op, Pool2d | Reduce):
         return op.kind in ("max", "sum", "mean") if isinstance(op, Pool2d) else op.kind in ("sum", "mean")
-    return isinstance(op, Conv2d | Dense | Map | Reshape | Transpose | Concat | Slice)
+    if isinstance(op, Map):
+        return has_derivative(op)
+    return isinstance(op, Conv2d | Dense | Reshape | Transpose | Concat | Slice)
+
+
+def has_derivative(op: Map) -> bool:
+    """Is this a function of real numbers, whose derivative is known?"""
+    try:
+        formula = _formula(op)
+        return all(derivative(formula, name) for name in "abc"[: op.arity])
+    except (OperandError, NotImplementedError):
+        return False
 
 
 def gradients(op: Op, args: Sequence[Array], result: Array, wanted: Array) -> Sequence[Array]:
@@ -42,7 +56,7 @@ def gradients(op: Op, args: Sequence[Array], result: Array, wanted: Array) -> Se
             whole = np.broadcast_to(wanted.reshape(_kept(op, args[0])), args[0].shape)
             return [whole / (args[0].size / result.size) if op.kind == "mean" else whole]
         case Map():
-            return [_numeric(op, args, i, wanted) for i in range(len(args))]
+            return [*_of_map(op, args, wanted)]
     return _of_copy(op, args, wanted)
 
 
@@ -113,17 +127,20 @@ def _kept(op: Reduce, x: Array) -> tuple[int, ...]:
     return tuple(1 if axis in op.axes else n for axis, n in enumerate(x.shape))
 
 
-def _numeric(op: Map, args: Sequence[Array], which: int, wanted: Array) -> Array:
-    """Of an elementwise function: each result depends on one element of each operand."""
-    wide = [arg.astype(np.float64) for arg in args]
-    ends = []
-    for step in (_STEP, -_STEP):
-        moved = [arg + step if i == which else arg for i, arg in enumerate(wide)]
-        ends.append(op.compute(*moved))
-    whole = wanted * (ends[0] - ends[1]) / (2 * _STEP)
-    shape = args[which].shape
-    repeated = [n for n, axis in enumerate((1,) * (whole.ndim - len(shape)) + shape) if axis == 1]
-    return np.asarray(whole.sum(axis=tuple(repeated), keepdims=True).reshape(shape), args[which].dtype)
+def _of_map(op: Map, args: Sequence[Array], wanted: Array) -> Iterator[Array]:
+    """Of an elementwise function: each result depends on one element of each operand. Where it is vertical,
+    no step is right."""
+    formula, operands = _formula(op), dict(zip("abc", args, strict=False))
+    for name, arg in operands.items():
+        with np.errstate(all="ignore"):
+            slope = evaluate(derivative(formula, name), operands, np.dtype(np.float64))
+            whole = wanted * np.nan_to_num(slope, nan=0.0, posinf=0.0, neginf=0.0)
+        repeated = [n for n, axis in enumerate((1,) * (whole.ndim - arg.ndim) + arg.shape) if axis == 1]
+        yield np.asarray(whole.sum(axis=tuple(repeated), keepdims=True).reshape(arg.shape), arg.dtype)
+
+
+def _formula(op: Map) -> Formula:
+    return parse(op.formula(*(DType.F64,) * op.arity))
 
 
 def _of_copy(op: Op, args: Sequence[Array], wanted: Array) -> Sequence[Array]:
