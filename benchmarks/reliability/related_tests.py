@@ -279,13 +279,15 @@ def ordered(tests: Iterable[Test], file: str) -> list[Test]:
 
 
 def within(tests: Iterable[Test], seconds: float, count: int) -> Iterator[Test]:
-    """The first tests that together take no longer than this; the first one always."""
-    left, taken = seconds, 0
-    files: set[str] = set()
+    """The first tests that together take no longer than this, the first one always; families count as one."""
+    left = seconds
+    files, families = set[str](), set[str]()
     for test in tests:
         cost = test.seconds + (0.0 if test.file in files else test.fixtures)
-        if taken and (cost > left or taken == count):
+        is_new = _family(test.name) not in families
+        if families and (cost > left or (is_new and len(families) == count)):
             continue
-        left, taken = left - cost, taken + 1
+        left -= cost
         files.add(test.file)
+        families.add(_family(test.name))
         yield test
