@@ -264,6 +264,14 @@ def test_large_graphs_get_a_lower_peak_within_the_budget(case: Case, enough: flo
     assert peak(tasks, sizes, keep, sequence) <= enough * peak(tasks, sizes, keep)
 
 
+@pytest.mark.parametrize("budget", [1500, 4000])
+def test_a_small_budget_is_kept_to(budget: int) -> None:
+    for tasks, sizes, keep in (branches(40, 3, seed=0), branches(12, 5, seed=0)):
+        found = search(tasks, sizes, keep, budget=budget)
+        assert found.stopped
+        assert budget / 2 < found.runs < budget * 1.1
+
+
 def test_a_name_is_made_once_and_before_it_is_read() -> None:
     with pytest.raises(AssertionError, match="made twice"):
         order([Task((), ("a",)), Task((), ("a",))], {})

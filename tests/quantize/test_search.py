@@ -1,13 +1,16 @@
 """What is seen and tried while ranges are chosen, and what the user hears of it."""
 
+from itertools import pairwise
+
 import numpy as np
 from support.nets import Net
 
 from edgekit.ops.arithmetic import Neg
 from edgekit.ops.dense import Dense
-from edgekit.quantize.observe import RANGES, Statistics
+from edgekit.quantize.observe import RANGES, Statistics, minmax
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.refine import _affordable
+from edgekit.quantize.search import PICKS
 
 
 def test_the_user_hears_of_every_method_and_tensor() -> None:
@@ -30,6 +33,16 @@ def test_magnitudes_of_channels_are_known_once_something_was_seen() -> None:
     after = seen.reaches
     assert after is not None
     assert after.tolist() == [2.0, 3.0]
+
+
+def test_trials_clip_ever_more_of_what_was_seen_in_small_steps() -> None:
+    seen = Statistics()
+    seen.add(np.array([[-2.0, 4.0]], np.float32))
+    tried = [minmax(seen), *(pick(seen) for method, pick in PICKS.items() if method not in RANGES)]
+    assert len(tried) > 2
+    for (low, high), (nearer_low, nearer_high) in pairwise(tried):
+        assert low < nearer_low <= 0.75 * low
+        assert 0.75 * high <= nearer_high < high
 
 
 def test_tensors_of_nothing_let_as_many_samples_fit_as_small_ones() -> None:
