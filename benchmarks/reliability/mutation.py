@@ -413,8 +413,8 @@ def written(results: Sequence[Result], count: int, seed: int) -> str:
     whole = "" if len(results) >= count else f" {len(results)} of {count} have been judged yet."
     return (
         f"Seed {seed}: one change of the code each, such as another operator, constant, default or branch,\n"
-        f"judged by at most {TESTS} tests that run the changed line, the cheapest first, or families of tests\n"
-        "that share a program. These took at most\n"
+        f"judged by at most {TESTS} tests that run the changed line, the cheapest first, or families of\n"
+        "tests that share a program. These took at most\n"
         f"{SECONDS:.0f} seconds when they were recorded; those marked slow are left out. A mutant that does\n"
         f"not end counts as killed.{whole} Equivalent mutants compute the same:\n"
         "`benchmarks/reliability/equivalent_mutants.toml` says why.\n\n" + table(head, rows)
