@@ -1,16 +1,23 @@
 """Weights as kernels of an instruction set want them: tiled, widened, doubled, aligned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from support.nets import Net
 
 from edgekit import target as targets
 from edgekit.builder import Builder
+from edgekit.codegen import lower
+from edgekit.codegen.kernels import instantiate
 from edgekit.codegen.light import heavy_pairs
 from edgekit.codegen.pack import pack
 from edgekit.codegen.program import compile_graph
 from edgekit.codegen.render import render
 from edgekit.ir import DType, Graph, Quant, Type, Value
+from edgekit.ops import Call
 from edgekit.ops.conv2d import Conv2d
+from edgekit.ops.dense import Dense
 
 
 def test_values_are_scaled_and_shifted() -> None:
@@ -185,3 +192,16 @@ def test_light_weights_are_added_where_that_pays() -> None:
     added = [int(packed) % 2 for packed in pack("light O/8! I/4! o8 i4", weights)[1:4]]
     assert added == [1, 0, 1]
     assert (heavy_pairs(weights), heavy_pairs(2 * weights), heavy_pairs(None)) == (0, 400, 1000)
+
+
+def test_computed_operands_are_packed_beside_constant_ones() -> None:
+    net = Net()
+    graph = net.done(net(Dense(), net.x(1, 8), net.x(5, 8, name="w"), np.zeros(5, np.float32)))
+    host = targets.load("host")
+    (call,) = (step for layer in lower.lower(graph, host) for step in layer.steps[-1:])
+    assert isinstance(call, Call)
+    kernel = instantiate(call, host)
+    both = replace(kernel, pack={"b": "O", **kernel.pack})
+    copies, changed = lower._pack_computed_weights(call, both)
+    assert copies == lower._pack_computed_weights(call, kernel)[0] != []
+    assert [a is b for a, b in zip(changed.args, call.args, strict=True)] == [True, False, True, True]
