@@ -1,14 +1,24 @@
 """Bodies of loops come out of files, too: what contradicts itself is refused, and the rest comes back."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ops.cases.while_loop import COUNTED
+from support.nets import Net
 
 from edgekit import file
 from edgekit.builder import Builder
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.while_loop import while_loop
+from edgekit.ir import DType, Quant, Type, Value
+from edgekit.ops.arithmetic import Add, Mul
+from edgekit.ops.logic import Less
+from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.ops.while_loop import MAX_LIMIT, While
+from edgekit.simulate import run
 
 TYPES = [COUNTED.types[name] for name in COUNTED.inputs]
 
@@ -38,3 +48,23 @@ def test_files_keep_loops(tmp_path: Path) -> None:
 def test_bodies_that_contradict_themselves_are_refused(op: While, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         op.infer(*TYPES)
+
+
+def test_a_counter_of_quantized_bytes_bounds_a_loop() -> None:
+    """0, 0.5 more each time, and on while that is below 2."""
+    net, quant = Net(), Quant((0.25,), (3,))
+    net.values["i"] = Value(Type(DType.S8, (1,), quant), np.array([3], np.int8))
+    start = [net.const(np.array([True])), "i", net.x(3)]
+
+    def make(carried: Sequence[Tensor]) -> Sequence[Tensor]:
+        _, i, y = (x.name for x in carried)
+        more = net(Add(), net.one(Dequantize(), i), np.float32([0.5]))
+        (following,) = net.add(Quantize(), more, quant=quant)
+        made = net(Less(), more, np.float32([2.0])), following, net(Mul(), y, np.float32([2.0]))
+        return [Tensor(net, name) for name in made]
+
+    *_, y = while_loop([Tensor(net, name) for name in start], make, limit=None, most=None)
+    graph = net.done(y.name)
+    assert [node.op.limit for node in graph.nodes if isinstance(node.op, While)] == [4]
+    (found,) = run(graph, {"x": np.float32([1, -2, 3])}).values()
+    assert found.tolist() == [16, -32, 48]
