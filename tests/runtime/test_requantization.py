@@ -124,12 +124,6 @@ RULES = (
     Rule("tfl", fixed.mbqm, two_roundings, (-31, 30)),
     Rule("once", fixed.mbqm_once, lambda a, b, c: saturated(half_away(a * b, 31 - c)), (-31, 30)),
     Rule("shift_away", lambda a, b, c: fixed.rdbpot(a, c), lambda a, b, c: half_away(a, c), (1, 31)),
-    Rule(
-        "shift_up",
-        lambda a, b, c: (a << c).clip(LEAST, MOST),
-        lambda a, b, c: min(max(a << c, LEAST), MOST),
-        (0, 30),
-    ),
     Rule("high_product", lambda a, b, c: fixed.srdhm(a, b), high_product, (0, 0), signed=True),
 )
 
