@@ -1,20 +1,18 @@
 """CONTRIBUTING.md shows how to add an operator in five steps: this test does them, in a copy."""
 
-import os
 import re
-import shutil
 import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from support import page_steps
+from support.page_steps import pytest_in, python
 from support.tools import ROOT, require
 
 pytestmark = pytest.mark.slow
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-STEPS = re.search(r"^## Add an operator in 5 steps$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+STEPS = page_steps.files(page_steps.section(PAGE, "Add an operator in 5 steps"))
 # A model of the made-up operator, through the converter and compiled C; `build` verifies that C agrees.
 USE = """
 import sys
@@ -37,54 +35,23 @@ assert Path(edgekit.__file__).is_relative_to(sys.argv[1])
 """
 
 
-def blocks() -> dict[str, str]:
-    """Path -> text of each file that the steps show: the path is the last one named before the block."""
-    assert STEPS, "CONTRIBUTING.md has no such heading"
-    found: dict[str, str] = {}
-    parts = re.split(r"^( *)```\w+\n(.*?)^ *```$", STEPS[1], flags=re.MULTILINE | re.DOTALL)
-    for prose, text in zip(parts[0::3], parts[2::3], strict=False):
-        path = re.findall(r"`([\w/]+/\w+\.\w+)`", prose)[-1]
-        assert path not in found, f"{path} is shown twice"
-        found[path] = textwrap.dedent(text)
-    return found
-
-
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of everything that is in git or about to be, with the five steps done."""
-    command = [require("git"), "-c", f"safe.directory={ROOT}", "ls-files", "-z", "-co", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in filter(None, names):
-        if os.path.lexists(ROOT / name):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
-    for path, text in blocks().items():
-        assert not (folder / path).exists(), f"{path} is there already: choose another example"
-        (folder / path).write_text(text, encoding="utf-8")
+    """A copy of the repository with the five steps done."""
+    folder = page_steps.copied(tmp_path_factory.mktemp("checkout"))
+    page_steps.follow(STEPS, folder)
     return folder
 
 
-def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process that sees the copy instead of what is installed."""
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
-
-
 def test_the_steps_show_each_kind_of_file() -> None:
-    assert [Path(path).parts[0] for path in blocks()] == [
-        "tests",
-        "edgekit",
-        *["runtime_c"] * 2,
-        "converters",
-    ]
+    parts = ["tests", "edgekit", "runtime_c", "runtime_c", "converters"]
+    assert [Path(path).parts[0] for path in STEPS] == parts
 
 
 def test_its_cases_hold(checkout: Path) -> None:
     require("cc")
     (words,) = re.findall(r'`pytest tests/ops -k "(.*?)"`', PAGE)
-    done = python(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops", "-k", words)
+    done = pytest_in(checkout, "tests/ops", "-k", words)
     assert done.returncode == 0, done.stdout[-3000:]
     passed = re.search(r"(\d+) passed", done.stdout)
     assert passed
@@ -103,9 +70,7 @@ def test_an_operator_without_cases_is_noticed(checkout: Path) -> None:
     cases = checkout / "tests/ops/cases/smooth.py"
     hidden = cases.rename(cases.with_suffix(".hidden"))
     try:
-        done = python(
-            checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/ops", "-k", "has_cases"
-        )
+        done = pytest_in(checkout, "tests/ops", "-k", "has_cases")
         assert done.returncode == 1, done.stdout[-3000:]
         assert "Smooth" in done.stdout
     finally:
@@ -113,16 +78,7 @@ def test_an_operator_without_cases_is_noticed(checkout: Path) -> None:
 
 
 def test_the_files_keep_the_rules(checkout: Path) -> None:
-    names = list(blocks())
-    sources = [name for name in names if name.endswith(".py")]
-    headers = [name for name in names if not name.endswith(".py")]
-    for command in (
-        ["ruff", "check", "--no-cache", *sources],
-        ["ruff", "format", "--no-cache", "--check", *sources],
-        ["clang-format", "--dry-run", "--Werror", *headers],
-        ["mypy", "--cache-dir=/dev/null", "edgekit/ops/smooth.py"],
-    ):
-        done = subprocess.run(
-            [require(command[0]), *command[1:]], cwd=checkout, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    page_steps.rules(STEPS, checkout)
+    command = [require("mypy"), "--cache-dir=/dev/null", "edgekit/ops/smooth.py"]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
