@@ -9,7 +9,7 @@
 
 #include "edgekit/fixed_dsp.h"
 
-/* The layer of which the functions below compute a pixel; they know the offsets of its fields. */
+/* The layer of which the functions below compute a pixel. */
 struct ek_dots {
     const void *w;
     const int32_t *b; /* doubled, where weights are */
@@ -20,6 +20,14 @@ struct ek_dots {
     int32_t outputs;
     int32_t shift; /* rule E: of the high word */
 };
+EK_ASSEMBLY_OFFSET(struct ek_dots, w, 0);
+EK_ASSEMBLY_OFFSET(struct ek_dots, b, 4);
+EK_ASSEMBLY_OFFSET(struct ek_dots, m, 8);
+EK_ASSEMBLY_OFFSET(struct ek_dots, e, 12);
+EK_ASSEMBLY_OFFSET(struct ek_dots, offset, 16);
+EK_ASSEMBLY_OFFSET(struct ek_dots, depth, 20);
+EK_ASSEMBLY_OFFSET(struct ek_dots, outputs, 24);
+EK_ASSEMBLY_OFFSET(struct ek_dots, shift, 28);
 
 /* What each of them computes: so many outputs, numbers of x and bits of a weight at a time. */
 #define EK_DOTS_SHAPE(RULE, OUTPUTS, UNIT, BITS)                                                             \
@@ -86,11 +94,16 @@ static inline void ek_requantize_e_nibbles_constants(
     "ldr r2, [r0], #4\n"                                                                                     \
     "ldr r3, [r0], #4\n" EK_DOTS_EIGHT(EK_DOTS_PAIRS)
 
-/* x in r0, y in r1, the layer in r2. On the stack: 0 end of x, 4 x, 8 y, 12 b, 16 m, 20 e, 24 outputs left,
- * 28 offset, 32 whether the fours of x are odd, 36 shift. Two fours of x, of so many bytes, a turn; an odd one is half a turn.
- * Then r0 is behind the multipliers of the eight outputs, r2 behind their exponents, r3 behind y: the last goes first,
- * so that a block of less than eight starts in the middle, `size` bytes of code for each output. A result has 2^bits
- * bytes. */
+/* A pixel: `four` adds the products of four numbers of x, of so many bytes, to eight outputs; `requantize` is `size` bytes
+ * of code for each of them, behind `constants`; a result has 2^bits bytes.
+ *
+ * Called with  r0 x, r1 y, r2 the layer
+ * Stack        0 end of x, 4 x, 8 y, 12 b, 16 m, 20 e, 24 outputs left, 28 offset, 32 is there an odd four, 36 shift
+ * Products     r0 x, r1 w, r2 r3 four numbers of x, r4-r11 sums, r12 lr four weights
+ * Rules        r0 behind the multipliers of the eight outputs, r2 behind their exponents, r3 behind y: the last goes
+ *              first, so that a block of less than eight starts in the middle, at `size` bytes for each that is not
+ *              there; lr offset, for rule E r2 shift */
+/* clang-format off */
 #define EK_DOTS(four, bytes, bits, requantize, size, constants)                                              \
     "push {r4-r11, lr}\n"                                                                                    \
     "ldm r2, {r4-r11}\n"                                                                                     \
@@ -103,44 +116,58 @@ static inline void ek_requantize_e_nibbles_constants(
     "and r9, r9, #" #bytes "\n"                                                                              \
     "strd r9, r11, [sp, #32]\n"                                                                              \
     "mov r1, r4\n"                                                                                           \
-    "1:\n"                                                                                                   \
-    "ldr r2, [sp, #12]\n"                                                                                    \
-    "ldm r2!, {r4-r11}\n"                                                                                    \
-    "str r2, [sp, #12]\n"                                                                                    \
-    "ldr r3, [sp, #32]\n"                                                                                    \
-    "ldr r0, [sp, #4]\n"                                                                                     \
-    "cmp r3, #0\n"                                                                                           \
-    "bne 3f\n"                                                                                               \
-    "2:\n" four "3:\n" four "ldr r12, [sp]\n"                                                                \
-    "cmp r0, r12\n"                                                                                          \
-    "bne 2b\n"                                                                                               \
-    "ldr lr, [sp, #24]\n"                                                                                    \
-    "ldrd r0, r2, [sp, #16]\n"                                                                               \
-    "ldr r3, [sp, #8]\n"                                                                                     \
-    "subs lr, lr, #8\n"                                                                                      \
-    "str lr, [sp, #24]\n"                                                                                    \
-    "blt 5f\n"                                                                                               \
-    "add r0, r0, #32\n"                                                                                      \
-    "add r2, r2, #8\n"                                                                                       \
-    "add r3, r3, #8 << " #bits "\n"                                                                          \
-    "strd r0, r2, [sp, #16]\n"                                                                               \
-    "str r3, [sp, #8]\n" constants "4:\n" requantize(r11) requantize(r10) requantize(r9) requantize(r8)      \
-        requantize(r7) requantize(r6) requantize(r5) requantize(r4) "ldr r12, [sp, #24]\n"                   \
-                                                                    "cmp r12, #0\n"                          \
-                                                                    "bgt 1b\n"                               \
-                                                                    "add sp, sp, #40\n"                      \
-                                                                    "pop {r4-r11, pc}\n"                     \
-                                                                    "5:\n"                                   \
-                                                                    "add r12, lr, #8\n"                      \
-                                                                    "add r0, r0, r12, lsl #2\n"              \
-                                                                    "add r2, r2, r12\n"                      \
-                                                                    "add r3, r3, r12, lsl #" #bits "\n"      \
-                                                                    "mov r12, #-" #size "\n"                 \
-                                                                    "mul r12, r12, lr\n"                     \
-                                                                    "adr.w lr, 4b\n"                         \
-                                                                    "add r12, r12, lr\n"                     \
-                                                                    "orr r12, r12, #1\n" constants           \
-                                                                    "bx r12\n"
+    "1:\n" /* eight outputs */                                                                               \
+        "ldr r2, [sp, #12]\n"                                                                                \
+        "ldm r2!, {r4-r11}\n"                                                                                \
+        "str r2, [sp, #12]\n"                                                                                \
+        "ldr r3, [sp, #32]\n"                                                                                \
+        "ldr r0, [sp, #4]\n"                                                                                 \
+        "cmp r3, #0\n"                                                                                       \
+        "bne 3f\n"                                                                                           \
+        "2:\n" /* two fours of x; an odd one is half a turn */                                               \
+            four                                                                                             \
+        "3:\n"                                                                                               \
+            four                                                                                             \
+            "ldr r12, [sp]\n"                                                                                \
+            "cmp r0, r12\n"                                                                                  \
+            "bne 2b\n"                                                                                       \
+        "ldr lr, [sp, #24]\n"                                                                                \
+        "ldrd r0, r2, [sp, #16]\n"                                                                           \
+        "ldr r3, [sp, #8]\n"                                                                                 \
+        "subs lr, lr, #8\n"                                                                                  \
+        "str lr, [sp, #24]\n"                                                                                \
+        "blt 5f\n"                                                                                           \
+        "add r0, r0, #32\n"                                                                                  \
+        "add r2, r2, #8\n"                                                                                   \
+        "add r3, r3, #8 << " #bits "\n"                                                                      \
+        "strd r0, r2, [sp, #16]\n"                                                                           \
+        "str r3, [sp, #8]\n"                                                                                 \
+        constants                                                                                            \
+    "4:\n"                                                                                                   \
+        requantize(r11) requantize(r10) requantize(r9) requantize(r8)                                        \
+    "6:\n"                                                                                                   \
+        requantize(r7) requantize(r6) requantize(r5) requantize(r4)                                          \
+    "7:\n"                                                                                                   \
+        EK_ASSEMBLY_SIZE(4, 6, 4 * size) /* apart: registers up to r7 have shorter instructions, too */      \
+        EK_ASSEMBLY_SIZE(6, 7, 4 * size)                                                                     \
+        "ldr r12, [sp, #24]\n"                                                                               \
+        "cmp r12, #0\n"                                                                                      \
+        "bgt 1b\n"                                                                                           \
+    "add sp, sp, #40\n"                                                                                      \
+    "pop {r4-r11, pc}\n"                                                                                     \
+    "5:\n" /* less than eight outputs: into the middle, -lr times size behind 4 */                           \
+        "add r12, lr, #8\n"                                                                                  \
+        "add r0, r0, r12, lsl #2\n"                                                                          \
+        "add r2, r2, r12\n"                                                                                  \
+        "add r3, r3, r12, lsl #" #bits "\n"                                                                  \
+        "mov r12, #-" #size "\n"                                                                             \
+        "mul r12, r12, lr\n"                                                                                 \
+        "adr.w lr, 4b\n"                                                                                     \
+        "add r12, r12, lr\n"                                                                                 \
+        "orr r12, r12, #1\n"                                                                                 \
+        constants                                                                                            \
+        "bx r12\n"
+/* clang-format on */
 
 /* z = (acc m + 2^30) >> 31; y = (z + (z >> 31) + 2^(t-1)) >> t with t = -e, the last bit of it with the saturation. */
 #define EK_DOTS_TFL(sum)                                                                                     \

@@ -7,8 +7,8 @@
 #include "edgekit/fixed_dsp.h"
 #include "edgekit/mve.h"
 
-/* Two pixels of a layer; the functions below know the offsets of its fields. Both may be the same. The weights of four
- * outputs lie in blocks of 16 cells, one output after the other. */
+/* Two pixels of a layer. Both may be the same. The weights of four outputs lie in blocks of 16 cells, one output after the
+ * other. */
 struct ek_two_pixels {
     const int8_t *x0;
     const int8_t *x1;
@@ -24,6 +24,19 @@ struct ek_two_pixels {
     int32_t lo;
     int32_t hi;
 };
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x0, 0);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, x1, 4);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y0, 8);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, y1, 12);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, b, 16);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, m, 20);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, e, 24);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, blocks, 28);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, w, 32);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, zero, 36);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, outputs, 40);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, lo, 44);
+EK_ASSEMBLY_OFFSET(struct ek_two_pixels, hi, 48);
 
 /* The exponents from output o on: rule E has one for all. */
 static inline const int8_t *ek_requantize_e_exponents_at(const int8_t *e, int32_t o)
@@ -126,8 +139,13 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "vstrht.32 q0, [r0], #8\n"                                                                               \
     "vstrht.32 q1, [r2], #8\n"
 
-/* The pixels in r0. Their first eight words go to the stack; r5 is w, r11 outputs left; lo and hi are in q4 and q5.
- * Rule E has the shift in q6 and zero in r7, others zero in q6 and the exponents in r7. */
+/* Called with  r0 the pixels
+ * Stack        0 x0, 4 x1, 8 y0, 12 y1, 16 b, 20 m, 24 e, 28 blocks
+ * Products     r1 r3 cells of the pixels, r5 w, r9 blocks left, r11 outputs left; sums of the one pixel in r0 r2 r4 r6, of
+ *              the other in r8 r10 r12 lr; q0 q1 cells, q2 q3 weights
+ * Rules        q0 q1 sums, q2 biases, q3 multipliers, q4 lo, q5 hi; rule E has the shift in q6 and zero in r7, others
+ *              zero in q6 and the exponents in r7 */
+/* clang-format off */
 #define EK_TWO_PIXELS(constants, requantize, store)                                                          \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d13}\n"                                                                                       \
@@ -138,23 +156,33 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "ldm r12!, {r5, r7, r11}\n"                                                                              \
     "ldrd r0, r2, [r12]\n"                                                                                   \
     "vdup.32 q4, r0\n"                                                                                       \
-    "vdup.32 q5, r2\n" constants "1:\n"                                                                      \
-    "ldrd r1, r3, [sp]\n"                                                                                    \
-    "ldr r9, [sp, #28]\n" EK_TWO_PIXELS_BLOCK(                                                               \
-        "vmladav") "subs r9, r9, #1\n"                                                                       \
-                   "beq 3f\n"                                                                                \
-                   "2:\n" EK_TWO_PIXELS_BLOCK(                                                               \
-                       "vmladava") "subs r9, r9, #1\n"                                                       \
-                                   "bne 2b\n"                                                                \
-                                   "3:\n" EK_TWO_PIXELS_JOIN requantize EK_TWO_PIXELS_CLAMP                  \
-                                   "ldrd r0, r2, [sp, #8]\n"                                                 \
-                                   "vctp.32 r11\n"                                                           \
-                                   "vpstt\n" store "strd r0, r2, [sp, #8]\n"                                 \
-                                   "subs r11, r11, #4\n"                                                     \
-                                   "bgt 1b\n"                                                                \
-                                   "add sp, sp, #32\n"                                                       \
-                                   "vpop {d8-d13}\n"                                                         \
-                                   "pop {r4-r11, pc}\n"
+    "vdup.32 q5, r2\n"                                                                                       \
+    constants                                                                                                \
+    "1:\n" /* four outputs */                                                                                \
+        "ldrd r1, r3, [sp]\n"                                                                                \
+        "ldr r9, [sp, #28]\n"                                                                                \
+        EK_TWO_PIXELS_BLOCK("vmladav")                                                                       \
+        "subs r9, r9, #1\n"                                                                                  \
+        "beq 3f\n"                                                                                           \
+        "2:\n" /* a block of cells */                                                                        \
+            EK_TWO_PIXELS_BLOCK("vmladava")                                                                  \
+            "subs r9, r9, #1\n"                                                                              \
+            "bne 2b\n"                                                                                       \
+        "3:\n"                                                                                               \
+        EK_TWO_PIXELS_JOIN                                                                                   \
+        requantize                                                                                           \
+        EK_TWO_PIXELS_CLAMP                                                                                  \
+        "ldrd r0, r2, [sp, #8]\n"                                                                            \
+        "vctp.32 r11\n"                                                                                      \
+        "vpstt\n"                                                                                            \
+        store                                                                                                \
+        "strd r0, r2, [sp, #8]\n"                                                                            \
+        "subs r11, r11, #4\n"                                                                                \
+        "bgt 1b\n"                                                                                           \
+    "add sp, sp, #32\n"                                                                                      \
+    "vpop {d8-d13}\n"                                                                                        \
+    "pop {r4-r11, pc}\n"
+/* clang-format on */
 
 #define EK_TWO_PIXELS_SHIFT                                                                                  \
     "ldr r0, [sp, #24]\n"                                                                                    \

@@ -6,7 +6,7 @@
 
 #include "edgekit/dots_mve.h"
 
-/* Two pixels of a layer, of whose windows a row is whole blocks; the functions below know the offsets of its fields. */
+/* Two pixels of a layer, of whose windows a row is whole blocks. */
 struct ek_pair {
     struct ek_two_pixels of; /* blocks are those of a row of the window */
     int32_t rows;
@@ -18,6 +18,15 @@ struct ek_pair {
     int32_t constant;
     int32_t shift; /* to the left */
 };
+EK_ASSEMBLY_OFFSET(struct ek_pair, of, 0);
+EK_ASSEMBLY_OFFSET(struct ek_pair, rows, 52);
+EK_ASSEMBLY_OFFSET(struct ek_pair, skip, 56);
+EK_ASSEMBLY_OFFSET(struct ek_pair, r0, 60);
+EK_ASSEMBLY_OFFSET(struct ek_pair, r1, 64);
+EK_ASSEMBLY_OFFSET(struct ek_pair, first, 68);
+EK_ASSEMBLY_OFFSET(struct ek_pair, second, 72);
+EK_ASSEMBLY_OFFSET(struct ek_pair, constant, 76);
+EK_ASSEMBLY_OFFSET(struct ek_pair, shift, 80);
 
 #define EK_PAIR_STORE                                                                                        \
     "ldrd r0, r2, [sp, #8]\n"                                                                                \
@@ -48,9 +57,11 @@ struct ek_pair {
     "vqmovnb.s16 q0, q0\n"                                                                                   \
     "vqmovnb.s16 q1, q1\n"
 
-/* The pair in r0. On the stack: 0 x0, 4 x1, 8 y0, 12 y1, 16 b, 20 m, 24 e, 28 blocks, 32 rows, 36 outputs left, 40 r0,
- * 44 r1, 48 the factors. r5 is w, r7 counts rows, r11 is skip; lo and hi are in q4 and q5, zero in q7, the shift of rule E
- * in q6. */
+/* Called with  r0 the pair
+ * Stack        0 x0, 4 x1, 8 y0, 12 y1, 16 b, 20 m, 24 e, 28 blocks, 32 rows, 36 outputs left, 40 r0, 44 r1, 48 the factors
+ * Products     as in EK_TWO_PIXELS, but for r7 rows left, r11 skip
+ * Rules        as there; zero in q7, rule E has the shift in q6 */
+/* clang-format off */
 #define EK_PAIR(constants, requantize, add)                                                                  \
     "push {r4-r11, lr}\n"                                                                                    \
     "vpush {d8-d15}\n"                                                                                       \
@@ -66,26 +77,37 @@ struct ek_pair {
     "strd r2, r7, [sp, #32]\n"                                                                               \
     "ldrd r0, r2, [r12], #8\n"                                                                               \
     "strd r0, r2, [sp, #40]\n"                                                                               \
-    "str r12, [sp, #48]\n" constants "1:\n"                                                                  \
-    "ldrd r1, r3, [sp]\n"                                                                                    \
-    "ldrd r9, r7, [sp, #28]\n" EK_TWO_PIXELS_BLOCK(                                                          \
-        "vmladav") "b 3f\n"                                                                                  \
-                   "2:\n" EK_TWO_PIXELS_BLOCK(                                                               \
-                       "vmladava") "3:\n"                                                                    \
-                                   "subs r9, r9, #1\n"                                                       \
-                                   "bne 2b\n"                                                                \
-                                   "ldr r9, [sp, #28]\n"                                                     \
-                                   "add r1, r1, r11\n"                                                       \
-                                   "add r3, r3, r11\n"                                                       \
-                                   "subs r7, r7, #1\n"                                                       \
-                                   "bne 2b\n" EK_TWO_PIXELS_JOIN requantize EK_TWO_PIXELS_CLAMP              \
-                                   "ldr r7, [sp, #36]\n"                                                     \
-                                   "vctp.32 r7\n" add EK_PAIR_STORE "subs r7, r7, #4\n"                      \
-                                   "str r7, [sp, #36]\n"                                                     \
-                                   "bgt 1b\n"                                                                \
-                                   "add sp, sp, #52\n"                                                       \
-                                   "vpop {d8-d15}\n"                                                         \
-                                   "pop {r4-r11, pc}\n"
+    "str r12, [sp, #48]\n"                                                                                   \
+    constants                                                                                                \
+    "1:\n" /* four outputs */                                                                                \
+        "ldrd r1, r3, [sp]\n"                                                                                \
+        "ldrd r9, r7, [sp, #28]\n"                                                                           \
+        EK_TWO_PIXELS_BLOCK("vmladav")                                                                       \
+        "b 3f\n"                                                                                             \
+        "2:\n" /* a block of cells; the last one of a row, and the next row */                               \
+            EK_TWO_PIXELS_BLOCK("vmladava")                                                                  \
+        "3:\n"                                                                                               \
+            "subs r9, r9, #1\n"                                                                              \
+            "bne 2b\n"                                                                                       \
+            "ldr r9, [sp, #28]\n"                                                                            \
+            "add r1, r1, r11\n"                                                                              \
+            "add r3, r3, r11\n"                                                                              \
+            "subs r7, r7, #1\n"                                                                              \
+            "bne 2b\n"                                                                                       \
+        EK_TWO_PIXELS_JOIN                                                                                   \
+        requantize                                                                                           \
+        EK_TWO_PIXELS_CLAMP                                                                                  \
+        "ldr r7, [sp, #36]\n"                                                                                \
+        "vctp.32 r7\n"                                                                                       \
+        add                                                                                                  \
+        EK_PAIR_STORE                                                                                        \
+        "subs r7, r7, #4\n"                                                                                  \
+        "str r7, [sp, #36]\n"                                                                                \
+        "bgt 1b\n"                                                                                           \
+    "add sp, sp, #52\n"                                                                                      \
+    "vpop {d8-d15}\n"                                                                                        \
+    "pop {r4-r11, pc}\n"
+/* clang-format on */
 
 #define EK_PAIR_EXPONENTS                                                                                    \
     "ldr r0, [sp, #24]\n"                                                                                    \

@@ -6,7 +6,7 @@
 
 #include "edgekit/fixed_dsp.h"
 
-/* What the functions below must know; they know the offsets of its fields. Distances are in bytes. */
+/* What the functions below must know. Distances are in bytes. */
 struct ek_plane {
     int32_t bias[2]; /* doubled, twice the same */
     int32_t
@@ -21,6 +21,17 @@ struct ek_plane {
     int32_t row_bytes; /* of the plane */
     uint32_t w[6]; /* of each row of taps, doubled: the first two, the last two */
 };
+EK_ASSEMBLY_OFFSET(struct ek_plane, bias, 0);
+EK_ASSEMBLY_OFFSET(struct ek_plane, scale, 8);
+EK_ASSEMBLY_OFFSET(struct ek_plane, offset, 16);
+EK_ASSEMBLY_OFFSET(struct ek_plane, step, 20);
+EK_ASSEMBLY_OFFSET(struct ek_plane, skip, 24);
+EK_ASSEMBLY_OFFSET(struct ek_plane, row_step, 28);
+EK_ASSEMBLY_OFFSET(struct ek_plane, y_skip, 32);
+EK_ASSEMBLY_OFFSET(struct ek_plane, end, 36);
+EK_ASSEMBLY_OFFSET(struct ek_plane, rows, 40);
+EK_ASSEMBLY_OFFSET(struct ek_plane, row_bytes, 44);
+EK_ASSEMBLY_OFFSET(struct ek_plane, w, 48);
 
 /* Adds the products of a row of taps to both sums; the row has a pointer in `p`, its weights are in u and v. */
 #define EK_PLANE_TAPS_1(p, u, v)                                                                             \
@@ -61,8 +72,11 @@ struct ek_plane {
     "ssat r10, #8, r10\n"                                                                                    \
     "ssat r11, #8, r11\n"
 
-/* The plane in r0, y in r1, the rest in r2, whose first twelve words go to the stack. Then r0 to r2 are the rows that
- * are read, r3 is y, r4 to r9 are the weights. Of an odd number of results, the last one has no neighbour. */
+/* Called with  r0 the plane, r1 y, r2 the channel
+ * Stack        the first twelve words of the channel, of which end and rows go on
+ * Loop         r0-r2 the rows that are read, r3 y, r4-r9 weights, r10 r11 two sums, r12 lr numbers of the plane,
+ *              then constants; of an odd number of results, the last one has no neighbour */
+/* clang-format off */
 #define EK_PLANE(taps, requantize)                                                                           \
     "push {r4-r11, lr}\n"                                                                                    \
     "mov r12, r2\n"                                                                                          \
@@ -76,8 +90,12 @@ struct ek_plane {
     "ldr r12, [sp, #44]\n"                                                                                   \
     "add r1, r0, r12\n"                                                                                      \
     "add r2, r1, r12\n"                                                                                      \
-    "1:\n"                                                                                                   \
-    "ldrd r10, r11, [sp]\n" taps(r0, r4, r5) taps(r1, r6, r7) taps(r2, r8, r9) requantize                    \
+    "1:\n" /* two results; the last two of a row, and the next row */                                        \
+        "ldrd r10, r11, [sp]\n"                                                                              \
+        taps(r0, r4, r5)                                                                                     \
+        taps(r1, r6, r7)                                                                                     \
+        taps(r2, r8, r9)                                                                                     \
+        requantize                                                                                           \
         "ldr r12, [sp, #36]\n"                                                                               \
         "cmp r0, r12\n"                                                                                      \
         "strb r10, [r3]\n"                                                                                   \
@@ -97,8 +115,9 @@ struct ek_plane {
         "subs r12, r12, #1\n"                                                                                \
         "str r12, [sp, #40]\n"                                                                               \
         "bne 1b\n"                                                                                           \
-        "add sp, sp, #48\n"                                                                                  \
-        "pop {r4-r11, pc}\n"
+    "add sp, sp, #48\n"                                                                                      \
+    "pop {r4-r11, pc}\n"
+/* clang-format on */
 
 static EK_ASSEMBLY void ek_requantize_tfl_plane_1(const int16_t *plane EK_IN_ASSEMBLY,
     int8_t *y EK_IN_ASSEMBLY, const struct ek_plane *channel EK_IN_ASSEMBLY)
