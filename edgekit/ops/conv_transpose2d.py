@@ -49,6 +49,8 @@ class ConvTranspose2d(Linear):
             f"input {x} and weights {w} do not match with {self.groups} groups",
         )
         require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
+        positive = min(*self.strides, *self.dilations) > 0
+        require(positive, f"strides {self.strides} and dilations {self.dilations} are not all above 0")
         require(min(self.size) >= 0, f"a result of {self.size[0]} x {self.size[1]} cells is absurd")
         sides = [
             max((n - 1) * s + (k - 1) * d + 1, m + abs(p))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,12 @@ def test_windows_beyond_reason_are_refused_before_memory_is_asked_for(what: str)
     op, types = ABSURD[what]
     with pytest.raises(TypeError, match="absurd"):
         op.infer(*types)
+
+
+@pytest.mark.parametrize("wrong", [{"strides": (0, 1)}, {"dilations": (1, -(2**63))}])
+def test_transposed_windows_move_forward(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="not all above 0"):
+        ConvTranspose2d((8, 8), **wrong).infer(IMAGE, KERNEL, BIAS)
 
 
 def test_every_pool_of_a_reader_is_fitted() -> None:
