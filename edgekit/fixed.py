@@ -89,6 +89,9 @@ def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, hig
     return y.clip(low, high)
 
 
+LONGEST_SOFTMAX = 2**17 - 1  # sums of so many numbers of 2^15 at most have 32 bits
+
+
 def softmax_table(scale: float) -> Int:
     """exp of the 256 possible differences 0, -1, -2, ... from the maximum, 2^15 for 1."""
     d = np.arange(256)

@@ -60,6 +60,9 @@ def reciprocal_of_one_plus(a: Int) -> Int:
     return _saturating_left(_newton((a + _ONE + 1) >> 1), 1)
 
 
+LONGEST_SOFTMAX = 2**13 - 1  # sums of so many numbers of 2^19 at most have 32 bits
+
+
 def softmax_table(scale: float) -> Int:
     """exp of the 256 possible differences 0, -1, -2, ... from the maximum, in Q0.31 (int32); 0 where a
     difference is too large to count. The scale may be a product with TFLite's beta, which is not rounded."""

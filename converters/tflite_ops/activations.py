@@ -15,6 +15,7 @@ from edgekit.converters.tflite_layer import Layer, centred, single, times
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Quant
 from edgekit.ops.logic import Less
+from edgekit.ops.quantize import Dequantize, Quantize
 from edgekit.ops.softmax import Softmax
 
 Table = Callable[[Quant, Quant], Array]
@@ -147,6 +148,10 @@ def SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
     if len(y.scale) > 1 or abs(y.scale[0] * steps - 1) > 1e-3 * wide or y.zero != (-steps // 2,):
         wanted = f"scale 1/{steps} and zero point {-steps // 2}"
         raise EdgeKitError("E0401", f"the result of softmax has {wanted}, not {y}")
+    if x.shape[-1] > fixed_tfl.LONGEST_SOFTMAX:  # where sums overflow in LiteRT, for data that are alike
+        real = x.apply(Dequantize())
+        shares = (real if beta == 1 else real * beta).apply(Softmax())
+        return layer.apply(Quantize(layer.outs[0].dtype), shares)
     if beta == 1:
         return layer.apply(Softmax(wide), x)
     # The product of both, which is all that counts, as float32 does not hold it.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit import fixed, fixed_tfl, math_f32
+from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, DType, Type, Value
 from edgekit.ops import Arg, Call, Op, Step, require
 from edgekit.ops._integer import constant, quant_of
@@ -44,13 +45,15 @@ class Softmax(Op):
         return (y.astype(outs[0].dtype.numpy),)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
-        return True
+        return ins[0].type.shape[-1] <= fixed.LONGEST_SOFTMAX
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs
         if y.type.size == 0:
             return []
         n = x.type.shape[-1]
+        if x.type.quant is not None:
+            self._check(n, quant_of(y.type).rounding)
         if x.type.quant is not None and quant_of(y.type).rounding == "E":
             table = fixed.softmax_table(x.type.quant.scale[0]).astype(np.uint16)
             args = (x, constant(f"{x.name}#exp", table), y)
@@ -78,6 +81,11 @@ class Softmax(Op):
                 inplace=(0,),
             )
         ]
+
+    def _check(self, n: int, rounding: str) -> None:
+        if n > (fixed if rounding == "E" else fixed_tfl).LONGEST_SOFTMAX:
+            hint = "compute the softmax in floats, behind a Dequantize"
+            raise EdgeKitError("E0208", f"sums of {n:,} exponentials may leave 32 bits", "", hint)
 
     def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
         x = ins[0]

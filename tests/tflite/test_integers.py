@@ -12,8 +12,11 @@ from tflite.litert import converted, inputs_of, litert, named
 
 from edgekit import file, simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, Graph
+from edgekit.errors import EdgeKitError
+from edgekit.ir import Array, DType, Graph, Quant, Type, Value
 from edgekit.onnx_backend import compile_programs
+from edgekit.ops import Arg
+from edgekit.ops.softmax import Softmax
 from edgekit.passes import verify
 from edgekit.passes.simplify import simplify
 
@@ -57,6 +60,31 @@ def test_the_beta_of_a_softmax_is_not_rounded_with_its_scale(tmp_path: Path) -> 
     logits = np.arange(-128, 128).astype(np.int8)[None]
     (found,) = simulate.run(graph, named(graph, [logits])).values()
     assert np.array_equal(found, litert(content, [logits])[0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_a_softmax_whose_sums_may_overflow_is_computed_in_floats(dtype: str, tmp_path: Path) -> None:
+    bits, sizes = 8 * np.dtype(dtype).itemsize, (2, 8192)
+    x = Tensor(sizes, "int8", scale=[0.1], zero=[3])
+    y = Tensor(sizes, dtype, scale=[2.0**-bits], zero=[-(1 << (bits - 1))])
+    graph = converted(model(Operator("SOFTMAX", [x], [y], "SoftmaxOptions", {"beta": 1.0})), tmp_path, "net")
+    logits = np.full(sizes, -60, np.int8)
+    logits[0, 5], logits[1] = 40, 7  # one that stands out, and all alike
+    (found,) = simulate.run(graph, named(graph, [logits])).values()
+    e = np.exp(0.1 * (logits - logits.max(axis=1, keepdims=True).astype(np.float64)))
+    shares = e / e.sum(axis=1, keepdims=True)
+    wanted = np.minimum(np.rint(shares * 2.0**bits) - (1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    assert np.abs(found.astype(np.float64) - wanted).max() <= 1
+    assert found[0, 5] > found[1, 5] + 50
+
+
+def test_a_softmax_of_integers_whose_sums_may_overflow_is_refused() -> None:
+    for n, rounding in ((8192, "tfl"), (131072, "E")):
+        types = [Type(DType.S8, (1, n), Quant((1 / 256,), (-128,), rounding=rounding)) for _ in "xy"]
+        x, y = (Arg(name, Value(t)) for name, t in zip("xy", types, strict=True))
+        with pytest.raises(EdgeKitError, match="E0208"):
+            Softmax().lower([x], [y])
+        assert Softmax().has_integers([x.value]) == (n < 131072)
 
 
 def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:
