@@ -1,6 +1,7 @@
 """Runs the generated C of damaged model files that were accepted under ASan, UBSan and MSan.
 
-Seeded and resumable: what is done lies in build/reliability/sanitizers.jsonl, a line for each batch.
+Seeded and resumable: what is done lies in build/reliability/sanitizers.jsonl, a line for each batch. Those
+with findings of an earlier version are judged again.
 """
 
 from __future__ import annotations
@@ -143,6 +144,19 @@ def stored() -> list[Batch]:
     return [Batch(**json.loads(line)) for line in STATE.read_text().splitlines()]
 
 
+def again(done: Sequence[Batch], seed: int) -> list[Batch]:
+    """The batches, those with findings of an earlier version as they are judged now."""
+    found = []
+    for i, old in enumerate(done):
+        if old.faults:
+            batch, programs = next(batches(seed, done[:i]))
+            if batch.models == old.models:
+                judge(batch, programs)
+                old = batch
+        found.append(old)
+    return found
+
+
 def report(done: Sequence[Batch], seed: int) -> str:
     """The section."""
     rows = []
@@ -169,13 +183,14 @@ def main() -> None:
         "--minutes", type=float, default=float("inf"), help="stop after so long; run again to go on"
     )
     options = parser.parse_args()
-    done, until = stored(), time.monotonic() + 60 * options.minutes
+    done, until = again(stored(), options.seed), time.monotonic() + 60 * options.minutes
     STATE.parent.mkdir(parents=True, exist_ok=True)
     if until > time.monotonic():
         for format in formats():
             prepare(format)
     following = batches(options.seed, done)
-    with STATE.open("a") as state:
+    with STATE.open("w") as state:
+        state.writelines(json.dumps(asdict(batch)) + "\n" for batch in done)
         while sum(len(b.models) for b in done) < options.models and time.monotonic() < until:
             batch, programs = next(following)
             judge(batch, programs)
