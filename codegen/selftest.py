@@ -16,6 +16,7 @@ from edgekit.ir import Array, DType, Graph, Type
 from edgekit.rounding_error import RoundingError, has_floats
 
 STEPS = 4  # of a stream, where there are states
+_BLOCK = 1 << 18  # inputs that are made at once
 BYTES = 256  # floats are multiples of a 256th of their range, exact in every format
 MASK_SHIFT = 30  # the bits of a number above say whether a mask is 0, one time in four
 STRIDE = 65537  # between the numbers that the inputs of two runs are made of
@@ -150,14 +151,13 @@ def _explained(errors: RoundingError, run: int, name: str) -> float:
 def _liveness(graph: Graph, runs: Sequence[Mapping[str, Array]], found: Branches) -> float:
     """The share of layers whose results vary, without NaN: of the others no change would be seen."""
     names = [node.outputs[0] for node in graph.nodes if graph.type(node.outputs[0]).size > 1]
-    alive = [
-        any(found.runs(name, run) and _varies(run[name].astype(np.float64)) for run in runs) for name in names
-    ]
+    alive = [any(found.runs(name, run) and _varies(run[name]) for run in runs) for name in names]
     return sum(alive) / len(alive) if alive else 1.0
 
 
 def _varies(values: Array) -> bool:
-    return not np.isnan(values).any() and float(values.min()) < float(values.max())
+    with np.errstate(invalid="ignore"):  # both ends are NaN if one value is
+        return float(values.min()) < float(values.max())
 
 
 def inputs(graph: Graph, draw: Draw) -> dict[str, Array]:
@@ -166,17 +166,21 @@ def inputs(graph: Graph, draw: Draw) -> dict[str, Array]:
     for k, (name, span) in enumerate(input_ranges(graph, draw.choice).items()):
         type = graph.type(name)
         first = (k + draw.number * STRIDE) & 0xFFFFFFFF
-        h = (np.arange(type.size, dtype=np.uint32) + np.uint32(first)) * np.uint32(2654435761)
-        h = (h ^ (h >> np.uint32(15))) * np.uint32(2246822519)
-        result[name] = _drawn(h, span, type).reshape(type.shape)
+        values = np.empty(type.size, type.dtype.numpy)
+        for start in range(0, type.size, _BLOCK):
+            places = np.arange(start, min(start + _BLOCK, type.size), dtype=np.uint32)
+            h = (places + np.uint32(first)) * np.uint32(2654435761)
+            h = (h ^ (h >> np.uint32(15))) * np.uint32(2246822519)
+            values[start : start + _BLOCK] = _drawn(h, places, span, type)
+        result[name] = values.reshape(type.shape)
     return result
 
 
-def _drawn(numbers: Array, span: InputRange, type: Type) -> Array:
-    """Numbers of 32 bits as values of this type, in this range."""
+def _drawn(numbers: Array, places: Array, span: InputRange, type: Type) -> Array:
+    """Numbers of 32 bits as values of this type, at these places in it, in this range."""
     dtype = type.dtype
     if span.is_mask:
-        first = np.arange(type.size) % row(type) == 0
+        first = places % row(type) == 0
         return np.asarray(first | (numbers >> MASK_SHIFT != 0)).astype(dtype.numpy)
     if dtype.is_float and dtype.bytes == 1:
         return restored((numbers >> 24 & 63).astype(np.uint8), dtype)  # moderate numbers
@@ -205,5 +209,11 @@ def tolerance(dtype: DType, expected: Array) -> float:
 
 
 def _largest(values: Array) -> float:
-    sizes = np.abs(values.astype(np.float64))
-    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
+    """The absolute value that is the largest of the finite ones."""
+    return magnitude(values if np.isfinite(values).all() else values[np.isfinite(values)])
+
+
+def magnitude(values: Array) -> float:
+    """The largest absolute value; NaN if one is."""
+    with np.errstate(invalid="ignore"):
+        return max(abs(float(values.min())), abs(float(values.max()))) if values.size else 0.0

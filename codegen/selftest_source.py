@@ -9,7 +9,7 @@ import numpy as np
 import edgekit
 from edgekit.codegen.literal import elements, lines, number
 from edgekit.codegen.program import Port, Program
-from edgekit.codegen.selftest import BYTES, MASK_SHIFT, STRIDE, SelfTest, count, row
+from edgekit.codegen.selftest import BYTES, MASK_SHIFT, STRIDE, SelfTest, count, magnitude, row
 from edgekit.input_ranges import InputRange, input_ranges
 from edgekit.ir import Array, DType
 
@@ -31,7 +31,7 @@ class Summary:
     def of(test: SelfTest, name: str) -> Summary:
         type = test.graph.type(name)
         stride = max(1, -(-type.size * len(test.draws) // _VALUES))
-        largest = max(np.abs(one[name].astype(np.float64)).max(initial=0) for one in test.expected)
+        largest = max(magnitude(one[name]) for one in test.expected)
         room = np.finfo(np.float64 if type.dtype is DType.F64 else np.float32).max / _MOST_TERMS
         is_summed = largest < room and not (type.dtype.is_float and type.dtype.bytes == 1)
         terms = min(stride, _MOST_TERMS) if is_summed else 1

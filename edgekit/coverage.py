@@ -145,9 +145,7 @@ def is_count(graph: Graph, name: str) -> bool:
 
 def finite_share(outputs: Sequence[Mapping[str, Array]]) -> float:
     """Of the output with fewest finite values, their share."""
-    parts = [
-        np.isfinite(v.astype(np.float64)).mean() for sample in outputs for v in sample.values() if v.size
-    ]
+    parts = [np.isfinite(v).mean() for sample in outputs for v in sample.values() if v.size]
     return float(min(parts, default=1.0))
 
 
