@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a number is another")
     check = parser.parse_args().check
     compilers, old = sizes.read()
-    here = {name: sizes.compiler(name) or compilers.get(name, "") for name in sizes.BUILT}
+    here = {name: sizes.compiler(name) or compilers.get(name, "") for name in sizes.TARGETS}
     absent = [network for network, path in sizes.NETWORKS.items() if not path.exists()]
     if absent:
         print(f"not here, and left as they are: {', '.join(absent)}", file=sys.stderr)
@@ -26,16 +26,16 @@ def main() -> int:
         name, _, network = place
         row = old.get(place, {})
         if network in absent:
-            if sizes.is_built(place) and here[name] != compilers.get(name):
+            if here[name] != compilers.get(name):
                 was = compilers.get(name)
                 print(f"{network} on {name} is of {was}, not of {here[name]}", file=sys.stderr)
                 return 1
             rows[place] = row
             continue
         found = dict(sizes.planned(place))
-        if sizes.is_built(place) and sizes.compiler(name):
+        if sizes.compiler(name):
             found |= sizes.compiled(place)
-        elif sizes.is_built(place):
+        else:
             found |= {what: size for what, size in row.items() if what in sizes.COMPILED}
         rows[place] = found
         lines += sizes.changes(place, row, found)

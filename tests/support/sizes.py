@@ -24,7 +24,7 @@ from edgekit.target import Target
 
 FILE = ROOT / "tests" / "sizes.toml"
 COMMAND = "python scripts/sizes.py"
-PLANNED = ("arena", "weights")  # of these no compiler has a part
+PLANNED = ("arena", "weights")  # in these no compiler has a part
 COMPILED = ("code", "constants", "stack")
 
 Row = Mapping[str, int]
@@ -40,33 +40,19 @@ NETWORKS: Mapping[str, Path] = {
         for name in ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
     },
 }
-# What is compiled, and not only planned: compilers take most of the time of the test.
-_SMALL = ("digits_int8", "kws_ref_model")
-_MORE = ("digits", "pretrainedResnet_quant", "vww_96_int8", "ad01_int8")
-BUILT: Mapping[str, Mapping[Optimize, tuple[str, ...]]] = {
-    "cortex-m0plus": {"speed": _SMALL, "size": ("digits_int8",)},
-    "cortex-m4": {"speed": (*_SMALL, *_MORE), "size": ("digits_int8",)},
-    "cortex-m55": {"speed": (*_SMALL, "ad01_int8")},
-    "aarch64-dotprod": {"speed": ("digits", "kws_ref_model")},
-    "host": {"speed": ("digits", "kws_ref_model"), "size": ("digits_int8",)},
-    "x86-64-avx2": {"speed": _SMALL},
-    "wasm32-simd": {"speed": (*_SMALL, "digits")},
-}
+TARGETS = (
+    *("cortex-m0plus", "cortex-m4", "cortex-m55"),
+    *("aarch64-dotprod", "host", "x86-64-avx2", "wasm32-simd"),
+)
+_FOR_SIZE = "digits_int8"  # all others are for speed only
 
 
 def places() -> Iterator[Place]:
     """Everything that the file says something of."""
-    for name, built in BUILT.items():
+    for name in TARGETS:
         for network in NETWORKS:
             yield name, "speed", network
-        for network in built.get("size", ()):
-            yield name, "size", network
-
-
-def is_built(place: Place) -> bool:
-    """Does the file know what is compiled of it?"""
-    name, optimize, network = place
-    return network in BUILT[name].get(optimize, ())
+        yield name, "size", _FOR_SIZE
 
 
 @cache
@@ -170,7 +156,7 @@ def text(compilers: Mapping[str, str], rows: Mapping[Place, Row]) -> str:
     lines = [
         "# Bytes of reference networks' libraries. A change that raises or lowers one must edit this file:",
         f"# `{COMMAND}` writes it. Code, constants (weights, parameters, tables) and the bound of the",
-        "# stack are those of these compilers; rows without them are plans, which need none.",
+        "# stack are those of these compilers; arena and weights are planned, without one.",
         "",
         "[compilers]",
         *(f'{name} = "{version}"' for name, version in compilers.items()),
