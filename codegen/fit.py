@@ -83,7 +83,7 @@ def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:
         for call in layer.steps:
             if not isinstance(call, Call):
                 continue
-            small = replace(call, facts={**call.facts, "small": 1})
+            small = replace(call, facts={**call.facts, "small": 1}, file="")
             if variant_of(small, target) is variant_of(call, target):
                 continue
             saved = _constant_bytes(call, target) - _constant_bytes(small, target)

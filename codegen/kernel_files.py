@@ -93,6 +93,11 @@ class Variant:
         return self.stem.partition(".")[2]
 
     @property
+    def file(self) -> str:
+        """What names it among all kernels."""
+        return f"{self.isa}/{self.stem}"
+
+    @property
     def is_own(self) -> bool:
         """Is the code's file named after it?"""
         return (self.isa, self.stem) == (self.path.parent.name, self.path.stem)
@@ -134,9 +139,7 @@ def _in_order(paths: Iterable[Path]) -> tuple[Variant, ...]:
     found = sorted((v for path in paths for v in read(path)), key=lambda v: (v.isa, f"{v.stem}.c"))
     for one, other in pairwise(found):
         if (one.isa, one.stem) == (other.isa, other.stem):
-            raise KernelFileError(
-                f"{one.isa}/{one.stem} is in {_short(one.path)} and in {_short(other.path)}"
-            )
+            raise KernelFileError(f"{one.file} is in {_short(one.path)} and in {_short(other.path)}")
     return tuple(found)
 
 

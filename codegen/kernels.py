@@ -12,7 +12,7 @@ from edgekit.codegen.cheapest import cheapest
 from edgekit.codegen.contracts import COMMENT, FIELD
 from edgekit.codegen.identity import instance_name, kernel_id
 from edgekit.codegen.kernel_files import Variant
-from edgekit.codegen.variants import fitting, layouts
+from edgekit.codegen.variants import fitting, layouts, variant_named
 from edgekit.ir import DType
 from edgekit.ops import Call
 from edgekit.ops._map import compute_type
@@ -92,8 +92,10 @@ def instance_of(variant: Variant, call: Call, target: Target) -> Kernel:
 
 
 def variant_of(call: Call, target: Target) -> Variant:
-    """The kernel file for a call on a target."""
+    """The kernel file for a call on a target: the one that was selected before, if any."""
     name = instance_name(call)
+    if call.file:
+        return variant_named(call.file, (name, call.kernel))
     contract = contracts.header(contracts.contract(call.kernel, name))
     operands = contracts.operands(contract)
     return cheapest(call, fitting(call, name, target.isa, operands), target, operands)

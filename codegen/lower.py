@@ -149,7 +149,7 @@ def _fitted(call: Call, target: Target) -> list[Call]:
     bias, and how far its result may reach over its input; behind the copies that it needs."""
     variant = variant_of(call, target)
     kernel = instance_of(variant, call, target)
-    call = replace(call, overlap=distance(variant.order, call))
+    call = replace(call, file=variant.file, overlap=distance(variant.order, call))
     if variant.order == CHANNELS:
         call = replace(call, inplace=(0,))
     if variant.apart:

@@ -55,6 +55,12 @@ def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str])
     raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
 
 
+def variant_named(file: str, kernels: Sequence[str]) -> Variant:
+    """The kernel file of this name, which has one of these contracts."""
+    isa, _, stem = file.partition("/")
+    return next(v for kernel in kernels for v in variants(isa, kernel) if v.stem == stem)
+
+
 def tile_of(isas: Sequence[str]) -> tuple[int, int] | None:
     """Outputs and inputs of the blocks of zeros that kernels of these sets leave out; None if none does."""
     tags = (variant.pack.get("w", "") for isa in isas for variant in variants(isa, "dense_int"))

@@ -60,6 +60,7 @@ class Call:
     # The result may lie over the first arg if it starts at least so many bytes before it; None: never.
     overlap: int | None = None
     macs: int = 0
+    file: str = ""  # of its kernel, as <instruction set>/<name>, once that is selected
 
 
 @dataclass(frozen=True)

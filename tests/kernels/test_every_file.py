@@ -82,9 +82,9 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[str
 
 def without_case(variants: Iterable[Variant], taken: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Kernels that no test takes: each with its file, and what it says of itself."""
-    missing = [variant for variant in variants if f"{variant.isa}/{variant.stem}" not in taken]
+    missing = [variant for variant in variants if variant.file not in taken]
     files = ["/".join(variant.path.parts[-3:]) for variant in missing]
-    return [f"{v.isa}/{v.stem}, in {file}\n{v.words}" for v, file in zip(missing, files, strict=True)]
+    return [f"{v.file}, in {file}\n{v.words}" for v, file in zip(missing, files, strict=True)]
 
 
 @pytest.mark.parametrize("isa", SETS)
@@ -92,7 +92,7 @@ def test_each_kernel_is_taken_by_a_case(isa: str, taken: Mapping[str, Sequence[s
     variants = [variant for variant in all_variants() if variant.isa == isa]
     missing = without_case(variants, taken)
     assert not missing, "\n\n".join([HOW, *missing])
-    for name in (f"{variant.isa}/{variant.stem}" for variant in variants):
+    for name in (variant.file for variant in variants):
         print(f"{name}: {taken[name][0]}" + f", and {len(taken[name]) - 1} more" * (len(taken[name]) > 1))
 
 
@@ -106,7 +106,7 @@ def test_only_what_is_run_and_compared_counts(taken: Mapping[str, Sequence[str]]
 def test_a_kernel_without_a_case_is_named_with_its_file() -> None:
     rows = [variant for variant in all_variants() if variant.path.name == "depthwise2d_int.c"]
     shared = next(v for v in rows if v.isa == "avxvnni")  # a row in the file of avx2
-    others = {f"{v.isa}/{v.stem}": ["test"] for v in rows if v is not shared}
+    others = {v.file: ["test"] for v in rows if v is not shared}
     (missing,) = without_case(rows, others)
     assert missing == f"avxvnni/depthwise2d_int, in kernels/avx2/depthwise2d_int.c\n{shared.words}"
 

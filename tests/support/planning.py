@@ -54,7 +54,7 @@ class Test:
         for program in self.ran:
             for line in program.lines:
                 variant = variant_of(line.call, program.target)
-                TAKEN.setdefault(f"{variant.isa}/{variant.stem}", set()).add(self.name)
+                TAKEN.setdefault(variant.file, set()).add(self.name)
         raise Planned
 
 
