@@ -5,7 +5,9 @@
 
 #include "edgekit/dots_dsp.h"
 
-/* Where its inputs are, and four weights: even ones and odd ones of 16 bits, or bytes. */
+/* A block: where its inputs are, and four weights: even ones and odd ones of 16 bits, or bytes.
+ * %0 sum, %1 weights, %3 x; r4 the place of the inputs, then the odd ones; r8 the even ones of them; r5, r6 weights:
+ * the even and the odd ones, or four bytes and then the odd and the even ones. */
 #define EK_BLOCK_PAIRS                                                                                       \
     "ldm %1!, {r4, r5, r6}\n"                                                                                \
     "ldr r4, [%3, r4]\n"                                                                                     \
@@ -23,6 +25,7 @@
     "smlad %0, r8, r6, %0\n"                                                                                 \
     "smlad %0, r4, r5, %0\n"
 
+/* The sum of an output: %2 pairs of blocks that are left; an odd one starts in the middle of a turn. */
 #define EK_BLOCKS_SUM(NAME, block)                                                                           \
     static inline int32_t ek_##NAME##_sum(const void *x, const int32_t **w, int32_t sum)                     \
     {                                                                                                        \
@@ -41,7 +44,8 @@
 EK_BLOCKS_SUM(blocks, EK_BLOCK_PAIRS)
 EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
 
-/* The same of two pixels at once. */
+/* The same of two pixels at once: %0, %1 sums, %2 weights, %4, %5 pixels; r4 the place of the inputs, then those of the
+ * second pixel; r8 those of the first, r9 the even ones of either; r5 even weights, r6 odd ones. */
 #define EK_TWO_PIXELS                                                                                        \
     "ldr r8, [%4, r4]\n"                                                                                     \
     "ldr r4, [%5, r4]\n"                                                                                     \
@@ -59,6 +63,7 @@ EK_BLOCKS_SUM(blocks_bytes, EK_BLOCK_BYTES)
     "sxtb16 r6, r5, ror #8\n"                                                                                \
     "sxtb16 r5, r5\n" EK_TWO_PIXELS
 
+/* %3 pairs of blocks that are left. */
 #define EK_BLOCKS_TWO_SUMS(NAME, block)                                                                      \
     static inline void ek_##NAME##_two_sums(const int8_t *x, int32_t step, const int32_t **w, int32_t *sums) \
     {                                                                                                        \

@@ -5,7 +5,7 @@
 
 #include <arm_mve.h>
 
-/* Copies n bytes, of 0 and more. */
+/* Copies n bytes, of 0 and more. q0 has sixteen of them, lr how many are left; so it is in the next ones. */
 static inline void ek_mve_copy(int8_t *to, const int8_t *from, int32_t n)
 {
     __asm volatile("wlstp.8 lr, %[n], 2f\n"
@@ -31,7 +31,8 @@ static inline void ek_mve_fill(int8_t *to, int32_t value, int32_t n)
         : "q0", "lr", "memory");
 }
 
-/* y[i] = table[x[i] + 128] for n bytes, 0 and more. */
+/* y[i] = table[x[i] + 128] for n bytes, 0 and more. q0 numbers, then their places in the table; q1 what turns one into
+ * the other; q2 results. */
 static inline void ek_mve_look_up(const int8_t *x, const int8_t *table, int8_t *y, int32_t n)
 {
     __asm volatile("mov r12, #128\n"
@@ -74,7 +75,8 @@ static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
 #define EK_MVE_BLOCKS(BLOCK)                                                                                 \
     BLOCK("vmladav") "subs %[n], #1\n beq 2f\n 1:\n" BLOCK("vmladava") "subs %[n], #1\n bne 1b\n 2:\n"
 
-/* 16 products each of x and x' with the weights of four outputs. */
+/* 16 products each of x and x' with the weights of four outputs. q0 x, q1 x', q2 and q3 weights in turn; a0 to a3 sums
+ * of x, b0 to b3 of x'. */
 #define EK_MVE_2X4(OP)                                                                                       \
     "vldrb.u8 q0, [%[x]], #16\n"                                                                             \
     "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a0], q0, q2\n"                                                    \

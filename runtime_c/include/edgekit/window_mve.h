@@ -23,7 +23,8 @@ struct ek_mve_window {
     int32_t in_zero;
 };
 
-/* Copies `rows` pieces of n bytes, `down` apart, one behind the other. */
+/* Copies `rows` pieces of n bytes, `down` apart, one behind the other. q0 has sixteen of them, lr how many are left of
+ * a piece. */
 static inline void ek_mve_copy_rows(int8_t *to, const int8_t *from, int32_t n, int32_t rows, int32_t down)
 {
     const int8_t *at;
