@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 _TOKEN = re.compile(
     r"\s*(\((?:float|double|u?int\d+_t)\)|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?[fu]?|\w+|\|\||&&|[<>=!]="
@@ -24,6 +26,17 @@ _BINARY = (
     ("*", "/"),
 )
 _UNARY = ("-", "!", "~")
+# The signs that arrays, tensors and expressions of other languages share with Python's numbers.
+ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "+": operator.add,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "-": lambda a, *b: operator.sub(a, *b) if b else -a,
+}
 
 
 class FormulaError(ValueError):

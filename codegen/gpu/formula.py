@@ -1,4 +1,4 @@
-"""The C formulas of elementwise operators as expressions for graphics processors."""
+"""The C formulas of elementwise operators as expressions for GPUs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from edgekit.codegen.gpu.ast import F32, Expr, Kind, number, select
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.math_f32 import FUNCTIONS
 from edgekit.codegen.gpu.use import UnsupportedError
-from edgekit.formula import Cast, Formula, FormulaError, Function, Number, Operand, Operation, parse
+from edgekit.formula import (
+    ARITHMETIC,
+    Cast,
+    Formula,
+    FormulaError,
+    Function,
+    Number,
+    Operand,
+    Operation,
+    parse,
+)
 
 _SIGNS: Mapping[str, Callable[..., Any]] = {
+    **ARITHMETIC,
     "||": operator.or_,
     "&&": operator.and_,
     "==": lambda a, b: a.eq(b),
     "!=": lambda a, b: a.ne(b),
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "+": operator.add,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "-": lambda a, *b: operator.sub(a, *b) if b else -a,
     "!": operator.invert,
     "?:": select,
 }

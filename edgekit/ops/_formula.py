@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from edgekit import math_f32
-from edgekit.formula import Cast, Formula, Function, Number, Operand, Operation
+from edgekit.formula import ARITHMETIC, Cast, Formula, Function, Number, Operand, Operation
 from edgekit.ir import Array
 from edgekit.ops._functions import FUNCTIONS
 
@@ -23,6 +23,7 @@ _C_TYPES = {"float": np.float32, "double": np.float64} | {
     f"{sign}int{bits}_t": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _SIGNS: Mapping[str, Callable[..., Any]] = {
+    **ARITHMETIC,
     "||": lambda a, b: _truth(a) | _truth(b),
     "&&": lambda a, b: _truth(a) & _truth(b),
     "|": operator.or_,
@@ -30,14 +31,6 @@ _SIGNS: Mapping[str, Callable[..., Any]] = {
     "&": operator.and_,
     "==": operator.eq,
     "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "+": operator.add,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "-": lambda a, *b: operator.sub(a, *b) if b else -a,
     "!": lambda a: ~_truth(a),
     "~": operator.invert,
     "?:": lambda condition, yes, no: np.where(_truth(condition), yes, no),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from edgekit.errors import EdgeKitError
 from edgekit.ops import Op
+from edgekit.ops._map import Map
 from edgekit.ops.concat import Concat
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.conv_transpose2d import ConvTranspose2d
@@ -26,39 +27,10 @@ from edgekit.ops.reshape import Reshape
 from edgekit.ops.slice import Slice
 from edgekit.ops.softmax import Softmax
 from edgekit.ops.transpose import Transpose
+from edgekit.quantize.gradients import has_derivative
+from edgekit.torch.formulas import elementwise
 
 Tensor = torch.Tensor
-
-_ELEMENTWISE: Mapping[str, Callable[..., Tensor]] = {
-    "Abs": torch.abs,
-    "Add": torch.add,
-    "Clip": lambda x, lo, hi: torch.minimum(torch.maximum(x, lo), hi),
-    "Cos": torch.cos,
-    "Div": torch.div,
-    "Elu": lambda x, a, rate: x.clamp(min=0) + a * torch.expm1(x.clamp(max=0) * rate),
-    "Erf": torch.erf,
-    "Exp": torch.exp,
-    "Gelu": functional.gelu,
-    "GeluTanh": lambda x: functional.gelu(x, approximate="tanh"),
-    "HardSigmoid": lambda x, a, b: torch.clamp(x * a + b, 0, 1),
-    "HardSwish": functional.hardswish,
-    "Log": torch.log,
-    "Max": torch.maximum,
-    "Min": torch.minimum,
-    "Mish": functional.mish,
-    "Mul": torch.mul,
-    "Neg": torch.neg,
-    "PRelu": lambda x, slope: torch.where(x > 0, x, x * slope),
-    "Pow": torch.pow,
-    "Sigmoid": torch.sigmoid,
-    "Sin": torch.sin,
-    "Softplus": functional.softplus,
-    "Sqrt": torch.sqrt,
-    "Sub": torch.sub,
-    "Swish": lambda x, a: x * torch.sigmoid(a * x),
-    "Tanh": torch.tanh,
-    "Where": lambda c, a, b: torch.where(c.bool(), a, b),
-}
 
 
 def twin(op: Op, *args: Tensor) -> Tensor:
@@ -100,8 +72,8 @@ def twin(op: Op, *args: Tensor) -> Tensor:
         case Gather() if args[1].ndim <= 1:
             taken = torch.index_select(args[0], op.axis, args[1].reshape(-1).long())
             return taken if args[1].ndim else taken.squeeze(op.axis)
-        case _ if (function := _ELEMENTWISE.get(type(op).__name__)) is not None:
-            return function(*args)
+        case Map() if has_derivative(op):
+            return elementwise(op, *args)
     raise EdgeKitError(
         "E0205",
         f"{type(op).__name__} cannot be trained",
