@@ -34,8 +34,11 @@ _FIRST_COMMENT = re.compile(r"\A/\*.*?\*/\n", re.DOTALL)
 _OPERATORS = ("tests/ops", "-k", "speed or place")
 _INTEGERS = ("tests/quantize/test_integers.py::test_c_gives_the_integers_of_the_simulator", "-k", "gcc")
 # Networks are no cases of kernels, Windows runs the same ones, and `speed` compiles them once for each layer:
-# for tiles of vectors whose outcomes are recorded, that takes compilers an hour.
-_KERNELS = ("-k", "not network and not windows and not sanitized and not speed and not give_what")
+# for tiles of vectors whose outcomes are recorded, that takes compilers an hour. Those of scalars have none.
+_KERNELS = (
+    "-k",
+    "not network and not windows and not sanitized and (not speed or test_vfp) and not give_what",
+)
 _OTHERS = ("test_every_file.py", "test_branches.py")  # run no kernels
 
 _TEXT = """\
