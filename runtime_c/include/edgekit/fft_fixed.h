@@ -28,7 +28,8 @@ static inline int32_t ek_fft_divide_s32(int32_t x, int32_t by)
 
 static inline int64_t ek_fft_divide_s64(int64_t x, int32_t by)
 {
-    return ek_fft_round_s64(x * (INT32_MAX / by));
+    const int64_t share = INT32_MAX / by;
+    return ek_fft_round_s64(x * share);
 }
 
 static inline float ek_fft_divide_f32(float x, int32_t by)

@@ -68,7 +68,7 @@ EK_KERNEL void EK_FN(const float *EK_RESTRICT x, const int8_t *EK_RESTRICT r, co
 {
     const int32_t size = p->size, all = p->batch * size;
     float *const gate = room;
-    int16_t *const q = (int16_t *)(room + 4 * size);
+    int16_t *const q = (int16_t *)(void *)(room + 4 * size);
     for (int32_t i = 0; i < all; i++) {
         h[i] = h0[i];
         c[i] = c0[i];
