@@ -221,13 +221,15 @@ def one_of_each_kernel(target: Target) -> Layers:
     return kept
 
 
+# Tiles are few where code is to be small, and all of them take any shape where only the level says so.
 WAYS: tuple[tuple[Optimize, str, tuple[str, ...]], ...] = (
     ("size", "gcc", ("-Os",)),
+    ("size", "gcc", ("-Os", "-U__OPTIMIZE_SIZE__")),
     ("speed", "clang", ("-O2",)),
 )
 
 
-@pytest.mark.parametrize(("optimize", "compiler", "level"), WAYS, ids=("size", "speed"))
+@pytest.mark.parametrize(("optimize", "compiler", "level"), WAYS, ids=("size", "tiles", "speed"))
 @pytest.mark.parametrize("name", TARGETS)
 def test_layers_of_any_shape(
     name: str, optimize: Optimize, compiler: str, level: tuple[str, ...], tmp_path: Path

@@ -9,6 +9,16 @@
 
 #define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
 
+/* The most pixels of a tile, and the most parts that a sum is split in. Where code is to be small, there are tiles of
+ * four pixels and of one, and no sum is split. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_VF_TILE 4
+#define EK_VF_SPLIT 1
+#else
+#define EK_VF_TILE 16
+#define EK_VF_SPLIT 4
+#endif
+
 /* The bytes of a weight. */
 EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
 {
@@ -55,7 +65,7 @@ EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct
 }
 
 /* Adds the products of one element of each of `pixels` runs. */
-EK_INLINE void ek_tap_f32(ek_vf sum[16][4], const float *x, const uint8_t *w, const int32_t x_step,
+EK_INLINE void ek_tap_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_t *w, const int32_t x_step,
     const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
 {
     const ek_vf none = ek_vf_set(0);
@@ -90,9 +100,9 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
     const int32_t x_step, const int32_t y_step, const int32_t pixels, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
-    ek_vf sum[4][16][4];
+    ek_vf sum[EK_VF_SPLIT][EK_VF_TILE][4];
     const int32_t is_bound = s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
-    const int32_t sums = pixels * blocks, parts = sums <= 2 ? 4 : sums <= 4 ? 2 : 1;
+    const int32_t sums = pixels * blocks, parts = EK_VF_SPLIT == 1 || sums > 4 ? 1 : sums > 2 ? 2 : 4;
     const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
     const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
     EK_VF_HIDE(y);
@@ -103,7 +113,9 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
 #pragma GCC unroll 16
         for (int32_t q = 0; q < pixels; q++) {
             sum[0][q][o] = bias;
-            sum[1][q][o] = sum[2][q][o] = sum[3][q][o] = ek_vf_set(0);
+#pragma GCC unroll 4
+            for (int32_t k = 1; k < EK_VF_SPLIT; k++)
+                sum[k][q][o] = ek_vf_set(0);
         }
     }
     for (int32_t i = 0; i < s->rows; i++) {
@@ -129,9 +141,9 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
         for (int32_t o = 0; o < blocks; o++) {
             ek_vf total = sum[0][q][o];
             if (parts >= 2)
-                total = ek_vf_add(total, sum[1][q][o]);
+                total = ek_vf_add(total, sum[EK_VF_SPLIT > 1][q][o]);
             if (parts == 4)
-                total = ek_vf_add(total, ek_vf_add(sum[2][q][o], sum[3][q][o]));
+                total = ek_vf_add(total, ek_vf_add(sum[EK_VF_SPLIT / 2][q][o], sum[EK_VF_SPLIT - 1][q][o]));
             const int32_t at = q * y_step + EK_VF_LANES * o, lanes = ek_lanes_f32(o, blocks, s->outputs);
             if (r && s->kind == EK_S8_KIND)
                 total = ek_vf_mul(total, ek_vf_load(r + EK_VF_LANES * o, lanes));
@@ -181,18 +193,24 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
     const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
+#define EK_VF_TILES(n, first, end)                                                                           \
+    for (int32_t k = (first); k < (end); k += (n)) {                                                         \
+        const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
+        ek_tile_f32(x + at * x_step, w, b, ek_addend_f32(r, at * y_step, s->kind), y + at * y_step, x_step,  \
+            y_step, (n), blocks, s);                                                                         \
+    }
+#ifdef __OPTIMIZE_SIZE__
+    if (length < 4)
+        EK_VF_TILES(1, 0, length)
+    else
+        EK_VF_TILES(4, 0, length)
+#else
     const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
     const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
     const int32_t end = length - narrow * (pixels - 1);
     if (length == 1) { /* early, as compilers then need not look at the others */
         ek_tile_f32(x, w, b, r, y, x_step, y_step, 1, blocks, s);
         return;
-    }
-#define EK_VF_TILES(n, first, end)                                                                           \
-    for (int32_t k = (first); k < (end); k += (n)) {                                                         \
-        const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
-        ek_tile_f32(x + at * x_step, w, b, ek_addend_f32(r, at * y_step, s->kind), y + at * y_step, x_step,  \
-            y_step, (n), blocks, s);                                                                         \
     }
     if (most >= 16 && pixels == 16)
         EK_VF_TILES(16, 0, end)
@@ -220,6 +238,7 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
         EK_VF_TILES(5, end, length)
     else if (most >= 5 && narrow > 0)
         EK_VF_TILES(4, end, length)
+#endif
 #undef EK_VF_TILES
 }
 

@@ -118,9 +118,11 @@ EK_INLINE void EK_FN_row(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, c
         EK_FN_pixels(x, w, b, y, vectors, lanes, h, last, pixels, 1, p);
 }
 
-/* How many pixels of a row advance together. */
+/* How many pixels of a row advance together; where code is to be small, four or one. */
 EK_INLINE int32_t EK_FN_width(const struct EK_STRUCT *p)
 {
+    if (EK_IS_COMPACT)
+        return p->out_w < 4 ? 1 : 4;
     const int32_t parts = (p->out_w + 7) / 8;
     return (p->out_w + parts - 1) / parts;
 }
@@ -128,7 +130,7 @@ EK_INLINE int32_t EK_FN_width(const struct EK_STRUCT *p)
 /* Few sums wait for each other: then two vectors of channels advance together, where registers can hold both. */
 EK_INLINE int32_t EK_FN_is_two(const struct EK_STRUCT *p)
 {
-    return EK_FN_width(p) < 7 && EK_FN_width(p) < EK_VF_PIXELS(2);
+    return !EK_IS_COMPACT && EK_FN_width(p) < 7 && EK_FN_width(p) < EK_VF_PIXELS(2);
 }
 
 /* The channels in `vectors` of row h. */
@@ -139,7 +141,11 @@ EK_INLINE void EK_FN_vectors(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *
 #ifdef EK_LAYER /* compilers know the shapes, and need not read seven widths that are not taken */
     EK_FN_row(x, w, b, y, vectors, lanes, h, wanted, p);
 #else
-    if (vectors == 1 && wanted == 8)
+    if (EK_IS_COMPACT && wanted == 4)
+        EK_FN_row(x, w, b, y, vectors, lanes, h, 4, p);
+    else if (EK_IS_COMPACT)
+        EK_FN_row(x, w, b, y, vectors, lanes, h, 1, p);
+    else if (vectors == 1 && wanted == 8)
         EK_FN_row(x, w, b, y, 1, lanes, h, 8, p);
     else if (vectors == 1 && wanted == 7)
         EK_FN_row(x, w, b, y, 1, lanes, h, 7, p);
