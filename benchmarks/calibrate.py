@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks import calibration_layers as layers
 from benchmarks.calibration_graph import Layers
+from benchmarks.calibration_plans import PLANS
 from benchmarks.cortex_m import MODELS, NETWORKS
 from benchmarks.kernel_choice import turned
 from benchmarks.results import table, write_section
@@ -32,7 +33,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.render import Optimize
 from edgekit.codegen.work import Work, work
 from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, DType
+from edgekit.ir import Array
 from edgekit.passes.simplify import simplify
 from edgekit.target import Target
 
@@ -46,27 +47,6 @@ _NOTE = """\
 What `edgekit estimate` says of the networks of MLPerf Tiny, beside what an emulator counts: no layer of them
 had a part in the fit. `said to be` is the error that is stated beside the estimate; `worst layer` the largest
 among layers that take 2 % of a run or more. Kernels that are not calibrated are named, and count nothing."""
-_S4, _S8, _S16, _F32 = DType.S4, DType.S8, DType.S16, DType.F32
-PLANS: Sequence[tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]]] = (
-    ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
-    ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
-    ((_S8, _S4, _S8), "E", layers.LAYERS),
-    (
-        (_S16, _S8, _S16),
-        "E",
-        layers.LAYERS + layers.INTEGERS + (layers.joined, layers.moved, layers.pool, layers.pair),
-    ),
-    ((_S16, _S8, _S8), "E", layers.LAYERS),
-    ((_S8, _S8, _S16), "E", layers.LAYERS),
-    ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS + layers.FLOATS),
-    ((_F32, DType.BF16, _F32), "E", (*layers.LAYERS, layers.residual)),
-    ((_F32, DType.F16, _F32), "E", (*layers.LAYERS, layers.residual)),
-    # What networks have most of.
-    ((_S8, _S8, _S8), "E", layers.COMMON),
-    ((_S8, _S8, _S8), "tfl", layers.COMMON),
-    ((_S8, _S8, _S8), "E", (layers.recurrent,)),
-    ((_F32, _F32, _F32), "E", (layers.recurrent,)),
-)
 
 
 @dataclass(frozen=True)
@@ -228,6 +208,7 @@ def main() -> None:
         metavar="FAMILY",
         help="of layers; kernels that others use too should be calibrated by all of them",
     )
+    parser.add_argument("--kernels", default="", metavar="PATTERN", help="keep the numbers of all others")
     parser.add_argument("--check", action="store_true", help="compare with networks instead")
     arguments = parser.parse_args()
     if arguments.check:
@@ -242,7 +223,7 @@ def main() -> None:
         for optimize in arguments.optimize:
             chosen = arguments.only, arguments.plans
             fits = calibrated(target, optimize, *chosen, arguments.rounds, arguments.jobs)
-            before = {} if chosen == ((), every) else content.get(optimize, {})
+            before = {} if (*chosen, arguments.kernels) == ((), every, "") else content.get(optimize, {})
             found = {
                 kernel: {
                     "error": fit.error,
@@ -251,6 +232,7 @@ def main() -> None:
                     "shares": fit.shares,
                 }
                 for kernel, fit in fits.items()
+                if re.search(arguments.kernels, kernel)
             }
             content[optimize] = dict(sorted({**before, **found}.items()))
             write_calibration(path, content)

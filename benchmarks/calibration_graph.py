@@ -87,6 +87,17 @@ class Layers:
         bias = self.rng.integers(-999, 999, outputs).astype(np.int32)
         return self.constant(w, Quant(scales, (0,) * outputs, 0, self.rounding)), self.constant(bias)
 
+    def pruned_weights(self, outputs: int, *shape: int) -> tuple[str, str]:
+        """Of integers, with blocks of zeros of 16 outputs and 4 inputs, few or almost all."""
+        w, bias = self.weights(outputs, *shape)
+        value = self.builder.values[w]
+        assert value.data is not None
+        data, share = value.data.copy(), self.rng.uniform(0.3, 0.95)
+        for o in range(0, outputs, 16):
+            for i in range(0, shape[-1], 4):
+                data[o : o + 16, ..., i : i + 4] *= self.rng.random() > share
+        return self.constant(data, value.type.quant), bias
+
     def add(self, op: Op, *names: str, quant: Quant | None = None) -> str:
         y = self.builder.add(op, *names, quant=quant or self.quant(self.kinds[2]))[0]
         self.outputs.append(y)

@@ -147,6 +147,19 @@ def dense_of_many(net: Layers) -> None:
     _dense(net, (1,), net.count(300, 1000), net.count(8, 128))
 
 
+def pruned_pixels(net: Layers) -> None:
+    channels, outputs = net.pick(16, 32, 64, 128), net.pick(16, 32, 64, 128)
+    size = net.image(max(channels, outputs), channels * outputs)
+    w, bias = net.pruned_weights(outputs, 1, 1, channels)
+    net.add(Conv2d(dtype=net.dtype, lo=net.pick(0.0, -np.inf)), net.x(1, *size, channels), w, bias)
+
+
+def pruned_dense(net: Layers) -> None:
+    inputs, outputs = net.pick(64, 128, 256, 512), net.pick(16, 64, 128)
+    op = Dense(dtype=net.dtype, lo=net.pick(0.0, -np.inf))
+    net.add(op, net.x(net.pick(1, 1, 4), inputs), *net.pruned_weights(outputs, inputs))
+
+
 def transposed(net: Layers) -> None:
     channels, outputs, k = net.channels(32), net.channels(32), net.pick(2, 3)
     height, width = net.image(max(channels, outputs), k * k * channels * outputs)
@@ -315,3 +328,4 @@ INTEGERS: tuple[Family, ...] = (sign, between_integers_and_floats, between_scale
 INT16: tuple[Family, ...] = (joined, moved, pool, pair)
 COMMON: tuple[Family, ...] = (pixels, pixels, dense, convolution, depthwise)
 COMMON += (convolution_of_blocks, residual_of_blocks, first_convolution, first_convolution)
+PRUNED: tuple[Family, ...] = (pruned_pixels, pruned_dense)

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
-from benchmarks import calibration_layers as layers
 from benchmarks.calibration_graph import Layers
+from benchmarks.calibration_plans import PLANS
 from benchmarks.results import table, write_section
 from edgekit import target as targets
-from edgekit.codegen import counting, kernels, toolchain
-from edgekit.codegen.bench import compiled
+from edgekit.codegen import bench, counting, kernels, runner, toolchain
 from edgekit.codegen.kernel_files import Variant
-from edgekit.codegen.program import compile_graph
-from edgekit.ir import DType, Graph
+from edgekit.codegen.program import Line, Program, compile_graph
+from edgekit.ir import Graph
 from edgekit.ops import Call
+from edgekit.passes import drop_dead
 from edgekit.target import Target
 
+TARGETS = ("cortex-m0plus", "cortex-m4", "cortex-m55", "aarch64-dotprod", "x86-64-avx2", "wasm32-simd")
+_FIRST = 500  # seeds below are those of calibration
+_COPIES = 4
 _NEAR = 1.03
-_S8 = DType.S8
-_FAMILIES = (
-    *(layers.depthwise, layers.depthwise_of_any_size, layers.convolution, layers.pixels, layers.in_groups),
-    *(layers.first_convolution, layers.dense, layers.dense_of_rows, layers.dense_of_many),
-)
-_COPIES = 3  # of each in one program
+_X86 = "qemu-x86_64 -cpu max"
 _NOTE = """\
-Random layers of int8, by both rules of rounding, for which more than one kernel fits: instructions of the
-kernel that is chosen beside those of the best one, counted in an emulator. `near` is the share of layers that
-are within 3 % of it."""
+Calls of kernels by random layers of all formats and rules of rounding. Where `several fit`, the instructions
+of the kernel that is chosen are counted beside those of every other one: in QEMU, or operations of wasmtime.
+`near` is the share of calls with at most 3 % more than the best, of all and of those with a choice; `worst`
+is how many more a call takes at most. None of these layers had a part in a calibration."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +49,44 @@ class Layer:
 
 
 @contextmanager
-def turned(by: int) -> Iterator[None]:
-    """Calls take the kernel so many places behind the chosen one, of those that fit."""
-    plain = kernels.cheapest
+def turned(by: int) -> Iterator[dict[str, int]]:
+    """Calls take the kernel so many places behind the chosen one, of those that fit: how many, by result."""
+    plain, fitting = kernels.cheapest, dict[str, int]()
 
     def other(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
         best = plain(call, found, target, operands)
+        fitting[call.args[-1].name] = len(found)
         return found[(found.index(best) + by) % len(found)]
 
     kernels.cheapest = other
     try:
-        yield
+        yield fitting
     finally:
         kernels.cheapest = plain
 
 
-def graph(seed: int, rounding: str) -> Graph:
-    net = Layers(seed, (_S8, _S8, _S8), rounding)
-    for family in _FAMILIES * _COPIES:
+def graph(seed: int, plan: int) -> Graph:
+    """Layers of each family of a plan: several, as layers of a network share code."""
+    kinds, rounding, families = PLANS[plan]
+    net = Layers(1000 * plan + seed, kinds, rounding)
+    for family in families * _COPIES:
         family(net)
     return net.graph()
+
+
+def contested(network: Graph, target: Target) -> tuple[int, Sequence[Graph]]:
+    """How many calls of kernels its layers are, and those layers of which several kernels fit a call: in one
+    graph, where calls are counted one by one."""
+    with turned(by=0) as fitting:
+        program = compile_graph(network, target)
+    names = {name for line in program.lines if fitting[name := line.call.args[-1].name] > 1}
+    alone = [drop_dead(replace(network, outputs=(output,))) for output in network.outputs]
+    found = [graph for graph in alone if any(set(node.outputs) & names for node in graph.nodes)]
+    if not runner.is_wasm(target) and found:
+        found = [
+            drop_dead(replace(network, outputs=tuple(name for graph in found for name in graph.outputs)))
+        ]
+    return len(program.lines), found
 
 
 def compared(network: Graph, target: Target) -> list[Layer]:
@@ -77,41 +96,69 @@ def compared(network: Graph, target: Target) -> list[Layer]:
     while more:
         with turned(by):
             program = compile_graph(network, target)
-        names = {line.call.args[-1].name: line for line in program.lines}
         more = by == 0
-        functions = counting.layer_functions(program, "speed")
-        with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
-            executable = compiled(program, Path(folder), toolchain.find(target), "speed")
-            parts = counting.count(target, executable, functions).parts
-        for (name, line), count in zip(names.items(), parts, strict=True):
-            layer = found.setdefault(name, Layer(line.comment.partition(": ")[2], {}))
-            if line.kernel.function not in layer.counts:
-                layer.counts[line.kernel.function] = count
+        for line, kernel, count in counted(program):
+            layer = found.setdefault(line.call.args[-1].name, Layer(line.comment.partition(": ")[2], {}))
+            if kernel not in layer.counts:
+                layer.counts[kernel] = count
                 more = True
         by += 1
     return [layer for layer in found.values() if len(layer.counts) > 1]
 
 
+def counted(program: Program) -> list[tuple[Line, str, int]]:
+    """The kernel of each call, and its instructions; in WebAssembly nothing marks calls: of all together."""
+    target, lines = program.target, program.lines
+    functions = [line.kernel.function for line in lines]
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
+        executable = bench.compiled(program, Path(folder), toolchain.find(target), "speed")
+        if runner.is_wasm(target):
+            total = bench.operations(target, Path(folder))
+            assert total is not None, "wasmtime is not installed"
+            return [(lines[-1], " ".join(functions), total)]
+        parts = counting.count(target, executable, counting.layer_functions(program, "speed")).parts
+    return list(zip(lines, functions, parts, strict=True))
+
+
+def load(name: str) -> Target:
+    """A target whose instructions an emulator counts."""
+    target = targets.load(name)
+    if target.runner != runner.NATIVE:
+        return target
+    return replace(target, runner=_X86, cflags=(*target.cflags, "-static", "-no-pie"))
+
+
+def row(name: str, seeds: int) -> list[str]:
+    """Of the table: layers of some seeds on a target. Prints those that could take far fewer instructions."""
+    target, calls, found = load(name), 0, list[Layer]()
+    for seed, plan in product(range(_FIRST, _FIRST + seeds), range(len(PLANS))):
+        number, networks = contested(graph(seed, plan), target)
+        calls += number
+        for layer in (layer for network in networks for layer in compared(network, target)):
+            found.append(layer)
+            if layer.off > _NEAR:
+                print(f"{layer.off:.2f} {layer.words}: {layer.counts}", flush=True)
+    far = sum(layer.off > _NEAR for layer in found)
+    worst = max((layer.off for layer in found), default=1.0)
+    of_several = f"{1 - far / len(found):.1%}" if found else "-"
+    return [name, f"{calls:,}", f"{len(found):,}", f"{1 - far / calls:.1%}", of_several, f"{worst - 1:.0%}"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--targets", nargs="+", default=["cortex-m0plus", "cortex-m4", "cortex-m55"])
-    parser.add_argument("--seeds", type=int, default=6, help="programs for each rule of rounding")
+    parser.add_argument("--targets", nargs="+", default=TARGETS)
+    parser.add_argument("--seeds", type=int, default=2, help="programs of each plan")
+    parser.add_argument("--keep", type=Path, required=True, help="a file of rows, to go on with")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     arguments = parser.parse_args()
-    rows = []
+    rows = json.loads(arguments.keep.read_text()) if arguments.keep.exists() else {}
     for name in arguments.targets:
-        found: list[Layer] = []
-        for seed in range(arguments.seeds):
-            for rounding in ("E", "tfl"):
-                found += compared(graph(seed, rounding), targets.load(name))
-        for layer in sorted((x for x in found if x.off > _NEAR), key=lambda x: -x.off):
-            print(f"{layer.off:.2f} {layer.words}: {layer.counts}", flush=True)
-        near = sum(layer.off <= _NEAR for layer in found)
-        worst = max((layer.off for layer in found), default=1.0)
-        share = f"{near / len(found):.1%}" if found else "-"
-        rows.append([name, str(len(found)), share, f"{worst - 1:+.0%}"])
-    text = table(["target", "layers", "near", "worst"], rows)
-    print(text)
+        if name not in rows:
+            rows[name] = row(name, arguments.seeds)
+            arguments.keep.write_text(json.dumps(rows))
+            print(*rows[name], flush=True)
+    head = ["target", "calls", "several fit", "near", "of several", "worst"]
+    text = table(head, [rows[name] for name in arguments.targets])
     if arguments.write:
         write_section("kernel_choice", "Choice of kernels", f"{text}\n\n{_NOTE}")
 

@@ -76,7 +76,7 @@ def bench(
         executable = compiled(program, folder, compiler, optimize)
         tell("running")
         if runner.is_wasm(target):
-            times, instructions = _times_in_engine(target, folder), _operations(target, folder)
+            times, instructions = _times_in_engine(target, folder), operations(target, folder)
         elif native:
             times, instructions = _times(target, folder), None
         elif target.startup == pc.STARTUP:
@@ -135,7 +135,7 @@ def _times_in_engine(target: Target, folder: Path) -> list[float]:
     return [float(time) for time in np.frombuffer(done.out, "<f8")]
 
 
-def _operations(target: Target, folder: Path) -> int | None:
+def operations(target: Target, folder: Path) -> int | None:
     """WebAssembly operations of one run, as wasmtime counts them; None where it is not installed."""
     counter = targets.with_runner(target, runner.COUNTER)
     if runner.why_not_here(counter):
@@ -253,7 +253,9 @@ static double microseconds(void)
 
 def _main(program: Program) -> Iterator[str]:
     """A program that runs the model: once between markers or readings of a counter, or often with a clock."""
-    native, counts_itself = not program.target.startup, program.target.startup == pc.STARTUP
+    target = program.target
+    native = not target.startup and not target.runner.startswith("qemu-")
+    counts_itself = target.startup == pc.STARTUP
     if native:
         yield CLOCK
     elif counts_itself:

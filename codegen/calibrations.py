@@ -49,12 +49,6 @@ def content(core: str) -> dict[str, Any]:
     return content(found["like"]) if "like" in found else found
 
 
-def instructions_decide(core: str) -> bool:
-    """Are the numbers of a processor for choosing kernels? Its file says so once
-    benchmarks/kernel_choice.py has counted that they choose better than conditions do."""
-    return bool(content(core).get("choose"))
-
-
 @cache
 def calibrations(core: str, optimize: Literal["size", "speed"]) -> Mapping[str, Calibration]:
     """By kernel function; none for a processor that was not calibrated. The file of one that takes as many as

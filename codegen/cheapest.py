@@ -1,8 +1,8 @@
 """Which of the kernels that fit a call is taken: the one with the fewest instructions, as calibrated.
 
-Where a call asks for small weights, those with small ones come before all others. Where the calibration of
-the processor is not for choosing, or lacks one of several, the one with the most conditions is taken, and of
-these the first by name. See docs/adr/0066.
+Where a call asks for small weights, those with small ones come before all others. Where one of several is not
+calibrated for the processor, the one with the most conditions is taken, and of these the first by name. See
+docs/adr/0066 and 0073.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from edgekit.codegen.blocks import is_stream
-from edgekit.codegen.calibrations import calibrations, instructions_decide
+from edgekit.codegen.calibrations import calibrations
 from edgekit.codegen.identity import kernel_id
 from edgekit.codegen.kernel_files import Variant
 from edgekit.codegen.light import is_light
@@ -38,7 +38,7 @@ def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Seq
     """Of kernels that fit, the most special ones first."""
     if call.facts.get("small"):
         found = [variant for variant in found if _is_small(variant)] or found
-    if len(found) == 1 or not instructions_decide(target.core):
+    if len(found) == 1:
         return found[0]
     costs = [cost(variant, call, target, operands) for variant in found]
     known = [known for known in costs if known]

@@ -41,7 +41,14 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
     n = call.params.get("n")
     positions = given.get("rows", prod(n[:-1]) if isinstance(n, tuple) else 1)
     if "out_h" in given and "out_w" in given:
-        positions = given.get("batch", 1) * given["out_h"] * given["out_w"]
+        lines = given.get("batch", 1) * given["out_h"]
+        positions = lines * given["out_w"]
+        # Two results of a row advance together, and what is left goes alone or as if it were two.
+        pairs, ends = lines * (given["out_w"] // 2), lines * (given["out_w"] % 2)
+        yield "row pairs", pairs
+        yield "row ends", ends
+        yield "products of row pairs", pairs * constants.get("w", 0)
+        yield "products of row ends", ends * constants.get("w", 0)
     yield "calls", 1
     yield "inputs", sum(arg.type.size for arg in inputs)
     yield "outputs", outputs
@@ -70,6 +77,8 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
         yield from _recurrent(given)
     if "k_h" in given and "out_h" in given:
         yield from _windows(given, outputs)
+        if "groups" not in given and given["k_h"] == given["k_w"] == 3:
+            yield from _planes(given)
 
 
 def _rows(call: Call, n: tuple[int, ...]) -> Iterator[tuple[str, float]]:
@@ -203,6 +212,39 @@ def _windows(given: Mapping[str, int], outputs: int) -> Iterator[tuple[str, floa
     yield "channel lines", out_channels * given["out_h"]
     yield "channel columns", out_channels * given["out_w"]
     yield "channel input lines", channels * given["in_h"]
+
+
+def _planes(given: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Of depthwise kernels that bring each channel into a plane: see dsp/depthwise2d_int.c, which has two
+    lower ones where the stride is 2, and turns others where that leaves fewer pairs."""
+    stride = given.get("stride_h", 1)
+    wide = given["in_w"], given["out_w"], given.get("pad_left", 0)
+    high = given["in_h"], given["out_h"], given.get("pad_top", 0)
+    half = (high[1] + 1) // 2
+    start = 2 * half - high[2]
+    planes = [(wide, high)]
+    if stride == 2 and half * wide[1] <= start * wide[0]:
+        planes = [(wide, (high[0], half, high[2])), (wide, (high[0] - start, high[1] - half, 0))]
+    elif high[1] * ((wide[1] + 1) // 2) > wide[1] * half:
+        planes = [(high, wide)]
+    batch = given.get("batch", 1)
+    count = lines = pairs = border = rows = fours = rest = 0
+    for along, across in planes:
+        if across[1] > 0:
+            in_pairs = (along[1] + 1) // 2
+            width, height = 2 * in_pairs * stride + 2, (across[1] - 1) * stride + 3
+            cells, read = min(along[0], width - along[2]), min(across[0], height - across[2])
+            count, lines, pairs = count + 1, lines + across[1], pairs + across[1] * in_pairs
+            border += width * height
+            rows, fours, rest = rows + read, fours + read * (cells // 4), rest + read * (cells % 4)
+    channels = batch * given["in_c"]
+    yield "border of planes", batch * border
+    yield "planes", channels * count
+    yield "lines of planes", channels * lines
+    yield "pairs of planes", channels * pairs
+    yield "rows into planes", channels * rows
+    yield "fours into planes", channels * fours
+    yield "cells into planes", channels * rest
 
 
 def _inside(given: Mapping[str, int], axis: str) -> int:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from support.tools import require
 
-from benchmarks import kernel_choice
+from benchmarks import calibration_layers, kernel_choice
+from benchmarks.calibration_graph import Layers
+from benchmarks.calibration_plans import PLANS
 from edgekit import target as targets
 from edgekit.codegen import contracts
-from edgekit.codegen.calibrations import instructions_decide
 from edgekit.codegen.cheapest import Cost, cheapest, cost
 from edgekit.codegen.identity import instance_name
 from edgekit.codegen.kernel_files import Variant, all_variants
@@ -75,9 +76,9 @@ def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
 
 def network() -> Graph:
     """Layers for which one kernel is better and for which the other is."""
-    net = kernel_choice.Layers(6, (DType.S8, DType.S8, DType.S8), "tfl")
+    net = Layers(6, (DType.S8, DType.S8, DType.S8), "tfl")
     for _ in range(3):
-        kernel_choice.layers.depthwise(net)
+        calibration_layers.depthwise(net)
     return net.graph()
 
 
@@ -89,18 +90,9 @@ def test_a_processor_that_is_not_calibrated_takes_the_most_special_kernel() -> N
     assert len(found[0].conditions) > len(found[1].conditions)
 
 
-def test_a_processor_whose_choice_was_not_counted_takes_the_most_special_kernel() -> None:
-    m55 = targets.load("cortex-m55")
-    assert instructions_decide("cortex-m33")
-    assert not instructions_decide(m55.core)
-    for call in calls(kernel_choice.graph(1, "tfl")):
-        found, operands = candidates(call, m55)
-        assert cheapest(call, found, m55, operands) is found[0]
-
-
 def test_small_weights_come_before_fewer_instructions() -> None:
     seen = 0
-    for plain in calls(kernel_choice.graph(1, "tfl")):
+    for plain in calls(kernel_choice.graph(1, 10)):
         call = replace(plain, facts={**plain.facts, "small": 1})
         found, operands = candidates(call, M4)
         small = [v for v in found if "small" in {condition.text for condition in v.conditions}]
@@ -117,8 +109,8 @@ def test_working_memory_decides_between_equal_instructions() -> None:
 def test_no_two_kernels_cost_the_same(name: str) -> None:
     """Neither would be of any use: one of them is to go, or to say what it is better for."""
     target, seen = targets.load(name), 0
-    for rounding in ("E", "tfl"):
-        for call in calls(kernel_choice.graph(1, rounding)):
+    for plan in range(len(PLANS)):
+        for call in calls(kernel_choice.graph(1, plan)):
             found, operands = candidates(call, target)
             costs = [known for v in found if (known := cost(v, call, target, operands))]
             assert len(set(costs)) == len(costs), [v.stem for v in found]

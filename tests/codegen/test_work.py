@@ -185,3 +185,42 @@ def test_windows_over_images(window: tuple[int, ...], channels: int, groups: int
 
 def _pair(stride: int, dilation: int) -> tuple[tuple[str, int], tuple[str, int]]:
     return ("stride", stride), ("dilation", dilation)
+
+
+def test_results_of_a_row_advance_in_pairs() -> None:
+    found = work({"batch": 2, "out_h": 3, "out_w": 5}, constants={"w": 30})
+    pairs = 2 * 3 * 2
+    same(found, {"row pairs": pairs, "row ends": 6})
+    same(found, {"products of row pairs": 30 * pairs, "products of row ends": 180})
+
+
+@pytest.mark.parametrize(
+    ("high", "wide", "stride", "planes"),
+    [
+        (5, 6, 1, [(5, 6)]),  # five lines of three pairs, not six of three
+        (4, 9, 1, [(9, 4)]),  # turned: nine lines of two pairs, not four of five
+        (8, 6, 2, [(2, 3), (2, 3)]),  # in two halves
+    ],
+)
+def test_channels_are_brought_into_planes(
+    high: int, wide: int, stride: int, planes: list[tuple[int, int]]
+) -> None:
+    channels, batch, out_h, out_w = 3, 2, high // stride, wide // stride
+    size = {
+        "in_h": high,
+        "in_w": wide,
+        "out_h": out_h,
+        "out_w": out_w,
+        "stride_h": stride,
+        "stride_w": stride,
+    }
+    window = {"k_h": 3, "k_w": 3, "pad_top": 0, "pad_left": 0, "in_c": channels, "out_c": channels}
+    found = work({"batch": batch} | size | window)
+    pairs = sum(lines * parts(results, 2) for lines, results in planes)
+    expected = {"planes": len(planes), "lines of planes": sum(n for n, _ in planes), "pairs of planes": pairs}
+    same(found, {name: batch * channels * count for name, count in expected.items()})
+    border = sum(
+        (2 * parts(results, 2) * stride + 2) * ((lines - 1) * stride + 3) for lines, results in planes
+    )
+    assert found["border of planes"] == batch * border
+    assert "planes" not in work({"batch": batch, "groups": 1} | size | window)

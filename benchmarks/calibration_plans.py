@@ -1,0 +1,34 @@
+"""Random layers that are counted: formats of inputs, weights and results, a rule of rounding, families."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks import calibration_layers as layers
+from edgekit.ir import DType
+
+_S4, _S8, _S16, _F32 = DType.S4, DType.S8, DType.S16, DType.F32
+Plan = tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]]
+PLANS: Sequence[Plan] = (
+    ((_S8, _S8, _S8), "E", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
+    ((_S8, _S8, _S8), "tfl", layers.LAYERS + layers.OTHERS + layers.INTEGERS),
+    ((_S8, _S4, _S8), "E", layers.LAYERS),
+    (
+        (_S16, _S8, _S16),
+        "E",
+        layers.LAYERS + layers.INTEGERS + (layers.joined, layers.moved, layers.pool, layers.pair),
+    ),
+    ((_S16, _S8, _S8), "E", layers.LAYERS),
+    ((_S8, _S8, _S16), "E", layers.LAYERS),
+    ((_F32, _F32, _F32), "E", layers.LAYERS + layers.OTHERS + layers.FLOATS),
+    ((_F32, DType.BF16, _F32), "E", (*layers.LAYERS, layers.residual)),
+    ((_F32, DType.F16, _F32), "E", (*layers.LAYERS, layers.residual)),
+    # What networks have most of.
+    ((_S8, _S8, _S8), "E", layers.COMMON),
+    ((_S8, _S8, _S8), "tfl", layers.COMMON),
+    ((_S8, _S8, _S8), "E", (layers.recurrent,)),
+    ((_F32, _F32, _F32), "E", (layers.recurrent,)),
+    # Weights of which blocks are zero.
+    ((_S8, _S8, _S8), "E", layers.PRUNED),
+    ((_S8, _S8, _S8), "tfl", layers.PRUNED),
+)
