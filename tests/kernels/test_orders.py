@@ -88,6 +88,12 @@ def integer_channels(b: Bench) -> None:
     integer_layer(b, op, (1, 2 + b.size(9), 2 + b.size(9), depth), (depth, 3, 3, 1))
 
 
+def integer_tiles(b: Bench) -> None:
+    """Images whose tiles are worth transformed weights."""
+    op, depth = Conv2d(pads=(1, 1, 1, 1)), b.pick((8, 16))
+    integer_layer(b, op, (1, 8, 7 + b.size(3), depth), (b.pick((8, 11, 16)), 3, 3, depth))
+
+
 def integer_rows(b: Bench) -> None:
     inputs, outputs = b.pick((5, 8, 16, 24, 33)), b.pick((3, 4, 8, 11, 16, 20, 27, 40))
     integer_layer(b, Dense(), (b.size(9), inputs), (outputs, inputs))
@@ -253,7 +259,9 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     cases = 40 if name.startswith(("x86", "wasm")) else 120  # compilers take long for kernels of many vectors
     if name.startswith("x86") and x86.is_emulated(target):  # and a minute for those of the longest ones
         cases //= 2
-    made = bench(INTEGERS + (REALS if "dense" in wanted else []), target, wanted, at_least=cases)
+    families = INTEGERS + (REALS if "dense" in wanted else [])
+    families += [integer_tiles] if "conv2d_int.three" in wanted else []
+    made = bench(families, target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)
     assert wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs) == []
 

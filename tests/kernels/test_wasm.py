@@ -48,8 +48,8 @@ def images(b: Bench) -> None:
 def tiles(b: Bench) -> None:
     """Convolutions that plain vectors compute at points: of 3 by 3 cells, with whole and cut tiles."""
     channels, pads = 8 * b.size(3), (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
-    x = b.input(b.size(2), 6 + b.size(9), 6 + b.size(9), channels)
-    w, bias = b.weights(DType.S8, b.size(20), 3, 3, channels)
+    x = b.input(b.size(2), 8 + b.size(7), 8 + b.size(7), channels)
+    w, bias = b.weights(DType.S8, 8 + b.size(12), 3, 3, channels)
     b.result(Conv2d((1, 1), pads, (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
 
 

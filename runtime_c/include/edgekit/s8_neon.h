@@ -25,7 +25,8 @@ static inline int32x4_t ek_dot16_neon(int32x4_t sum, int16x8_t a, int16x8_t b)
 /* sum + a m + b n, for factors of 16 bits and of 32. */
 static inline int32x4_t ek_s16_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)
 {
-    return vmlal_n_s16(vmlal_n_s16(sum, a, (int16_t)m), b, (int16_t)n);
+    const int32x4_t wide_m = vmovl_s16(vdup_n_s16((int16_t)m)), wide_n = vmovl_s16(vdup_n_s16((int16_t)n));
+    return vmlaq_s32(vmlaq_s32(sum, vmovl_s16(a), wide_m), vmovl_s16(b), wide_n);
 }
 
 static inline int32x4_t ek_s32_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)

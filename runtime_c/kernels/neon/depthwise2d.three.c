@@ -1,8 +1,10 @@
 /* Depthwise convolution of floats with windows of 3 x 3: see depthwise2d.h. Four channels of two rows of pixels advance
- * together, their weights in registers; columns serve the pixels beside them, too.
+ * together, their weights in registers; columns serve the pixels beside them, too. Every second pixel of a long row
+ * is faster one by one.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
  * @when in_c == out_c and out_c >= 4
+ * @when out_h > 1 and out_w > 2 and (stride_w == 1 or out_w < 8)
  * @pack w: H W O I
  * @scratch 4 * in_w * in_c
  * @order lines 4 2 */
@@ -11,6 +13,7 @@
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
  * @when in_c == out_c and out_c >= 4
+ * @when out_h > 1 and out_w > 2 and (stride_w == 1 or out_w < 8)
  * @scratch 36 * out_c + 12 + 4 * in_w * in_c
  * @order lines 4 2 */
 #include "edgekit/depthwise2d.h"

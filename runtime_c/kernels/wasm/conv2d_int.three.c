@@ -1,9 +1,10 @@
 /* Convolution of int8 with windows of 3 by 3 cells: see conv2d_int.h and points_s8_wasm.h. The image is copied with its
- * borders, so that all tiles are whole.
+ * borders, so that all tiles are whole. Weights are transformed once for six tiles, which must be worth it.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1
  * @when dilation_h == 1 and dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
+ * @when out_h * out_w >= (34 + 160 // min(in_c, out_c)) * (((out_h + 3) // 4 * ((out_w + 3) // 4) + 5) // 6)
  * @when sum_bits <= 25
  * @pack w: O/8! I/2! H W o8 i2
  * @pack b: O/8! o8
