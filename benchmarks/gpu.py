@@ -1,4 +1,4 @@
-"""Each kernel on a graphics processor, as a fraction of what the device can move and multiply.
+"""Each kernel on a GPU, as a fraction of what the device can move and multiply.
 
     python -m benchmarks.gpu [model.ek ...] [--library libOpenCL.so] [--models FOLDER] [--software] [--write]
 
@@ -52,7 +52,7 @@ _NETWORKS = {
 
 _SOFTWARE = """\
 Both devices are software on the processor below, for want of others: what is here says how kernels compare
-with each other and with ncnn's, and nothing about a graphics processor. The script runs on one as it is.
+with each other and with ncnn's, and nothing about a GPU. The script runs on one as it is.
 
 """
 _NOTE = """\
@@ -288,7 +288,7 @@ def main() -> None:
         return
     text = section(wanted.models, wanted.library, now)
     if wanted.write:
-        write_section("gpu", "Kernels of graphics processors, on devices of software", text)
+        write_section("gpu", "Kernels of GPUs, on devices of software", text)
     print(text)
 
 

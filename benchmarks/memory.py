@@ -32,8 +32,8 @@ TARGETS = (
 )
 _NOTE = f"""\
 Bytes with portable kernels (target `{PORTABLE}`). The caller has the memory of inputs and outputs, or they
-are parts of the arena (`--ports arena`), where the planner may use that of an input for something else as
-soon as nobody reads it any more. No plan needs less than the bound, whichever offsets it chooses.
+are parts of the arena (`--ports arena`), where the planner may reuse that of an input as soon as it is no
+longer live. No plan needs less than the bound, whichever offsets it chooses.
 """
 _TARGETS_NOTE = """\
 `--ports arena` with the kernels of other targets, working memory of the kernels included. In brackets the

@@ -17,7 +17,7 @@ if __name__ == "__main__":
     main(
         View(
             "x86_avx2",
-            "x86-64 where nobody has more than AVX2",
+            "x86-64 limited to AVX2",
             ("x86-64-avx2",),
             "This processor has no\nAVX-512: all use AVX2.",
         )

@@ -74,7 +74,7 @@ class Layer:
         package = self.record.text("registered_name", "").rpartition(">")[0]
         module = self.record.text("module", "keras")
         if package not in ("", "keras", "Keras") or not _OURS.fullmatch(module):
-            raise EdgeKitError("E0201", f"{self.kind} is a class of somebody's own", where, _CUSTOM)
+            raise EdgeKitError("E0201", f"{self.kind} is a custom class", where, _CUSTOM)
         if self.kind not in (*MODELS, INPUT) and self.kind not in self.handlers:
             yield self.kind, self.name
         for layer in self.inner():

@@ -53,7 +53,7 @@ class Target:
     # Without an operating system: start and size of the memory for code, and of that for data, on the board
     # that runs programs here; in front of them that for vectors, where it is not where the code is.
     board: tuple[str, ...] = ()
-    # opencl: libraries have a path for graphics processors, too; webgpu: npm packages have one
+    # opencl: libraries have a path for GPUs, too; webgpu: npm packages have one
     gpu: str = ""
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
@@ -73,7 +73,7 @@ class Target:
 
     @property
     def opencl(self) -> bool:
-        """Do its libraries have a path for graphics processors?"""
+        """Do its libraries have a path for GPUs?"""
         return self.gpu == "opencl"
 
 

@@ -1,1 +1,1 @@
-"""Programs for graphics processors: kernels, plans of dispatches, and the files that run them."""
+"""Programs for GPUs: kernels, plans of dispatches, and the files that run them."""

@@ -1,4 +1,4 @@
-"""What kernels for graphics processors are made of: typed expressions, statements, buffers, whole kernels."""
+"""What kernels for GPUs are made of: typed expressions, statements, buffers, whole kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How programs that are made to run a library here call its path for graphics processors."""
+"""How programs that are made to run a library here call its path for GPUs."""
 
 from __future__ import annotations
 

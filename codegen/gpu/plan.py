@@ -55,7 +55,7 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class GpuPlan:
-    """A model on a graphics processor."""
+    """A model on a GPU."""
 
     graph: Graph
     dispatches: tuple[Dispatch, ...]
@@ -80,7 +80,7 @@ def plan(graph: Graph) -> GpuPlan:
     """The plan of a graph; EdgeKitError E0203 names every operator that has no kernel."""
     if graph.states:
         names = ", ".join(state.input for state in graph.states)
-        raise EdgeKitError("E0203", f"states ({names}) do not run on graphics processors yet")
+        raise EdgeKitError("E0203", f"states ({names}) do not run on GPUs yet")
     narrow = [name for name in (*graph.inputs, *graph.outputs) if is_half(graph.type(name).dtype)]
     if narrow:
         raise EdgeKitError("E0203", f"inputs and outputs ({', '.join(narrow)}) are not of 16 bits there")
@@ -159,7 +159,7 @@ def _uses(calls: Sequence[Scheduled]) -> list[Use]:
             errors.append(
                 EdgeKitError(
                     "E0203",
-                    f"{operator} does not run on graphics processors: {lacking}",
+                    f"{operator} does not run on GPUs: {lacking}",
                     scheduled.node.origin or scheduled.node.outputs[0],
                 )
             )

@@ -1,4 +1,4 @@
-"""What a kernel call becomes on a graphics processor: a kernel, its constants, and how many work-groups."""
+"""What a kernel call becomes on a GPU: a kernel, its constants, and how many work-groups."""
 
 from __future__ import annotations
 

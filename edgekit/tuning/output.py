@@ -44,7 +44,7 @@ class Limits:
             if target.pace is None:
                 raise EdgeKitError(
                     "E0101",
-                    f"nobody knows how long an instruction takes on {target.name}",
+                    f"it is not known how long an instruction takes on {target.name}",
                     hint="measure a run on the board: clock and cycles_per_instruction go into its .toml; "
                     "or limit instructions: --latency 3M",
                 )

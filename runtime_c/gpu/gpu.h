@@ -1,4 +1,4 @@
-/* A model on a graphics processor: what a host says and hears. The library of OpenCL is looked for at run time; without
+/* A model on a GPU: what a host says and hears. The library of OpenCL is looked for at run time; without
  * one, or without a device, models run on the CPU and say why. */
 #ifndef EDGEKIT_GPU_H
 #define EDGEKIT_GPU_H

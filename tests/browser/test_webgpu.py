@@ -1,4 +1,4 @@
-"""npm packages on graphics processors, which Chromium imitates by software here."""
+"""npm packages on GPUs, which Chromium imitates by software here."""
 
 import json
 import re
@@ -143,7 +143,7 @@ BROKEN = {
     "it was not asked for": ('{ gpu: "never" }', ""),
     "it is imitated by software": ("{}", ""),
     "this engine lacks it": ("{}", 'Navigator.prototype, "gpu", undefined'),
-    "it finds no graphics processor": ("{}", 'GPU.prototype, "requestAdapter", async () => null'),
+    "it finds no GPU": ("{}", 'GPU.prototype, "requestAdapter", async () => null'),
     "its weights have 8448 bytes, not 9": ("{ device, weights: new Uint8Array(9) }", ""),
     "cannot fetch npm/none: 404 File not found": ('{ device, weights: "npm/none" }', ""),
     "does not fit in": ("{ device }", 'GPUDevice.prototype, "createBuffer", small'),
@@ -349,7 +349,7 @@ def test_what_has_no_kernel_is_refused(tmp_path: Path) -> None:
     x = b.input("x", Type(_F32, (4, 4)))
     graph = b.graph("sums", [x], [b.one(Cumulative("sum", 0), x)])
     require_module("ziglang")
-    with pytest.raises(EdgeKitError, match="Cumulative does not run on graphics processors"):
+    with pytest.raises(EdgeKitError, match="Cumulative does not run on GPUs"):
         package(graph, tmp_path / "out", "webgpu")
     assert not (tmp_path / "out").exists()
 

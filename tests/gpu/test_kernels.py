@@ -1,4 +1,4 @@
-"""Kernels for graphics processors, with random shapes: the integers of the simulator, and reals near them."""
+"""Kernels for GPUs, with random shapes: the integers of the simulator, and reals near them."""
 
 from collections.abc import Callable
 

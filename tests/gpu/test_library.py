@@ -1,4 +1,4 @@
-"""`edgekit build`, `verify`, `run` and `bench` for graphics processors, on whatever OpenCL there is."""
+"""`edgekit build`, `verify`, `run` and `bench` for GPUs, on whatever OpenCL there is."""
 
 import re
 from pathlib import Path
@@ -104,7 +104,7 @@ def test_what_does_not_run_there_is_refused_before_anything_is_written(tmp_path:
     b = Builder()
     x = b.input("x", Type(_F32, (4, 4)))
     graph = b.graph("sums", [x], [b.one(Cumulative("sum", 0), x)])
-    with pytest.raises(EdgeKitError, match="Cumulative does not run on graphics processors"):
+    with pytest.raises(EdgeKitError, match="Cumulative does not run on GPUs"):
         api.build(graph, tmp_path / "sums", target="opencl")
     assert not (tmp_path / "sums").exists()
 

@@ -1,4 +1,4 @@
-"""Whole networks on graphics processors: MLPerf Tiny, and what else the kernels were made for."""
+"""Whole networks on GPUs: MLPerf Tiny, and what else the kernels were made for."""
 
 from collections.abc import Callable
 from pathlib import Path

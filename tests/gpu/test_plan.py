@@ -1,4 +1,4 @@
-"""Plans for graphics processors: what a host may rely on."""
+"""Plans for GPUs: what a host may rely on."""
 
 import numpy as np
 import pytest
@@ -78,6 +78,6 @@ def test_what_has_no_kernel_is_named() -> None:
     b = Builder()
     x = b.input("x", Type(_F32, (1, 9)))
     graph = b.graph("sums", [x], [b.one(Cumulative("sum", 1), x)])
-    with pytest.raises(EdgeKitError, match="Cumulative does not run on graphics processors") as caught:
+    with pytest.raises(EdgeKitError, match="Cumulative does not run on GPUs") as caught:
         plan(graph)
     assert caught.value.code == "E0203"

@@ -1,4 +1,4 @@
-"""Kernel calls on graphics processors, as tests run and check them: each tensor in a buffer of its own."""
+"""Kernel calls on GPUs, as tests run and check them: each tensor in a buffer of its own."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Cases of operators that run on graphics processors, and all the kernels that come of them."""
+"""Cases of operators that run on GPUs, and all the kernels that come of them."""
 
 import importlib
 from collections.abc import Set
@@ -18,7 +18,7 @@ from edgekit.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.ops.dense import Dense
 from edgekit.ops.layer_norm import LayerNorm, RmsNorm
 
-# Modules of cases with operators that networks for graphics processors are made of.
+# Modules of cases with operators that networks for GPUs are made of.
 REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")
 INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, depthwise_runs, long_rows)
 

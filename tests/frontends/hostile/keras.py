@@ -70,9 +70,9 @@ CASES = {
         "holds code",
         layer(1, class_name="TimeDistributed", config={"name": "t", "layer": LAMBDA}),
     ),
-    "class of somebody's own": Case("E0201", "somebody's own", layer(1, **EVIL)),
-    "class with a known name": Case("E0201", "somebody's own", layer(1, module="os.path")),
-    "activation of somebody's own": Case(
+    "custom class": Case("E0201", "is a custom class", layer(1, **EVIL)),
+    "class with a known name": Case("E0201", "is a custom class", layer(1, module="os.path")),
+    "custom activation": Case(
         "E0203",
         "is not supported",
         setting(1, activation={"class_name": "function", "module": "os", "config": "system"}),

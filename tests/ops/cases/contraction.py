@@ -77,7 +77,7 @@ CASES = (
     _conv(Conv2d(groups=2), (1, 4, 4, 6), (40, 3, 3, 3), constant=(1, 2)),
     _conv(Conv2d((1, 2), (1, 1, 1, 1), groups=18), (2, 5, 6, 18), (18, 3, 3, 1)),
     _conv(Conv2d((2, 1), (1, 1, 0, 0), (2, 1), groups=3, lo=-1, hi=1), (1, 6, 5, 3), (21, 2, 3, 1)),
-    # On graphics processors: quads of outputs in twos, the last of which has fewer; and channels one by one.
+    # On GPUs: quads of outputs in twos, the last of which has fewer; and channels one by one.
     _conv(Conv2d(lo=0), (1, 3, 3, 8), (14, 1, 1, 8)),
     _conv(Conv2d((1, 1), (1, 1, 1, 1), groups=2), (2, 2, 3, 8), (16, 3, 3, 4)),
     _conv(Conv2d((2, 2), (0, 1, 1, 1)), (1, 6, 5, 1), (14, 4, 3, 1)),
