@@ -46,10 +46,11 @@ def images(b: Bench) -> None:
 
 
 def tiles(b: Bench) -> None:
-    """Convolutions that plain vectors compute at points: of 3 by 3 cells, with whole and cut tiles."""
-    channels, pads = 8 * b.size(3), (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
-    x = b.input(b.size(2), 8 + b.size(7), 8 + b.size(7), channels)
-    w, bias = b.weights(DType.S8, 8 + b.size(12), 3, 3, channels)
+    """Convolutions that plain vectors compute at points: of 3 by 3 cells, with whole and cut tiles, and so
+    many results that transformed weights pay."""
+    channels, pads = 8 + 8 * b.size(2), (b.size(3) - 1, b.size(3) - 1, b.size(3) - 1, b.size(3) - 1)
+    x = b.input(b.size(2), 11 + b.size(6), 11 + b.size(6), channels)
+    w, bias = b.weights(DType.S8, 15 + b.size(9), 3, 3, channels)
     b.result(Conv2d((1, 1), pads, (1, 1), 1, *b.limits()), x, w, bias, quant=b.quant(0, 6))
 
 
