@@ -77,7 +77,7 @@ def _work(call: Call, constants: Mapping[str, int]) -> Iterator[tuple[str, float
         yield from _recurrent(given)
     if "k_h" in given and "out_h" in given:
         yield from _windows(given, outputs)
-        if "groups" not in given and given["k_h"] == given["k_w"] == 3:
+        if "in_c" in given and "groups" not in given and given["k_h"] == given["k_w"] == 3:
             yield from _planes(given)
 
 

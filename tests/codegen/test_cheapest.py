@@ -76,7 +76,7 @@ def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
 
 def network() -> Graph:
     """Layers for which one kernel is better and for which the other is."""
-    net = Layers(6, (DType.S8, DType.S8, DType.S8), "tfl")
+    net = Layers(1, (DType.S8, DType.S8, DType.S8), "tfl")
     for _ in range(3):
         calibration_layers.depthwise(net)
     return net.graph()
