@@ -1,7 +1,7 @@
 """What LiteRT's quantizers make of a float TFLite file: int8, a scale for each channel of weights.
 
 Two of them there are: the converter's, which tensorflow brings, and ai-edge-quantizer. Neither is needed by
-anything else here: `pip install edgekit[rivals]`.
+anything else here: `pip install edgekit-compiler[rivals]`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
+from edgekit.distribution import install_command
 from edgekit.errors import EdgeKitError
 from edgekit.reasons import reason_of
 from edgekit.target import Target
@@ -97,7 +98,7 @@ def find(target: Target) -> Compiler:
     raise EdgeKitError(
         "E0501",
         f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
-        hint="pip install 'edgekit[toolchain]' brings one that builds for every target",
+        hint=f"{install_command('toolchain')} brings one that builds for every target",
     )
 
 

@@ -87,8 +87,10 @@ if not TYPE_CHECKING:
         if name == "__version__":
             from importlib.metadata import version
 
+            from edgekit import distribution
+
             # Kept: it takes milliseconds, and every generated file states it.
-            globals()[name] = version("edgekit")
+            globals()[name] = version(distribution.NAME)
             return globals()[name]
         if name in __all__:
             from edgekit import api

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import edgekit
+from edgekit import distribution
 from edgekit import target as target_files
 from edgekit.codegen import toolchain
 from edgekit.codegen.runner import NATIVE, here, why_not_here
@@ -67,7 +68,7 @@ def doctor() -> Checkup:
 def _packages() -> list[Package]:
     """The requirements that the installed EdgeKit states."""
     found = []
-    for requirement in metadata.requires("edgekit") or ():
+    for requirement in metadata.requires(distribution.NAME) or ():
         match = _REQUIREMENT.match(requirement)
         assert match, f"requirement {requirement!r} has no name"
         if match[2] not in _EXTRAS_FOR_DEVELOPERS:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgekit.checkup import TargetStatus
 from edgekit.difference import other_weights, short_name
+from edgekit.distribution import install_command
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Type
 from edgekit.noise import Distance
@@ -350,7 +351,7 @@ def checkup(found: Checkup) -> list[str]:
     lines = [f"edgekit {found.edgekit}, Python {found.python}, {found.machine}", ""]
     rows = []
     for package in found.packages:
-        missing = f"missing: pip install 'edgekit[{package.extra}]'" if package.extra else "missing"
+        missing = f"missing: {install_command(package.extra)}" if package.extra else "missing"
         rows.append((package.name, package.version or missing, package.extra or "core"))
     lines += [*table(rows, ("package", "version", "part of")), ""]
     able = [(t.name, ", ".join(_abilities(t)), t.compiler_version or t.hint) for t in found.targets]

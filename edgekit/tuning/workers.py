@@ -8,6 +8,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from importlib import import_module
 from typing import Any, Protocol
 
+from edgekit.distribution import install_command
 from edgekit.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
 from edgekit.tuning.problem import Outcome, Point, Problem
@@ -77,7 +78,7 @@ class Cluster:
         try:
             distributed: Any = import_module("distributed")
         except ModuleNotFoundError:
-            hint = "pip install 'edgekit[dask]'"
+            hint = install_command("dask")
             raise EdgeKitError("E0503", "Dask is not installed", hint=hint) from None
         self.problem, self.dask = problem, distributed
         try:
