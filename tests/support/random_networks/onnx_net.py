@@ -104,9 +104,9 @@ JUMPS = frozenset(
         "TopK",
     ]
 )
-# Lose the last places of small results in ONNX Runtime: exp(x) - 1 where x is near 0, and a tanh and a sigmoid
-# that are quotients of polynomials: 1 / (1 + e^8.7) is a 1/8000 off. So the noise in these results is not
-# relative to them.
+# Lose the last places of small results in ONNX Runtime: exp(x) - 1 where x is near 0, and a tanh and a
+# sigmoid that are quotients of polynomials: 1 / (1 + e^8.7) is a 1/8000 off. So the noise in these results
+# is not relative to them.
 CANCELS = frozenset(["Celu", "Elu", "Selu", "Sigmoid", "GRU", "LSTM", "RNN"])
 
 
