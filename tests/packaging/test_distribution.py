@@ -23,7 +23,7 @@ _EXTRA = re.compile(r"(?<![\w./-])edgekit\[(?!['\"\d])", re.IGNORECASE)
 
 
 def strangers(text: str) -> list[str]:
-    """The commands of a text that name somebody else's package."""
+    """The commands of a text that name the other project's package."""
     commands = [m[0] for m in _COMMAND.finditer(text) if _STRANGER.search(m["what"])]
     return commands + [text[m.start() : m.start() + 40] for m in _EXTRA.finditer(text)]
 
