@@ -87,12 +87,20 @@ def test_images_with_channels_last(tmp_path: Path) -> None:
     np.testing.assert_allclose(run(write(tmp_path, text, {"w": w}), x), expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("mode", "shape"), [("all", (1,)), ("channel", (3,)), ("element", (1, 3, 4))])
-def test_slopes(mode: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "shape", "order"),
+    [
+        ("all", (1,), "NCHW"),
+        ("channel", (3,), "NCHW"),
+        ("channel", (4,), "NHWC"),
+        ("element", (1, 3, 4), "NCHW"),
+    ],
+)
+def test_slopes(mode: str, shape: tuple[int, ...], order: str, tmp_path: Path) -> None:
     x, slope = rand(1, 3, 4), rand(*shape)
-    made = op("prelu", [1, 3], {2: type_of(x.shape)}, mode=mode, data_format="NCHW")
+    made = op("prelu", [1, 3], {2: type_of(x.shape)}, mode=mode, data_format=order)
     text = net(x.shape, x.shape, parameter(3, "a", shape), made)
-    across = slope.reshape(3, 1) if mode == "channel" else slope
+    across = slope.reshape(3, 1) if (mode, order) == ("channel", "NCHW") else slope
     expected = np.where(x > 0, x, x * across)
     np.testing.assert_allclose(run(write(tmp_path, text, {"a": slope}), x), expected, rtol=1e-6)
 

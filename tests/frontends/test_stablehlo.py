@@ -350,6 +350,30 @@ def test_products_of_the_last_with_the_first_dimension(tmp_path: Path) -> None:
     np.testing.assert_allclose(computed(made, X[0]), X[0] @ np.arange(1.0, 5), rtol=1e-5)
 
 
+DILATED = "window_dimensions = array<i64: 1, 2, 2, 1>, base_dilations = array<i64: 1, 2, 1, 1>"
+BEYOND = (
+    "%c = stablehlo.constant dense<0> : tensor<i32>\n"
+    "%y = stablehlo.dynamic_slice %x, %c, %c, %c, %c, sizes = [1, 5, 5, 2] : "
+    "(tensor<1x4x5x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x5x5x2xf32>"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "words"),
+    [
+        (window("maximum", "0.0", DILATED, "tensor<1x6x4x2xf32>"), "E0205", "base_dilations"),
+        ((BEYOND, "tensor<1x5x5x2xf32>"), "E0401", "dynamic_slice"),
+    ],
+    ids=["dilated image", "slice beyond"],
+)
+def test_what_windows_and_slices_cannot_be_is_refused(
+    call: tuple[str, str], code: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(EdgeKitError, match=words) as caught:
+        graph(tmp_path, *call, argument="tensor<1x4x5x2xf32>")
+    assert caught.value.code == code
+
+
 def test_slices_by_constants(tmp_path: Path) -> None:
     bounds = ("[0, 1, 0]", "[2, 3, 4]", "[1, 1, 2]")
     kind = "tensor<3xi32>"

@@ -133,6 +133,13 @@ def test_external_data_beside_the_model_are_read(
     assert np.array_equal(constant, np.arange(6, dtype=np.float32).reshape(2, 3))
 
 
+def test_external_data_behind_an_offset_reach_to_the_end_of_the_file(tmp_path: Path) -> None:
+    path = external(tmp_path, {"location": "w.bin", "offset": "8"})
+    (tmp_path / "w.bin").write_bytes(np.arange(-2, 6, dtype=np.float32).tobytes())
+    (constant,) = (data for _, data in convert(path).constants())
+    assert np.array_equal(constant, np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
 @pytest.mark.parametrize(
     ("place", "code", "words"),
     [

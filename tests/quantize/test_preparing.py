@@ -36,13 +36,13 @@ def norm(
     epsilon: float = 1e-5,
     floor: float | None = None,
     inverse: bool = False,
-    power: bool = False,
+    power: float = 0.0,
 ) -> Graph:
     """x, maybe less its mean, by the root of its mean square or of the sum of squares."""
     b = Builder()
     x = b.input("x", Type(DType.F32, SHAPE))
     d = b.one(Sub(), x, b.one(Reduce("mean", axes), x)) if centre else x
-    square = b.one(Pow(), d, b.const(np.float32(2))) if power else b.one(Mul(), d, d)
+    square = b.one(Pow(), d, b.const(np.float32(power))) if power else b.one(Mul(), d, d)
     root = b.one(Sqrt(), b.one(Add(), b.one(Reduce(kind, axes), square), b.const(np.float32(epsilon))))
     if floor is not None and inverse:
         root = b.one(Max(), root, b.const(np.float32(floor)))
@@ -63,7 +63,7 @@ def numbers(seed: int = 0) -> Array:
         {},
         {"centre": True},
         {"kind": "sum", "epsilon": 0.0, "floor": 1e-12},
-        {"inverse": True, "power": True},
+        {"inverse": True, "power": 2},
         {"centre": True, "inverse": True, "floor": 1e-6},
     ],
 )
@@ -82,7 +82,7 @@ def test_norms_become_norms_of_rows(axes: tuple[int, ...], form: dict[str, objec
     assert report.sqnr_db > 30
 
 
-@pytest.mark.parametrize("form", [{"floor": 0.5}, {"epsilon": -1e-3}, {"kind": "max"}])
+@pytest.mark.parametrize("form", [{"floor": 0.5}, {"epsilon": -1e-3}, {"kind": "max"}, {"power": 4}])
 def test_roots_that_are_meant_otherwise_stay(form: dict[str, object]) -> None:
     graph = norm((3,), **form)  # type: ignore[arg-type]  # keywords of `norm`
     assert any(isinstance(node.op, Div) for node in prepare(graph).nodes)

@@ -213,6 +213,9 @@ LAYERS = Family(
         "bilinear aligned": lambda x: F.interpolate(x, size=(5, 17), mode="bilinear", align_corners=True),
         "bicubic": lambda x: F.interpolate(x, size=(12, 7), mode="bicubic"),
         "antialiased": lambda x: F.interpolate(x, size=(5, 5), mode="bilinear", antialias=True),
+        "antialiased aligned": lambda x: F.interpolate(
+            x, size=(5, 5), mode="bilinear", antialias=True, align_corners=True
+        ),
         "columns": lambda x: F.unfold(x, (3, 2), dilation=(1, 2), padding=1, stride=2),
         "average by another number": lambda x: F.avg_pool2d(x, 2, divisor_override=3),
         "similarity": lambda x: (F.cosine_similarity(x[0], x[1]), F.pairwise_distance(x[0], x[1])),
@@ -267,7 +270,7 @@ MOVES = Family(
         "triangles": lambda x, i, j: x.tril() - x.triu(1),
         "strided": lambda x, i, j: x.as_strided((4, 6), (1, 4)) + x.as_strided((4, 6), (6, 1)) * 2,
         "strided parts": lambda x, i, j: x.transpose(0, 1).as_strided((2, 3), (2, 5), 3),
-        "unfold": lambda x, i, j: x.unfold(2, 2, 1),
+        "unfold": lambda x, i, j: [x.unfold(2, 2, 1), x.unfold(0, 2, 1)],
         "diagonal": lambda x, i, j: x.diagonal(0, 1, 2),
         "embedding": lambda x, i, j: F.embedding(j % 3, x[0]),
         "embedding_bag": lambda x, i, j: [
