@@ -50,11 +50,9 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
     known = calibrations(target.core, "speed").get(kernel_id(call, variant, target.isa).function)
     if not known:
         return None
-    groups = call.params.get("groups", 1)
-    assert isinstance(groups, int)
     tags = layouts(variant, call)
     sizes = {
-        operand: _size(tags.get(operand, ""), arg.value.data, groups)
+        operand: _size(tags.get(operand, ""), arg.value.data, call.groups)
         for operand, arg in zip(operands, call.args, strict=False)
         if arg.value.data is not None
     }

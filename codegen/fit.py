@@ -94,10 +94,8 @@ def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:
 def _constant_bytes(call: Call, target: Target) -> int:
     """Of the operands, in the layout of their kernel."""
     kernel = instantiate(call, target)
-    groups = call.params.get("groups", 1)
-    assert isinstance(groups, int)
     total = 0
     for arg, pointer in zip(call.args, kernel.pointers, strict=False):  # behind them, there is working memory
         if (data := arg.value.data) is not None and (tag := kernel.pack.get(pointer.name)):
-            total += pack(tag, data, groups).nbytes
+            total += pack(tag, data, call.groups).nbytes
     return total

@@ -186,8 +186,7 @@ def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call
         if weights.value.data is not None:
             continue
         packed = Arg(f"{weights.name}#{tag}", Value(weights.type))
-        groups = int(call.params.get("groups", 1))  # type: ignore[arg-type]  # a scalar
-        for b in blocks(tag, weights.type.shape, groups):
+        for b in blocks(tag, weights.type.shape, call.groups):
             copies += copy(weights, packed, b.shape, b.strides, contiguous(b.shape), b.start, b.at)
         args[i] = packed
     return copies, replace(call, args=tuple(args)) if copies else call

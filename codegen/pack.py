@@ -49,7 +49,7 @@ class Block:
     at: int
 
 
-def blocks(tag: str, shape: tuple[int, ...], groups: int = 1) -> Iterator[Block]:
+def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[Block]:
     """The pieces, one behind the other, that make up the packed weights."""
     names = _DIMS[len(shape)]
     order = tag.split()

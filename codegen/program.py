@@ -249,7 +249,6 @@ def _lines(
         assert len(arguments) == len(kernel.pointers), (
             f"{kernel.name} takes {kernel.pointers}, got {arguments}"
         )
-        groups = int(call.params.get("groups", 1))  # type: ignore[arg-type]  # a scalar
         tests = []
         for guard in scheduled.guards:
             place = memory.places[guard.condition]
@@ -265,7 +264,7 @@ def _lines(
                 # A view of a constant starts inside the constant it is part of.
                 source = value if place.name == name else graph.values[place.name]
                 assert source is not None
-                constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), groups)
+                constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups)
                 base, dtype = constant.c, constant.dtype
                 place = replace(place, name=constant.c)
             elif place.kind == "arena":

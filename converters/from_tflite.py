@@ -236,7 +236,7 @@ class Importer:
         """What a subgraph computes, in the graph in the making."""
         if number in self.running:
             raise EdgeKitError("E0401", "the graph calls itself")
-        if next(self.runs) > MAX_RUNS:
+        if next(self.runs) >= MAX_RUNS:
             message = f"the loops of this model run graphs more than {MAX_RUNS} times"
             raise EdgeKitError("E0205", message, hint="loops are unrolled: convert it for shorter sequences")
         inner = Importer(self.model, self.bindings, self.rounding, Signature(number=number))

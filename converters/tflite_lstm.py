@@ -97,6 +97,8 @@ def operands(options: Table, x: Tensor, others: Sequence[Maybe]) -> Operands:
     for what, tensors in (("weights", found.w), ("weights", found.r), ("biases", found.biases)):
         if not found.of_gates(what, tensors):
             raise EdgeKitError("E0401", f"UNIDIRECTIONAL_SEQUENCE_LSTM without {what}")
+    if len({t is None for t in (f, o, *([] if found.coupled else [i]))}) > 1:
+        raise EdgeKitError("E0401", "the peepholes of a gate are left out")
     return found
 
 

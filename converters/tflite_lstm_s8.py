@@ -105,8 +105,9 @@ class _Scales:
 def _peepholes(o: Operands) -> list[Tensor]:
     """Those of i, f and o, or none."""
     i, f, _, out = o.peepholes
-    if f is None or out is None:
+    if f is None:
         return []
+    assert out is not None, "checked where operands are read"
     if o.h.shape[1] != o.c.shape[1]:
         message = f"{_KIND} with peepholes and a projection to another size is not supported"
         raise EdgeKitError("E0205", message, hint="TFLite's kernel reads the wrong cells there")

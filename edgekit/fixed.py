@@ -64,9 +64,8 @@ LEAST_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their produ
 
 
 def rule_e(ratio: Array, bits: int = 31) -> tuple[Int, int]:
-    """Multipliers of so many bits and the common shift for ratios (input scales over output scale), one per
-    channel."""
-    ratio = np.asarray(ratio, np.float64)
+    """Multipliers of so many bits and the common shift for ratios (input scales over output scale, float64),
+    one per channel."""
     _check_ratio(ratio, bits - 2)
     shift = int(np.clip(bits - 1 - np.floor(np.log2(ratio.max())), 1, 54))
     if np.floor(ratio.max() * 2.0**shift + 0.5) >= 2**bits:  # just below a power of two

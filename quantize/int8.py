@@ -55,14 +55,13 @@ def quantize(
     quants: Mapping[str, Quant],
     means: Mapping[str, Array],
     *,
-    weights: Weights | None = None,
+    weights: Weights,
     formats: Formats | None = None,
 ) -> Quantized:
     """The graph of integers. Nodes without an integer form, or with operands without a scale, stay float,
     between conversions; inputs and outputs stay what they are. `means` of the channels of each tensor correct
     biases. `weights` keeps quantized weights for the next call."""
-    kept = {} if weights is None else weights
-    return _Rewriter(graph, quants, means, kept, formats or Formats()).run()
+    return _Rewriter(graph, quants, means, weights, formats or Formats()).run()
 
 
 def is_quantized(

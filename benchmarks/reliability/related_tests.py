@@ -14,9 +14,10 @@ import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ from typing import Any
 from benchmarks.reliability.kernel_users import users
 
 # Recorded folders: those whose tests run the mutated code in this process, or compile its kernels.
-FOLDERS = ("passes", "frontends", "quantize", "onnx", "tflite", "runtime", "codegen", "ops", "kernels")
+FOLDERS = (
+    *("passes", "frontends", "quantize", "onnx", "tflite", "runtime", "codegen", "ops", "kernels"),
+    *("tune", "training"),
+)
 NODE_CASES = "benchmarks/reliability/node_cases.py"
 # What takes long to import; children of a process have what it has.
 HEAVY = ("numpy", "onnx", "torch", "hypothesis", "ml_dtypes", "jinja2", "typer", "flatbuffers")
@@ -199,8 +203,8 @@ class Related:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
 
     def of_lines(self, file: str, first: int, last: int) -> list[Test]:
-        """Tests that run one of these lines; all that run the file, where it has changed since. First those
-        that go on as few do: most of a reader's tests, say, pass by what it refuses."""
+        """Tests that run one of these lines; all that run the file, where it has changed since. Those that go on
+        as few do take turns with the others: most of a reader's tests, say, pass by what it refuses."""
         found: list[Test] = []
         ways: dict[bool, set[str]] = {True: set(), False: set()}  # do they run the next line?
         behind = min((line for line in self._run_lines(file) if line > last), default=0)
@@ -214,7 +218,7 @@ class Related:
                 ways[test.name in on].add(test.name)
             found += some
         rare = min((way for way in ways.values() if way), key=len, default=set())
-        return sorted(ordered(found, file), key=lambda test: test.name not in rare)
+        return _in_turns(ordered(found, file), rare)
 
     def _run_lines(self, file: str) -> set[int]:
         """Lines that some test runs, of the file as it is."""
@@ -230,10 +234,10 @@ class Related:
         return ordered(found, file)
 
     def of_kernel(self, file: str, line: int = 0) -> list[Test]:
-        """Tests that compiled a file of the runtime, and those that share their programs; first those whose
-        kernels call the function at the line of a header."""
+        """Tests that compiled a file of the runtime, and those that share their programs; those whose kernels
+        call the function at the line of a header take turns with the others."""
         near = {test.name for user in users(self.tree, file, line) for test in self._compiled(user)}
-        return sorted(ordered(self._compiled(file), file), key=lambda test: test.name not in near)
+        return _in_turns(ordered(self._compiled(file), file), near)
 
     def _compiled(self, file: str) -> list[Test]:
         found: list[Test] = []
@@ -252,6 +256,15 @@ def _tests(record: Any, wanted: set[int]) -> list[Test]:
         for i, (name, (seconds, passed, _)) in enumerate(record["tests"].items())
         if passed and i in wanted
     ]
+
+
+def _in_turns(tests: Iterable[Test], first: Collection[str]) -> list[Test]:
+    """One of those with these names, one of the others, and so on."""
+    parts: dict[bool, list[Test]] = {True: [], False: []}
+    for test in tests:
+        parts[test.name in first].append(test)
+    pairs = zip_longest(parts[True], parts[False])
+    return [test for pair in pairs for test in pair if test is not None]
 
 
 def _family(test: str) -> str:

@@ -62,6 +62,13 @@ class Call:
     macs: int = 0
     file: str = ""  # of its kernel, as <instruction set>/<name>, once that is selected
 
+    @property
+    def groups(self) -> int:
+        """Of channels, where a layer has them."""
+        groups = self.params.get("groups", 1)
+        assert isinstance(groups, int)
+        return groups
+
 
 @dataclass(frozen=True)
 class View:

@@ -130,8 +130,7 @@ class _Integers:
         if None in integers.values() or len(forms) != 1:
             return None
         (own,) = forms
-        if own is None:
-            return None
+        assert own is not None, "integers have a scale"
         operands = []
         for name in node.inputs:
             data = edit.data(name)

@@ -142,6 +142,12 @@ def test_integers_of_protocol_buffers(numbers: list[int]) -> None:
     assert both.integer(1, 7) == (numbers[-1] if numbers else 7)
 
 
+def test_bits_beyond_64_of_a_number_do_not_count() -> None:
+    """The tenth byte has room for six more."""
+    assert wire.message(varint(8) + b"\xff" * 9 + b"\x7f", "net").integers(1) == [-1]
+    assert wire.message(varint(8) + b"\x85" + b"\x80" * 8 + b"\x02", "net").integers(1) == [5]
+
+
 def test_fields_of_protocol_buffers() -> None:
     inner = varint(8) + varint(5)
     raw = varint(10) + varint(3) + b"abc" + varint(18) + varint(len(inner)) + inner

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.exports import SAMPLES
-from support.mindir_files import constant, described, model, node, primitive, write
+from support.mindir_files import constant, described, model, node, number, part, primitive, write
 from support.recorded import names, unpacked
 
 from edgekit import simulate
@@ -45,6 +45,15 @@ def test_settings_may_be_operands_or_attributes(tmp_path: Path) -> None:
     ):
         found = run(tmp_path, model(nodes, inputs, "y", primitives=primitives), x)
         np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_settings_may_be_tuples_or_lists(tmp_path: Path) -> None:
+    x = rand(2, 3, 4)
+    for kind in (20, 21):  # of the file's format
+        axes = b"".join(part(17, number(3, axis) + number(16, 7)) for axis in (0, 2)) + number(16, kind)
+        nodes = [constant("a", axes), node("ReduceSum", ["net:x", "a"], "y", keep_dims=False)]
+        found = run(tmp_path, model(nodes, {"net:x": described(x.shape)}, "y"), x)
+        np.testing.assert_allclose(found, x.sum((0, 2)), rtol=1e-5)
 
 
 def test_inputs_lose_the_name_of_the_graph_and_outputs_get_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -311,3 +312,19 @@ def test_the_installed_torch_exports_the_shared_net_as_ever(torch: Any, tmp_path
         done = subprocess.run([sys.executable, scripts / script, tmp_path], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     assert done.stdout.count("PyTorch, the same graph") == 3
+
+
+def test_programs_without_a_list_of_constants_have_none(torch: Any, tmp_path: Path) -> None:
+    """As long as no pickle is in its place."""
+
+    class Net(torch.nn.Module):  # type: ignore[misc]  # torch is not there for mypy
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    path = exported(Net(), [torch.randn(3)], tmp_path / "net.pt2")
+    left = tmp_path / "less.pt2"
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(left, "w") as less:
+        for info in whole.infolist():
+            if "constants_config" not in info.filename:
+                less.writestr(info, whole.read(info))
+    assert len(convert(left).nodes) == 1

@@ -143,6 +143,14 @@ def test_loops_that_data_end_stay_loops(
         np.testing.assert_allclose(found["y"], expected, rtol=0, atol=2e-5 * np.abs(expected).max())
 
 
+def test_branches_of_different_shapes_depend_on_their_condition(tmp_path: Path) -> None:
+    """Though one could be spread over the other."""
+    yes = sub([node("ReduceSum", "x", "s", keepdims=1)], "s")
+    path = saved([*POSITIVE, branch("c", "y", yes, sub([node("Neg", "x", "n")], "n"))], tmp_path)
+    with pytest.raises(EdgeKitError, match="the shape of a result of If depends on the input x"):
+        read(path)
+
+
 def test_loops_without_a_bound_ask_for_one(tmp_path: Path) -> None:
     with pytest.raises(EdgeKitError, match="E0301 how often this loop runs depends on the input x") as found:
         read(saved(counted_by_data(), tmp_path))

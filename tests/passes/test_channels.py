@@ -141,6 +141,21 @@ def test_what_is_read_with_weights_of_zero_only_goes() -> None:
     check(make, [(2, 1, 1, 3), (2, 3, 3, 1), (5, 1, 1, 2)])
 
 
+def test_what_others_read_of_one_group_stays_of_all() -> None:
+    """A layer of two groups reads the first input of each, another layer the second of all: the one in the same
+    place of the second group stays, too."""
+
+    def make(net: Layers) -> str:
+        x = net.conv(net.image(), 8)
+        first, second = net.random(4, 1, 1, 4), net.random(4, 1, 1, 8)
+        first[..., 1:] = 0
+        second[..., [0, *range(2, 8)]] = 0
+        grouped = net(Conv2d(groups=2), x, first, net.random(4))
+        return net(Add(), grouped, net(Conv2d(), x, second, net.random(4)))
+
+    check(make, [(4, 1, 1, 3), (4, 1, 1, 2), (4, 1, 1, 4)])
+
+
 def test_what_only_dead_channels_read_goes_too() -> None:
     def make(net: Layers) -> str:
         w = net.random(4, 1, 1, 4)

@@ -48,6 +48,16 @@ def test_clips_become_limits_of_the_layer(
     assert_same(graph, after, 0)
 
 
+def test_a_layer_with_a_clip_keeps_its_origin() -> None:
+    """Tables of layers name what the file calls the convolution."""
+    net = Net()
+    net.origin = "features.0.conv"
+    y = conv(net)
+    net.origin = "features.0.relu"
+    after = clamps(net.done(net(Clip(), y, 0.0, 6.0)))
+    assert [node.origin for node in after.nodes] == ["features.0.conv"]
+
+
 @pytest.mark.parametrize(
     "op", [Pool2d("max", (2, 2)), Reduce("max", (1, 2)), Reshape((1, 48)), Transpose((0, 3, 1, 2))]
 )

@@ -255,6 +255,16 @@ def test_flatten_permutes_the_columns_of_the_weights() -> None:
     assert_same(graph, after)
 
 
+def test_what_no_stored_dimension_can_be_split_into_is_put_in_order_first() -> None:
+    """Four rows of 24: not a factor of six channels."""
+    net = Net()
+    y = net(Reshape((1, 4, 24)), net(Transpose(TO_NCHW), net.x(1, 4, 4, 6)))
+    graph = net.done(net(Sigmoid(), y))
+    after = transposes(graph)
+    assert count(after, "Transpose") == 1
+    assert_same(graph, after, 0)
+
+
 def test_attention_reads_its_heads_in_place() -> None:
     net = Net()
     x = net.x(2, 6, 8)

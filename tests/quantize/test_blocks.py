@@ -12,6 +12,7 @@ from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.quantize.pruning.blocks import _costs
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruning, quality_of
 from edgekit.quantize.pruning.prune import prune
@@ -117,3 +118,23 @@ def test_zeros_stay_zeros_when_weights_are_rounded(bits: str) -> None:
     empty = ~np.repeat(occupied(weights_of(made), 1, 4), 4, axis=1)
     assert not integers[empty].astype(np.int8).any()
     assert integers[~empty].astype(np.int8).any()
+
+
+def test_costs_are_what_outputs_lose_when_the_others_make_up_for_a_block() -> None:
+    """Least squares over the inputs that are left, by the book: with all blocks, and with one gone."""
+    rng = np.random.default_rng(4)
+    x, w = rng.normal(size=(60, 12)) @ rng.normal(size=(12, 12)), rng.normal(size=(12, 3))
+    squares = x.T @ x
+    for kept in (np.ones(6, np.bool_), np.array([1, 1, 0, 1, 1, 1], np.bool_)):
+        found = _costs(w, squares, np.linalg.inv(squares), kept, 2)
+        base = _loss(x, w, np.repeat(kept, 2))
+        for block in np.flatnonzero(kept):
+            left = kept.copy()
+            left[block] = False
+            assert found[block] == pytest.approx(_loss(x, w, np.repeat(left, 2)) - base, rel=1e-6)
+
+
+def _loss(x: Array, w: Array, left: Array) -> float:
+    """Squares of what the outputs x w differ from the nearest that these inputs can do."""
+    best = np.linalg.lstsq(x[:, left], x @ w, rcond=None)[0]
+    return float(((x[:, left] @ best - x @ w) ** 2).sum())

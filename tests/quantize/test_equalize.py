@@ -7,7 +7,7 @@ from support.nets import Net, assert_same
 from edgekit.ir import Graph
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
-from edgekit.quantize.equalize import equalize, pairs
+from edgekit.quantize.equalize import equalize, is_layer, pairs
 from edgekit.quantize.observe import Observer
 
 SPREAD = (2.0 ** np.linspace(-1.5, 1.5, 6)).astype(np.float32)  # of the channels between the layers
@@ -41,3 +41,15 @@ def test_the_function_stays_and_channels_become_alike(second: Conv2d | Dense) ->
     found = after.statistics[between].reaches
     assert found is not None
     np.testing.assert_allclose(found, found.max(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("shared", ["weights", "bias"])
+def test_weights_that_two_layers_share_are_left_alone(shared: str) -> None:
+    """Scaled for one, they would be wrong for the other."""
+    made = Net()
+    w, b = (made.const(made.random(4, 4)), made.const(made.random(4)))
+    own = {"weights": (w, made.const(made.random(4))), "bias": (made.const(made.random(4, 4)), b)}[shared]
+    y = made(Dense(lo=0.0), made(Dense(lo=0.0), made.x(2, 4), w, b), *own)
+    graph = made.done(y)
+    assert not any(is_layer(graph, node) for node in graph.nodes)
+    assert not pairs(graph)

@@ -20,7 +20,7 @@ from edgekit.ops.dense import Dense
 from edgekit.ops.reduce import Reduce
 from edgekit.quantize import rounding
 from edgekit.quantize.correct import Pair
-from edgekit.quantize.lattice import Aim, Moments, Problem, best_scale, round_to
+from edgekit.quantize.lattice import Aim, Moments, Problem, _descended, _in_turn, best_scale, round_to
 from edgekit.quantize.refine import _affordable
 from edgekit.quantize.rounding import rounded, window_count, windows
 from edgekit.quantize.weights import LIMITS, weight_quant
@@ -77,6 +77,19 @@ def test_no_output_is_worse_than_with_the_nearest_integers(
     np.testing.assert_array_equal(found, np.rint(found))
     known = problem.error(problem.sorted(nearest(weights, scale, limit)), scale)
     assert (problem.error(problem.sorted(found), scale) <= known * (1 + 1e-9) + 1e-12).all()
+
+
+def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better() -> None:
+    """Rounding in turn is worse for the first output of this layer, and better for the others."""
+    random = np.random.default_rng(342)
+    weights = random.normal(size=(1, 12, 5))
+    x = np.stack([correlated(random, 60, 12)])
+    problem = Problem(moments(x, weights), weights, Aim(0.0, 0.0))
+    scale = np.abs(weights).max(axis=1) / 7 * 0.5
+    in_turn = problem.error(_descended(problem, _in_turn(problem, scale, 7), scale, 7), scale)
+    known = problem.error(problem.sorted(nearest(weights, scale, 7)), scale)
+    assert (in_turn > known * (1 + 1e-9)).tolist() == [[True, False, False, False, False]]
+    assert (problem.error(problem.sorted(round_to(problem, scale, 7)), scale) <= known).all()
 
 
 def test_what_few_integers_can_do_is_found() -> None:

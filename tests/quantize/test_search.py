@@ -8,6 +8,7 @@ from support.nets import Net
 from edgekit.ops.arithmetic import Neg
 from edgekit.ops.dense import Dense
 from edgekit.quantize.observe import RANGES, Statistics, minmax
+from edgekit.quantize import post_training
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.refine import _affordable
 from edgekit.quantize.search import PICKS
@@ -49,3 +50,17 @@ def test_tensors_of_nothing_let_as_many_samples_fit_as_small_ones() -> None:
     nets = [Net(), Net()]
     graphs = [net.done(net(Neg(), net.x(size), name="y")) for net, size in zip(nets, (0, 1), strict=True)]
     assert _affordable(graphs[0]) == _affordable(graphs[1])
+
+
+def test_trials_take_no_more_work_than_they_may() -> None:
+    """Of a method for each tensor, on half of the samples; four samples are always tried."""
+    net = Net()
+    x = net.x(1, 512)
+    for _ in range(3):
+        x = net(Dense(), x, net.random(512, 512), net.random(512))
+    graph = net.done(x)
+    macs, trials = 3 * 512 * 512, len(RANGES) * (len(graph.nodes) + 1)
+    found = post_training._affordable(graph, 10**9)
+    assert found == int(post_training._WORK / (macs * trials / 2))
+    assert post_training._affordable(graph, 7) == 7
+    assert post_training._affordable(graph, 0) == 4

@@ -105,3 +105,14 @@ def test_functions_of_tflite_micro_are_near_to_reals_at_their_ends(scale: float)
     exact = np.exp((row - 127) * scale)
     exact = (exact / exact.sum() * 256 - 128).clip(-128, 127)
     assert np.abs(fixed_tfl.softmax(row, scale) - exact).max() <= 1
+
+
+@pytest.mark.parametrize("length", [1, 2, 255, 256, 511, 512, 4000])
+@pytest.mark.parametrize("scale", [1e-4, 0.05, 1.0])
+def test_softmax_of_any_length_is_near_to_reals(length: int, scale: float) -> None:
+    random = np.random.default_rng(length)
+    x = random.integers(-128, 128, (5, length))
+    x[0] = 7
+    e = np.exp((x - x.max(axis=1, keepdims=True)) * scale)
+    exact = (e / e.sum(axis=1, keepdims=True) * 256 - 128).clip(max=127)
+    assert np.abs(fixed.softmax(x, scale) - exact).max() <= 0.52

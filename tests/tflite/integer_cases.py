@@ -297,7 +297,8 @@ def prelu(rng: Rng) -> Operator:
 
 def hard_swish(rng: Rng) -> Operator:
     x = s8(rng, (256,))
-    s = float(np.float32(x.scale[0] * rng.uniform(0.05, 1.2)))
+    least, most = ((0.05, 1.2), (0.008, 0.0155))[rng.integers(2)]  # next to the finest that the rule takes
+    s = float(np.float32(x.scale[0] * rng.uniform(least, most)))
     return Operator("HARD_SWISH", [x], [s8(rng, (256,), scale=(s,))])
 
 

@@ -15,6 +15,7 @@ from support.tools import require, require_module
 from edgekit import convert, simulate, target
 from edgekit.codegen.build import run
 from edgekit.codegen.program import compile_graph
+from edgekit.converters import from_tflite
 from edgekit.converters.read import read
 from edgekit.errors import EdgeKitError
 from edgekit.ir import Array, Graph
@@ -116,6 +117,16 @@ def test_c_computes_one_branch_of_what_is_worth_it(tmp_path: Path) -> None:
     samples = [dict(zip(graph.inputs, (given, x), strict=True)) for given in conditions]
     for given, found in zip(conditions, run(graph, host, samples), strict=True):
         np.testing.assert_array_equal(found[graph.outputs[0]], litert(path, given, x))
+
+
+def test_unrolled_loops_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of runs: three of the body, and four of its condition."""
+    monkeypatch.setattr(from_tflite, "MAX_RUNS", 7)
+    convert(loop(tmp_path, 3, constant([0], "float32")))
+    monkeypatch.setattr(from_tflite, "MAX_RUNS", 6)
+    with pytest.raises(EdgeKitError, match="run graphs more than 6 times") as found:
+        convert(loop(tmp_path, 3, constant([0], "float32")))
+    assert "convert it for shorter sequences" in found.value.hint
 
 
 def test_a_fixed_condition_leaves_one_branch(tmp_path: Path) -> None:

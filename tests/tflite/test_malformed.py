@@ -162,6 +162,22 @@ def test_file_that_is_cut_is_refused_wherever_it_ends(tmp_path: Path) -> None:
     assert codes == {Exit.MALFORMED}
 
 
+@pytest.mark.parametrize(
+    ("operands", "results", "words"),
+    [
+        ([byte(2)], [byte(2)], "ADD takes 2 operands, the file gives 1"),
+        ([byte(2)] * 3, [byte(2)], "ADD takes 2 operands, the file gives 3"),
+        ([None, byte(2)], [byte(2)], "operand 0 of ADD is left out"),
+        ([byte(2), byte(2)], [], "ADD has no result"),
+    ],
+)
+def test_operands_that_do_not_fit_the_operator_are_named(
+    operands: list[Tensor | None], results: list[Tensor], words: str, tmp_path: Path
+) -> None:
+    op = Operator("ADD", operands, results, "AddOptions")
+    assert words in str(refused(model(op), tmp_path))
+
+
 UNSUPPORTED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "an operator by name": (
         "unsupported op LSH_PROJECTION",

@@ -262,6 +262,13 @@ def test_flexbuffers_are_read_as_they_were_written() -> None:
         assert options(bytes(builder.Finish())) == {"v": tuple(typed)}
     builder = flexible.Builder()
     with builder.Map():
+        builder.Key("v")
+        with builder.TypedVector():
+            for number in (200, 100, 255, 3, 128):
+                builder.UInt(number)
+    assert options(bytes(builder.Finish())) == {"v": (200, 100, 255, 3, 128)}
+    builder = flexible.Builder()
+    with builder.Map():
         for key, add in (
             ("i", builder.IndirectInt),
             ("u", builder.IndirectUInt),

@@ -145,6 +145,10 @@ def with_peepholes(op: Operator) -> Operator:
     return replace(op, inputs=[*op.inputs[:9], peephole, peephole, peephole, *op.inputs[12:]])
 
 
+def with_peepholes_of(op: Operator, *gates: int) -> Operator:
+    return without(with_peepholes(op), *({9, 10, 11} - {*gates}))
+
+
 REFUSED = {
     "E0205 is supported with tanh": replace(PLAIN, values={**PLAIN.values, "fusedActivationFunction": 1}),
     "E0205 diagonal weights": with_input(PLAIN, 6, shape=(3,), data=np.ones(3, np.int8)),
@@ -153,6 +157,9 @@ REFUSED = {
     "E0209 from 2.-15 to 2.-9": with_input(PLAIN, 19, scale=(0.5,)),
     "E0401 has 5 inner types, not 0": replace(PLAIN, intermediates=[]),
     "E0401 the biases of a gate are left out": without(PLAIN, 13),
+    "E0401 the peepholes": with_peepholes_of(PLAIN, 10, 11),
+    "E0401 peepholes of a gate": with_peepholes_of(PLAIN, 9, 11),
+    "E0401 the peepholes of a gate are left out": with_peepholes_of(PLAIN, 9, 10),
     "E0401 has weights, but no weights": without(PLAIN, 1),
     "E0401 has biases, but no weights": without(PLAIN, 1, 5),
     "E0401 without states": without(PLAIN, 18),
