@@ -203,8 +203,8 @@ class Related:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
 
     def of_lines(self, file: str, first: int, last: int) -> list[Test]:
-        """Tests that run one of these lines; all that run the file, where it has changed since. Those that go on
-        as few do take turns with the others: most of a reader's tests, say, pass by what it refuses."""
+        """Tests that run one of these lines; all that run the file, where it has changed since. Those that go
+        on as few do take turns with the others: most of a reader's tests, say, pass by what it refuses."""
         found: list[Test] = []
         ways: dict[bool, set[str]] = {True: set(), False: set()}  # do they run the next line?
         behind = min((line for line in self._run_lines(file) if line > last), default=0)

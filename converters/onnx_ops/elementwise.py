@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 
-import numpy as np
-
 from edgekit.converters.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.ir import DType

@@ -142,8 +142,8 @@ def test_what_is_read_with_weights_of_zero_only_goes() -> None:
 
 
 def test_what_others_read_of_one_group_stays_of_all() -> None:
-    """A layer of two groups reads the first input of each, another layer the second of all: the one in the same
-    place of the second group stays, too."""
+    """A layer of two groups reads the first input of each, another layer the second of all: the one in the
+    same place of the second group stays, too."""
 
     def make(net: Layers) -> str:
         x = net.conv(net.image(), 8)

@@ -31,7 +31,7 @@ def candidates(s: Statistics) -> list[tuple[float, float]]:
 
 
 def divergence(s: Statistics, low: float, high: float) -> float:
-    """Kullback and Leibler's, of what is seen, outliers counted at the ends, from its means over 255 steps."""
+    """Kullback and Leibler's, of what is seen, with outliers at the ends, from its means over 255 steps."""
     bins = [
         (x, float(n) if abs(i - _BINS / 2 + 0.5) > 1 else 0.0)
         for i, (x, n) in enumerate(zip(s.centres, s.counts, strict=True))

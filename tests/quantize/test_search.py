@@ -7,8 +7,8 @@ from support.nets import Net
 
 from edgekit.ops.arithmetic import Neg
 from edgekit.ops.dense import Dense
-from edgekit.quantize.observe import RANGES, Statistics, minmax
 from edgekit.quantize import post_training
+from edgekit.quantize.observe import RANGES, Statistics, minmax
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.refine import _affordable
 from edgekit.quantize.search import PICKS
