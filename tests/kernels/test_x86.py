@@ -221,6 +221,15 @@ def one_of_each_kernel(target: Target) -> Layers:
     return kept
 
 
+def lines_of_all_lengths(layers: Layers) -> None:
+    """Each of which is one tile, or two, of one vector of outputs and of two; and of channels."""
+    for length, outputs in product(range(1, 18), (8, 16)):
+        layers.layer(Conv2d(), (1, 1, length, 5), (outputs, 1, 1, 5), (DType.F32,))
+    for length in range(1, 18):
+        op = Conv2d(pads=(0, 0, 0, 1), groups=40)
+        layers.layer(op, (1, 2, length, 40), (40, 1, 2, 1), (DType.F32,))
+
+
 # Tiles are few where code is to be small, and all of them take any shape where only the level says so.
 WAYS: tuple[tuple[Optimize, str, tuple[str, ...]], ...] = (
     ("size", "gcc", ("-Os",)),
@@ -237,7 +246,8 @@ def test_layers_of_any_shape(
     """One of each family; at `size`, where layers share kernels, one of each kernel."""
     target = load(name, compiler)
     layers = Layers(len(name + compiler) + len(level)) if optimize == "speed" else one_of_each_kernel(target)
-    for family in FAMILIES if optimize == "speed" else ():
+    more = FAMILIES if optimize == "speed" else [lines_of_all_lengths] if len(level) > 1 else []
+    for family in more:
         family(layers)
     graph = layers.graph()
     program = compile_graph(graph, target)
