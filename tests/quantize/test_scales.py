@@ -56,7 +56,7 @@ def test_constants_that_are_moved_become_the_nearest_integers(seed: int) -> None
     net = Net()
     graph = net.done(net(Concat(1), net.x(4, 2), constant, name="y"))
     quants = scales(graph, dict.fromkeys(("x", "y"), (-3.1, 2.9)))
-    made = int8.quantize(graph, quants, {}).graph
+    made = int8.quantize(graph, quants, {}, weights={}).graph
     (held,) = (v for v in made.values.values() if v.data is not None and v.type.dtype is DType.S8)
     assert held.data is not None
     assert held.type.quant == quants["y"]
