@@ -38,7 +38,7 @@ def require_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        missing(name, "pip install -e .[toolchain,emulate,torch,dask,bench,dev]")
+        missing(name, "pip install -e .[toolchain,emulate,torch,dask,bench,docs,dev]")
 
 
 def require_shared(path: str = "") -> Path:
