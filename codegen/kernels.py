@@ -131,7 +131,9 @@ def _instantiate(
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
     pointers, fields = _signature(header, name)
-    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, variant.pack, pointers, supports)
+    operands = {pointer.name for pointer in pointers}  # of this contract: the text may serve another with more
+    pack = {operand: tag for operand, tag in variant.pack.items() if operand in operands}
+    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports)
 
 
 def may_meet(text: str) -> str:
@@ -153,17 +155,21 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
         tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
         tokens[f"EK_MATH_{letter}"] = compute.value
     of = dict(types)
-    if {"T", "W"} <= of.keys() and of["W"].is_integer and of["W"] is not of["T"]:
-        # Weights that are integers become what they are multiplied in.
-        tokens["EK_LOAD_W"] = f"ek_{of['W'].value}_as_{compute_type(of['T']).value}"
+    for letter in "WZ":  # integers of weights, and their zero points, become what they are multiplied in
+        if {"T", letter} <= of.keys() and of[letter].is_integer and of[letter] is not of["T"]:
+            tokens[f"EK_LOAD_{letter}"] = f"ek_{of[letter].value}_as_{compute_type(of['T']).value}"
     return tokens
 
 
 # Storing as the type that was computed is no conversion: the macro would only hide the formula.
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
-# Operands that some contracts of a text have: what is added to the result, and scales of weights. What these
-# macros hold is for contracts with that operand; and what brackets hold that hold brackets.
-_OPTIONAL = {"EK_ADD": re.compile(r"\*r\b"), "EK_SCALE": re.compile(r"\bEK_RESTRICT scale\b")}
+# Operands that some contracts of a text have: what is added to the result, scales of weights, and zero points.
+# What these macros hold is for contracts with that operand; and what brackets hold that hold brackets.
+_OPTIONAL = {
+    "EK_ADD": re.compile(r"\*r\b"),
+    "EK_SCALE": re.compile(r"\bEK_RESTRICT scale\b"),
+    "EK_ZERO": re.compile(r"\bEK_RESTRICT zero\b"),
+}
 _INSIDE = r"((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*?)"
 # Elements of a byte and more are those of an array.
 _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")

@@ -26,8 +26,9 @@ def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
     if variant.rules and call.rule not in variant.rules:
         return False
     for operand, tag in variant.pack.items():
-        if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
-            return False
+        if operand in operands and is_tiled(tag):
+            if call.args[operands.index(operand)].value.data is None:
+                return False
     return all(condition.of(call) for condition in variant.conditions)
 
 

@@ -8,6 +8,7 @@
  *   EK_RULE(x4)         ek_requantize_<rule>_x4, in kernels of an instruction set
  *   EK_ADD(text)        text, where numbers are added to the result; else nothing
  *   EK_SCALE(text)      text, where weights are integers with scales; else nothing
+ *   EK_ZERO(text)       text, where groups of weights have zero points; else nothing
  *   EK_TAIL             adds them: see addend.h
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
@@ -21,6 +22,7 @@
 #define EK_EXPR a
 #define EK_ADD(text)
 #define EK_SCALE(text)
+#define EK_ZERO(text)
 #define EK_MATH_T(name) ek_##name##_f32
 
 #define EK_T float
@@ -46,6 +48,9 @@
 #define EK_X int8_t
 #define EK_PAIR_X(sum) (sum)
 #define EK_S int32_t
+#define EK_Z int8_t
+#define EK_LOAD_Z(x) (x)
+#define EK_AT_Z(p, i) ((p)[i])
 #define EK_Y float
 #define EK_Y_ACC float
 #define EK_STORE_Y(x) (x)

@@ -8,6 +8,11 @@ EK_INLINE float ek_s8_as_f32(const int8_t w)
 {
     return (float)w;
 }
+/* Nibbles are integers of 32 bits where they were read: see nibbles.h. */
+EK_INLINE float ek_s4_as_f32(const int32_t w)
+{
+    return (float)w;
+}
 EK_INLINE uint32_t ek_s8_as_u32(const int8_t w)
 {
     return (uint32_t)w;
