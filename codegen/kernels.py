@@ -131,7 +131,9 @@ def _instantiate(
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
     pointers, fields = _signature(header, name)
-    operands = {pointer.name for pointer in pointers}  # of this contract: the text may serve another with more
+    operands = {
+        pointer.name for pointer in pointers
+    }  # of this contract: the text may serve another with more
     pack = {operand: tag for operand, tag in variant.pack.items() if operand in operands}
     return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports)
 
@@ -163,7 +165,7 @@ def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) 
 
 # Storing as the type that was computed is no conversion: the macro would only hide the formula.
 _TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
-# Operands that some contracts of a text have: what is added to the result, scales of weights, and zero points.
+# Operands that some contracts of a text have: what is added to the result, scales of weights, zero points.
 # What these macros hold is for contracts with that operand; and what brackets hold that hold brackets.
 _OPTIONAL = {
     "EK_ADD": re.compile(r"\*r\b"),

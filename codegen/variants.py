@@ -26,9 +26,10 @@ def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
     if variant.rules and call.rule not in variant.rules:
         return False
     for operand, tag in variant.pack.items():
-        if operand in operands and is_tiled(tag):
-            if call.args[operands.index(operand)].value.data is None:
-                return False
+        if operand not in operands:  # of another contract that the text fulfils
+            continue
+        if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
+            return False
     return all(condition.of(call) for condition in variant.conditions)
 
 

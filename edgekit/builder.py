@@ -11,7 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Node, Quant, Source, State, Type, Value, type_of
+from edgekit.ir import (
+    Array,
+    DType,
+    Graph,
+    GroupwiseWeights,
+    Node,
+    Quant,
+    Source,
+    State,
+    Type,
+    Value,
+    type_of,
+)
 from edgekit.ops import Op
 from edgekit.reasons import reason_of
 
@@ -44,6 +56,7 @@ class Builder:
         self.values: dict[str, Value] = dict(values or {})
         self.nodes: list[Node] = []
         self.narrow: set[DType] = set()  # of constants that were widened
+        self.groupwise: dict[bytes, GroupwiseWeights] = {}  # by digest of what was widened
         self.origin = ""  # the source layer that the next nodes come from
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
@@ -193,6 +206,7 @@ class Builder:
             source or Source(),
             tuple(states),
             tuple(sorted(self.narrow, key=lambda dtype: dtype.value)),
+            self.groupwise,
         )
 
 

@@ -229,6 +229,17 @@ class OneSidedBranch:
     input: str = ""  # a scalar that the choice depends on
 
 
+@dataclass(frozen=True, eq=False)
+class GroupwiseWeights:
+    """A constant matrix [outputs, inputs] of integers, signed and of 4 or 8 bits, in groups along its rows:
+    real = scale[o, i // group] * (integers[o, i] - zero[o, i // group])."""
+
+    integers: Array
+    scale: Array
+    zero: Array | None
+    group: int
+
+
 @dataclass(frozen=True)
 class CountedRows:
     """An output that has room for a fixed number of rows: how many there are is another output."""
@@ -264,6 +275,7 @@ class Graph:
     source: Source = field(default_factory=Source)
     states: tuple[State, ...] = ()
     narrow: tuple[DType, ...] = ()  # of weights in the source file that its reader widened
+    groupwise: Mapping[bytes, GroupwiseWeights] = field(default_factory=dict)  # by digest of what was widened
 
     @cached_property
     def entries(self) -> tuple[str, ...]:

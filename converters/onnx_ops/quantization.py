@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgekit.converters.groupwise import note_groups
 from edgekit.converters.movement import cast, part, repeat_along
 from edgekit.converters.onnx_ops.cast import element_type
 from edgekit.converters.quantized import centred, quant_of, quantized, real
@@ -70,10 +71,14 @@ def DequantizeLinear(
     if quant is not None and x.data is None and to is DType.F32:
         return real(x, quant)
     wide = DType.F64 if to is DType.F64 else DType.F32
+    integers, of_groups = x, (scale, zero)
     if zero is not None:
         zero = along(zero, x, axis, block_size)
         x = cast(x, wide) - cast(zero, wide) if x.dtype.is_float else centred(x, zero)
-    return cast(cast(x, wide) * cast(along(scale, x, axis, block_size), wide), to)
+    y = cast(cast(x, wide) * cast(along(scale, x, axis, block_size), wide), to)
+    if block_size and y.data is not None:
+        note_groups(integers, *of_groups, y, axis, block_size)
+    return y
 
 
 def along(p: Tensor, x: Tensor, axis: int, block_size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Groupwise (block-) quantized weights: a scale, and perhaps a zero point, for each group of weights in a row.
+"""Groupwise (block-) quantized weights: a scale, and perhaps a zero point, for each group in a row.
 
 Language models store their weights so, in 4 or 8 bits by groups of 16 to 128: GPTQ, AWQ, MatMulNBits of ONNX
 Runtime. What is computed is float: products are added up group by group, and each sum gets its scale once.
@@ -23,9 +23,9 @@ _FLOATS = (DType.F32, DType.F16, DType.BF16)
 
 @dataclass(frozen=True)
 class DenseGroupwise(Op):
-    """y = clamp(x w' + b, lo, hi). Operands: x [..., I], integers q [O, I], scale [O, groups], b [O], and zero
-    [O, groups] where it is not 0 everywhere: w[o, i] = scale[o, g] (q[o, i] - zero[o, g]) for g = i // group.
-    The last group may be shorter."""
+    """y = clamp(x w' + b, lo, hi). Operands: x [..., I], integers q [O, I], scale [O, groups], b [O], and
+    zero [O, groups] where it is not 0 everywhere: w[o, i] = scale[o, g] (q[o, i] - zero[o, g]) for
+    g = i // group. The last group may be shorter."""
 
     group: int
     lo: float = -inf

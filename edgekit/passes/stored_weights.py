@@ -2,7 +2,8 @@
 
 Readers widen what a file stores in fewer bytes, so that passes see plain numbers. Behind them, weights that
 are still numbers of a narrow format take that format again: nothing is rounded. Integers are recognised as
-multiples of a scale for each output (grid.py). Formats that the file does not use are not tried.
+multiples of a scale for each output (grid.py), those with a scale for each group by the note that their
+reader made (groupwise_weights.py). Formats that the file does not use are not tried.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from edgekit.ops.gather import Gather
 from edgekit.ops.quantize import Dequantize
 from edgekit.passes import drop_dead
 from edgekit.passes.grid import on_grid, rows_on_grid
+from edgekit.passes.groupwise_weights import groupwise_bytes, stored_groups, widened_groups
 
 _HALVES = (DType.F16, DType.BF16)
 _INTEGERS = {DType.S8, DType.U8, DType.S4, DType.U4}
@@ -28,6 +30,7 @@ _NARROW = {*_HALVES, DType.S8}
 
 def stored_weights(graph: Graph) -> Graph:
     """Weights of layers and tables in the formats of `graph.narrow`, where that changes no number."""
+    graph = stored_groups(graph) if graph.groupwise else graph
     made = _Shrink(graph).run() if graph.narrow else graph
     return replace(made, narrow=()) if graph.narrow else graph
 
@@ -35,6 +38,7 @@ def stored_weights(graph: Graph) -> Graph:
 def widened_weights(graph: Graph, *, only_integers: bool = False) -> Graph:
     """The graph with weights and tables in float32: what quantizing and pruning start from."""
     formats = {DType.S8} if only_integers else _NARROW
+    graph = drop_dead(widened_groups(graph))
     values = dict(graph.values)
     nodes: list[Node] = []
 
@@ -64,7 +68,7 @@ def widened_weights(graph: Graph, *, only_integers: bool = False) -> Graph:
 
 def narrow_weights(graph: Graph) -> dict[str, int]:
     """The bytes of weights and tables that floats are computed with in another format, by that."""
-    found: dict[str, int] = {}
+    found = dict(groupwise_bytes(graph))
     names = set()
     for node in graph.nodes:
         if isinstance(node.op, Linear) and graph.type(node.inputs[0]).dtype is DType.F32:
