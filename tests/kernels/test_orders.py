@@ -26,6 +26,7 @@ from edgekit.ir import Array, DType, Graph, Quant, Type
 from edgekit.ops import Call
 from edgekit.ops.conv2d import Conv2d
 from edgekit.ops.dense import Dense
+from edgekit.ops.groupwise import DenseGroupwise
 from edgekit.ops.pool2d import Pool2d
 from edgekit.target import Target
 
@@ -127,6 +128,18 @@ def real_convolutions(b: Bench) -> None:
 def real_rows(b: Bench) -> None:
     inputs, outputs = b.pick((5, 16, 24)), b.pick((3, 4, 11, 16, 20, 27, 40))
     real_layer(b, Dense(), (b.size(9), inputs), (outputs, inputs))
+
+
+def groupwise_rows(b: Bench) -> None:
+    """Weights with a scale, and perhaps a zero point, for each group."""
+    inputs, outputs, group = 8 * b.size(), b.width() * b.size(), b.pick((4, 16))
+    numbers, dtype = b.choices.generator(), b.pick((DType.S4, DType.S8))
+    groups = (outputs, -(-inputs // group))
+    scale = b.constant(numbers.uniform(0.01, 0.02, groups).astype(np.float32))
+    zeros = [b.constant(b.integers(groups, dtype))] if b.is_rare(2) else []
+    bias = b.constant(numbers.normal(size=outputs).astype(np.float32))
+    w = b.constant(b.integers((outputs, inputs), dtype))
+    b.result(DenseGroupwise(group), real_input(b, b.size(), inputs), w, scale, bias, *zeros)
 
 
 def pooling(b: Bench, kind: Literal["max", "mean"]) -> tuple[Pool2d, tuple[int, ...]]:
@@ -260,6 +273,7 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     if name.startswith("x86") and x86.is_emulated(target):  # and a minute for those of the longest ones
         cases //= 2
     families = INTEGERS + (REALS if "dense" in wanted else [])
+    families += [groupwise_rows] if "dense_groupwise" in wanted else []
     families += [integer_tiles] if "conv2d_int.three" in wanted else []
     made = bench(families, target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)

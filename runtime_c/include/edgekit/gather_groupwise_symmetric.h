@@ -12,7 +12,7 @@ struct EK_STRUCT {
     int32_t group; /* elements that have a scale in common; the last group of a row may be shorter */
 };
 
-EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    const EK_I *EK_RESTRICT index, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale, const EK_I *EK_RESTRICT index,
+    EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
 
 #endif

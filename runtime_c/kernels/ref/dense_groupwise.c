@@ -8,9 +8,9 @@
 #include "edgekit/dense_groupwise.h"
 
 /* `width` outputs of one row, from output `first` on. */
-EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
-    EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b, EK_T *EK_RESTRICT y, const int32_t first,
-    const int32_t width, const struct EK_STRUCT *p)
+EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,
+    const EK_C *EK_RESTRICT scale, EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_B *EK_RESTRICT b,
+    EK_T *EK_RESTRICT y, const int32_t first, const int32_t width, const struct EK_STRUCT *p)
 {
     int32_t at = first * p->inputs, group_at = first * ((p->inputs + p->group - 1) / p->group);
     EK_T_ACC sum[16];
