@@ -133,6 +133,18 @@ def RMSNormalization(
     return cast(wide / (square + epsilon).apply(Sqrt()), scale.dtype) * scale
 
 
+def SimplifiedLayerNormalization(
+    x: Tensor,
+    scale: Tensor,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+) -> Tensor:
+    """What ONNX Runtime's exporters wrote before ONNX had RMSNormalization, in its default domain."""
+    return RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=stash_type)
+
+
 def MeanVarianceNormalization(x: Tensor, *, axes: tuple[int, ...] = (0, 2, 3)) -> Tensor:
     """The variance is the mean of what is left squared. The function in the specification subtracts squares,
     which leaves nothing but rounding errors, or less than zero, of values that hardly vary."""
