@@ -57,6 +57,13 @@ def test_the_commands_work(folder: Path) -> None:
         assert shell(line, folder)
 
 
+def test_the_function_that_is_shown_compiles(folder: Path) -> None:
+    (text,) = re.findall(r"^```c\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    shell("edgekit build examples/digits/digits.onnx --no-verify -o digits", folder)
+    (folder / "shown.c").write_text(text)
+    shell(f"{require('cc')} -std=c99 -Wall -Wextra -Wpedantic -Werror -Idigits -c shown.c", folder)
+
+
 def test_the_table_of_files_is_complete(folder: Path) -> None:
     table = PAGE.partition("| file |")[2].partition("\n\n")[0]
     named = re.findall(r"`((?:kws|edgekit|CMake)[\w.]*)/?`", table)
