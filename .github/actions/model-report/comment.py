@@ -1,4 +1,4 @@
-"""Puts a report on a pull request: edits the comment with the last one, or adds a comment. Needs `gh`."""
+"""Puts a report on a pull request by `gh`: edits the comment with the last one, or adds a comment."""
 
 from __future__ import annotations
 
