@@ -12,7 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from edgekit.codegen.elf import symbols
+from edgekit.codegen.compilation.elf import symbols
 
 # The last release whose library exports the C interface of TensorFlow Lite.
 RELEASE = "ai-edge-litert==1.4.0"

@@ -24,7 +24,7 @@ from benchmarks.results import machine, table, write_section
 from benchmarks.x86_networks import TINY, Network
 from benchmarks.x86_peers import quantized
 from edgekit import api
-from edgekit.ir import Graph
+from edgekit.core.ir import Graph
 from tests.support.sites import site
 from tests.support.tflite_to_onnx import float_tflite, translate
 

@@ -1,7 +1,7 @@
 """Calibrates estimates of instructions: counts random layers in an emulator, and fits a model of each kernel.
 
 The result lies in targets/instructions. What a kernel takes is a sum of few terms, each so many for a unit
-of work (codegen/work.py); the error is that on layers which had no part in the fit.
+of work (codegen/cost/cost_features.py); the error is that on layers which had no part in the fit.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from benchmarks.calibration_plans import PLANS
 from benchmarks.cortex_m import MODELS, NETWORKS
 from benchmarks.kernel_choice import turned
 from benchmarks.results import table, write_section
-from edgekit import target as targets
-from edgekit.codegen import counting, instructions, toolchain
-from edgekit.codegen.bench import compiled
-from edgekit.codegen.calibrations import FOLDER
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.cost import counting, instructions
+from edgekit.codegen.cost.bench import compiled
+from edgekit.codegen.cost.calibrations import FOLDER
+from edgekit.codegen.cost.cost_features import Work, work
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.work import Work, work
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array
-from edgekit.passes.simplify import simplify
-from edgekit.target import Target
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import target as targets
+from edgekit.core.ir import Array
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Target
 
 _COPIES = 4  # of each family in one program
 _LEAST_SAMPLES = 10  # for a model

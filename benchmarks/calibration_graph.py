@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
-from edgekit.ops import Op
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Op
 
 MOST_PRODUCTS = 400_000  # of a layer: more only take longer to count
 _MOST_CELLS = 6_000

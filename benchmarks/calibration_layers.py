@@ -8,23 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration_graph import MOST_PRODUCTS, Layers
-from edgekit.ir import DType, Quant, Type
-from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.layer_norm import LayerNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.recurrent import Gru, Lstm, Rnn
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import DType, Quant, Type
+from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 Family = Callable[[Layers], object]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.results import table, write_section
-from edgekit import target as targets
-from edgekit.codegen.bench import bench
-from edgekit.codegen.build import build
-from edgekit.codegen.fit import fit
-from edgekit.converters.from_tflite import convert
-from edgekit.passes.simplify import simplify
+from edgekit.codegen.compilation.build import build
+from edgekit.codegen.cost.bench import bench
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import target as targets
+from edgekit.core.passes.simplify import simplify
 
 MODELS = Path(__file__).parents[2] / "shared" / "models" / "mlperf_tiny"
 

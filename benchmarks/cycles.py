@@ -16,15 +16,16 @@ from pathlib import Path
 
 from benchmarks.cortex_m import M4, MODELS, NETWORKS
 from benchmarks.results import table, write_section
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.bench import compiled
-from edgekit.codegen.counting import MARKERS
-from edgekit.codegen.elf import symbols
-from edgekit.codegen.fit import fit
-from edgekit.converters.from_tflite import convert
-from edgekit.passes.simplify import simplify
-from edgekit.target import Target
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.elf import symbols
+from edgekit.codegen.cost.bench import compiled
+from edgekit.codegen.cost.counting import MARKERS
+from edgekit.codegen.execution import runner
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import target as targets
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Target
 
 _PLUGIN = Path(__file__).parent / "executed.c"
 _CONDITIONS = "eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"

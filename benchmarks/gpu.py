@@ -28,13 +28,14 @@ import onnx
 from benchmarks import x86_ncnn
 from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock, VulkanNetwork, shortest
 from benchmarks.results import machine, table, write_section
-from edgekit import api, simulate
+from edgekit import api
 from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, Kernel, dot4, number, splat
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, plan
 from edgekit.codegen.gpu.use import Use
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
 from tests.support.tflite_to_onnx import translate
 
 _WORDS = 1 << 22  # vectors of 16 bytes that the ceiling of memory is measured with

@@ -16,10 +16,11 @@ import numpy as np
 
 from benchmarks.quantization import Network, networks
 from benchmarks.results import table, write_section
-from edgekit import api, simulate
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit import api
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 _LABELLED = ("digits", "keywords")  # examples that name a class

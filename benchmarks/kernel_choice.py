@@ -14,14 +14,17 @@ from pathlib import Path
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
 from benchmarks.results import table, write_section
-from edgekit import target as targets
-from edgekit.codegen import bench, counting, kernels, runner, toolchain
-from edgekit.codegen.kernel_files import Variant
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.cost import bench, counting
+from edgekit.codegen.execution import runner
+from edgekit.codegen.kernels import sources
+from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.program import Line, Program, compile_graph
-from edgekit.ir import Graph
-from edgekit.ops import Call
-from edgekit.passes import drop_dead
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.ir import Graph
+from edgekit.core.ops import Call
+from edgekit.core.passes import drop_dead
+from edgekit.core.target import Target
 
 TARGETS = ("cortex-m0plus", "cortex-m4", "cortex-m55", "aarch64-dotprod", "x86-64-avx2", "wasm32-simd")
 _FIRST = 500  # seeds below are those of calibration
@@ -51,18 +54,18 @@ class Layer:
 @contextmanager
 def turned(by: int) -> Iterator[dict[str, int]]:
     """Calls take the kernel so many places behind the chosen one, of those that fit: how many, by result."""
-    plain, fitting = kernels.cheapest, dict[str, int]()
+    plain, fitting = sources.cheapest, dict[str, int]()
 
     def other(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
         best = plain(call, found, target, operands)
         fitting[call.args[-1].name] = len(found)
         return found[(found.index(best) + by) % len(found)]
 
-    kernels.cheapest = other
+    sources.cheapest = other
     try:
         yield fitting
     finally:
-        kernels.cheapest = plain
+        sources.cheapest = plain
 
 
 def graph(seed: int, plan: int) -> Graph:

@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 
 from benchmarks.results import table, write_section
-from edgekit import api, target
+from edgekit import api
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Graph
+from edgekit.core import target
+from edgekit.core.ir import Graph
 
 # File, and the arena that TensorFlow Lite Micro was measured to take, inputs and outputs included.
 NETWORKS = {

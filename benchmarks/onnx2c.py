@@ -24,14 +24,15 @@ import onnx
 from onnx import helper, numpy_helper
 
 from benchmarks.results import machine, table, write_section
-from edgekit import api, target
-from edgekit.codegen.build import generate
+from edgekit import api
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import sources
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Graph
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.ir import Graph
+from edgekit.core.passes.simplify import simplify
 from tests.support.tflite_to_onnx import translate
 
 NETWORKS = {

@@ -21,10 +21,11 @@ from torch import nn
 
 import edgekit.torch as ek
 from benchmarks.results import table, write_section
-from edgekit import api, simulate
-from edgekit.ir import Array, Graph
-from edgekit.passes.batches import batched
-from edgekit.quantize.io import bring_integers_out
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.batches import batched
+from edgekit.quantize.integers.integer_io import bring_integers_out
 from examples import common
 from examples.digits import train as digits_example
 from examples.keywords import train as keywords_example

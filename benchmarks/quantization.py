@@ -37,10 +37,11 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from benchmarks import batch_norms, float_tflite, litert
 from benchmarks.onnx2c import NETWORKS
 from benchmarks.results import table, write_section
-from edgekit import api, simulate
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit import api
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.settings import EFFORTS
 from tests.support.tflite_to_onnx import translate
 

@@ -20,9 +20,10 @@ from torch import nn
 
 import edgekit.torch as ek
 from benchmarks.results import table, write_section
-from edgekit import api, simulate
-from edgekit.ir import Array, Graph
-from edgekit.passes.batches import batched
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.batches import batched
 from examples import common
 from examples.digits import train as example
 

@@ -21,15 +21,16 @@ import numpy as np
 from benchmarks.results import machine, table, write_section
 from benchmarks.x86_networks import TINY, Network, networks
 from benchmarks.x86_peers import Run, peers, versions
-from edgekit import api, target
-from edgekit.codegen.build import generate
-from edgekit.codegen.driver import FLAGS
+from edgekit import api
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.compilation.toolchain import find
+from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import sources
-from edgekit.codegen.toolchain import find
-from edgekit.ir import Array, DType, Graph
-from edgekit.quantize.narrow import narrow
+from edgekit.core import target
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.quantize.mixed_precision.half_precision import narrow
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
 _OURS, _BF16 = "EdgeKit ", ", weights in bf16"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from benchmarks.x86 import View, main
-from edgekit.codegen.runner import is_native
-from edgekit.target import load
+from edgekit.codegen.execution.runner import is_native
+from edgekit.core.target import load
 
 if __name__ == "__main__":
     if is_native(load("x86-64-avx512")):

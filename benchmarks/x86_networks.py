@@ -18,8 +18,8 @@ from ai_edge_litert import schema_py_generated as schema
 
 from benchmarks.float_tflite import written
 from edgekit import api
-from edgekit.ir import Array, Graph
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.transpose import Transpose
 from tests.support.networks import export
 from tests.support.tflite_to_onnx import float_tflite, translate
 

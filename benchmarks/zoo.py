@@ -44,8 +44,8 @@ the time.
 {tables}
 
 - **right**: compiled for this machine, with {samples} samples drawn by
-  [input_ranges.py](../edgekit/input_ranges.py), against ONNX Runtime, LiteRT's reference kernels or TFLite
-  Micro. Integers are equal; floats differ by at most {tolerance:g} of the range of the output; where a
+  [input_ranges.py](../edgekit/core/input_ranges.py), against ONNX Runtime, LiteRT's reference kernels or
+  TFLite Micro. Integers are equal; floats differ by at most {tolerance:g} of the range of the output; where a
   quantized output is dequantized at the end, by {steps} step of it. A percentage is the share of output
   values that are finite and vary with the input, where it is below {varying:.0%}.
 - **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from edgekit.ir import Array
+from edgekit.core.ir import Array
 
 _LIST = Path(__file__).with_name("zoo_models.toml")
 _CHECKOUT = Path(__file__).parent.parent

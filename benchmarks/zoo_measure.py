@@ -17,16 +17,18 @@ import numpy as np
 
 from benchmarks.x86 import compare
 from benchmarks.zoo_peers import Peer, peer
-from edgekit import api, coverage, simulate, target
-from edgekit.codegen.build import generate, run
-from edgekit.codegen.driver import FLAGS
+from edgekit import api
+from edgekit.codegen.compilation.build import generate, run
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.compilation.toolchain import find
+from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.execution.runner import is_native
+from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import sources
-from edgekit.codegen.runner import is_native
-from edgekit.codegen.toolchain import find
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.codegen.verification import output_coverage
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
 
 SAMPLES = 3  # that outputs are compared on
 TOLERANCE = 1e-4  # of the range of an output of floats
@@ -73,7 +75,7 @@ def judge(path: Path, profile: str = "", target_name: str = "host") -> Judged:
     """Compile a model for a target of this machine and compare it with the runtime of its format;
     EdgeKitError where it is refused."""
     graph = api.convert(path, profile=profile or None)
-    drawn = coverage.drawn(graph, SAMPLES)
+    drawn = output_coverage.drawn(graph, SAMPLES)
     other = peer(path, graph, profile)
     try:
         expected = other.outputs(drawn.samples)
@@ -82,7 +84,7 @@ def judge(path: Path, profile: str = "", target_name: str = "host") -> Judged:
         return Judged(graph, drawn.samples, drawn.choice, "", 0.0, other, words)
     found = run(graph, target.load(target_name), drawn.samples)
     seen = [dict(zip(graph.outputs, outputs, strict=True)) for outputs in expected]
-    compared = min(coverage.shares(seen).values(), default=1.0)
+    compared = min(output_coverage.shares(seen).values(), default=1.0)
     faults = [_fault(graph, name, seen, found) for name in graph.outputs]
     fault = next(filter(None, faults), "")
     return Judged(graph, drawn.samples, drawn.choice, fault, compared, other)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgekit.ir import Array, Graph
+from edgekit.core.ir import Array, Graph
 
 _ARENA = 1 << 20  # bytes that TFLite Micro works in
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from edgekit.branches import Guard, Loop, costliest
-from edgekit.codegen.arena import Plan
-from edgekit.codegen.kernels import Field, Kernel, Pointer, instantiate
-from edgekit.codegen.lifetimes import Scheduled
-from edgekit.codegen.literal import elements, number
-from edgekit.codegen.lower import lowered
-from edgekit.codegen.memory import Memory, Peak, Place, assign
-from edgekit.codegen.names import HEADERS, Names, identifier
-from edgekit.codegen.pack import is_tiled, pack
-from edgekit.codegen.sharing import Ports
-from edgekit.escape import Code
-from edgekit.ir import Array, DType, Graph, Type, Value
-from edgekit.ops import Call
-from edgekit.passes.stored_weights import widened_weights
-from edgekit.target import Target
+from edgekit.codegen.kernels.pack import is_tiled, pack
+from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
+from edgekit.codegen.lowering.branches import Guard, Loop, costliest
+from edgekit.codegen.lowering.lower import lowered
+from edgekit.codegen.memory.arena import Plan
+from edgekit.codegen.memory.lifetimes import Scheduled
+from edgekit.codegen.memory.planner import Memory, Peak, Place, assign
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.literal import elements, number
+from edgekit.codegen.printing.names import HEADERS, Names, identifier
+from edgekit.core.escape import Code
+from edgekit.core.ir import Array, DType, Graph, Type, Value
+from edgekit.core.ops import Call
+from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.core.target import Target
 
 
 @dataclass(frozen=True)

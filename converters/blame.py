@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from edgekit.errors import EdgeKitError
-from edgekit.reasons import reason_of
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.reasons import reason_of
 
 HINT = "export the model again; if other software runs this file, please report it"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.builder import absurd
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Source
+from edgekit.core.builder import absurd
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Source
 
 MAX_FILE = 1 << 31
 _PIECE = 1 << 20

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgekit.converters.blame import blame
 from edgekit.converters.tensor import Tensor
-from edgekit.errors import EdgeKitError, raise_all
+from edgekit.core.errors import EdgeKitError, raise_all
 
 # What a file calls by the name of an operator: operands by position, attributes by keyword.
 Handler = Callable[..., Any]

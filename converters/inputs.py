@@ -8,10 +8,10 @@ from shlex import quote
 
 import numpy as np
 
-from edgekit import suggest
-from edgekit.builder import absurd
-from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, DType, Graph, OneSidedBranch, OpenBatch, Source, Type, Value
+from edgekit.core import suggest
+from edgekit.core.builder import absurd
+from edgekit.core.errors import EdgeKitError, raise_all
+from edgekit.core.ir import Array, DType, Graph, OneSidedBranch, OpenBatch, Source, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
 NamedDims = Sequence[int | str | None]  # the file may have a name for it

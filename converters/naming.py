@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgekit.builder import Builder
 from edgekit.converters.tensor import Tensor
-from edgekit.ir import Graph, Node, Source, State, Value
-from edgekit.ops.reshape import Reshape
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Graph, Node, Source, State, Value
+from edgekit.core.ops.reshape import Reshape
 
 
 @dataclass(frozen=True)

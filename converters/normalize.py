@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from edgekit import suggest
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Node, Type, Value, type_of
-from edgekit.ops._linear import Linear
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.cast import Cast
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.affine import affine
-from edgekit.passes.match import squeezed
-from edgekit.passes.simplify import simplify
+from edgekit.core import suggest
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Node, Type, Value, type_of
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.affine import affine
+from edgekit.core.passes.match import squeezed
+from edgekit.core.passes.simplify import simplify
 
 RAW: Mapping[str, DType] = {
     "uint8": DType.U8,

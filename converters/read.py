@@ -1,9 +1,9 @@
 """A model file of any known format -> Graph: content decides, the suffix only says which reader to ask first.
 
-A reader is a module from_<format>.py with FORMAT (its name for people), SUFFIXES, `sniff(path, head)`
-and `convert(path, shapes=, dims=, name=)`; where it has PROFILES, `convert` takes `profile=`, too,
-and where it has HAS_SIGNATURES, `signature=`; where it has KEEPS_LOOPS, `max_iterations=`.
-Nothing lists the readers: a new front end is a new file. `read` asks every graph that they make for the
+A format is a folder: `__init__.py` states FORMAT (its name for people) and SUFFIXES, and reader.py has
+`sniff(path, head)` and `convert(path, shapes=, dims=, name=)`; where the reader has PROFILES, `convert`
+takes `profile=`, too, where it has HAS_SIGNATURES, `signature=`, where it has KEEPS_LOOPS, `max_iterations=`.
+Nothing lists the formats: a new front end is a new folder. `read` asks every graph that readers make for the
 rules of well-formed ones, so that no reader has to.
 """
 
@@ -15,23 +15,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, cast
 
 from edgekit import converters
-from edgekit.attributes import encode_fields
-from edgekit.converters import strangers
+from edgekit.converters import unsupported_formats
 from edgekit.converters.inputs import fix_inputs
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.reasons import reason_of
-from edgekit.wellformed import faults
+from edgekit.core.attributes import encode_fields
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.reasons import reason_of
+from edgekit.core.wellformed import faults
 
-_PREFIX = "from_"
 _HEAD = 4096
 
 
 class Reader(Protocol):
-    """What a module from_<format>.py offers."""
+    """What reader.py in the folder of a format offers."""
 
     FORMAT: str
     SUFFIXES: tuple[str, ...]
@@ -70,7 +70,7 @@ def read(
     several. `max_iterations` bounds loops whose end data decide."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
-    if reader is None and (stranger := strangers.recognise(path, head)):
+    if reader is None and (stranger := unsupported_formats.recognise(path, head)):
         raise stranger
     if reader is None and _is_inside_file(path):
         raise EdgeKitError("E0104", f"cannot read {path}: only bundles of TFLite models have members")
@@ -157,16 +157,18 @@ def _is_inside_file(path: Path) -> bool:
 
 
 def readers(suffix: str = "") -> Iterator[Reader]:
-    """All readers; the one that is named as the suffix comes first, before the others are even imported."""
-    first = _PREFIX + suffix.lstrip(".").lower()
-    for name in sorted(_names(tuple(converters.__path__)), key=lambda name: name != first):
-        yield cast(Reader, importlib.import_module(f"{converters.__name__}.{name}"))
+    """All readers; those of formats with this suffix come first, before the others are even imported."""
+    packages = _packages(tuple(converters.__path__))
+    for package in sorted(packages, key=lambda package: suffix.lower() not in package.SUFFIXES):
+        yield cast(Reader, importlib.import_module(f"{package.__name__}.reader"))
 
 
 @cache
-def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
-    found = (module.name for module in pkgutil.iter_modules(folders))
-    return tuple(sorted(name for name in found if name.startswith(_PREFIX)))
+def _packages(folders: tuple[str, ...]) -> tuple[ModuleType, ...]:
+    """The folders of formats, in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(folders) if module.ispkg)
+    found = (importlib.import_module(f"{converters.__name__}.{name}") for name in names)
+    return tuple(package for package in found if hasattr(package, "SUFFIXES"))
 
 
 def formats() -> list[str]:

@@ -10,14 +10,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from edgekit.builder import Builder
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Type
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Type
+from edgekit.core.ops import Op
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
 
 Operand: TypeAlias = "Tensor | float | int | bool"
 

@@ -87,7 +87,7 @@ if not TYPE_CHECKING:
         if name == "__version__":
             from importlib.metadata import version
 
-            from edgekit import distribution
+            from edgekit.core import distribution
 
             # Kept: it takes milliseconds, and every generated file states it.
             globals()[name] = version(distribution.NAME)

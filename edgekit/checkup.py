@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import edgekit
-from edgekit import distribution
-from edgekit import target as target_files
-from edgekit.codegen import toolchain
-from edgekit.codegen.runner import NATIVE, here, why_not_here
-from edgekit.errors import EdgeKitError
-from edgekit.target import Target
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution.runner import NATIVE, here, why_not_here
+from edgekit.core import distribution
+from edgekit.core import target as target_files
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:.*extra == ['\"](\w+)['\"])?")
 # Tools of people who change EdgeKit; nobody else misses them.

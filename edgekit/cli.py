@@ -15,8 +15,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from edgekit import commands, console, settings
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.reasons import reason_of
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.reasons import reason_of
 from edgekit.settings import Setting
 
 # As the shell reports programs that a signal ended.
@@ -129,9 +129,9 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
         fault = _bug(error)
     console.say_error(fault)
     if "--json" in words:
-        from edgekit import report
+        from edgekit.reports import results
 
-        console.out(report.errors_as_json(next((w for w in words if not w.startswith("-")), ""), fault))
+        console.out(results.errors_as_json(next((w for w in words if not w.startswith("-")), ""), fault))
     return fault.exit_code
 
 

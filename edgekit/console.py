@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TextIO
 
-from edgekit.errors import EdgeKitError
-from edgekit.escape import terminal
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import terminal
 
 _RED, _PLAIN = "\033[1;31m", "\033[0m"
 _CLEAR_LINE = "\r\033[K"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit import api, html_report, report
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit import api
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.reports import comparison_page, results
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown
 _INK = " .:*#"
@@ -56,14 +57,14 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
         out("A network that was trained to read digits, as ONNX, becomes a graph: simplified, checked.\n")
         graph = api.convert(model)
     api.save(graph, folder / "digits.ek")
-    _tell(out, report.inspection(api.inspect(graph), verbose=False))
+    _tell(out, results.inspection(api.inspect(graph), verbose=False))
 
     out("\nThe smallest library:\n")
     size = api.build(graph, folder / "size", optimize="size")
-    _tell(out, report.build(_shown(size, kept), verbose=False))
+    _tell(out, results.build(_shown(size, kept), verbose=False))
     out("\nThe fastest library, from the same kernels:\n")
     speed = api.build(graph, folder / "speed", optimize="speed")
-    _tell(out, report.build(_shown(speed, kept), verbose=False))
+    _tell(out, results.build(_shown(speed, kept), verbose=False))
 
     out("\nThis function is what runs on the device; all its memory is the caller's:\n")
     _tell(out, _run_function(folder / "speed" / "digits.c"))
@@ -80,13 +81,13 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     small, quantization = api.quantize_model(graph, x[:_CALIBRATION])
     api.save(small, folder / "digits_int8.ek")
     int8 = api.build(small, folder / "int8", optimize="size")
-    _tell(out, report.build(_shown(int8, kept), verbose=False))
+    _tell(out, results.build(_shown(int8, kept), verbose=False))
     int8_correct = _correct(small, x, labels, target)
-    sizes = f"{report.size(size.flash_bytes)} became {report.size(int8.flash_bytes)}"
+    sizes = f"{results.size(size.flash_bytes)} became {results.size(int8.flash_bytes)}"
     out(f"\n{int8_correct} of {len(labels)} are right in int8, {correct} in floats; of flash, {sizes}.")
     out("\nThe same for a microcontroller, a Cortex-M4:\n")
     firmware = api.build(small, folder / _FIRMWARE, target=_FIRMWARE)
-    _tell(out, report.build(_shown(firmware, kept), verbose=False))
+    _tell(out, results.build(_shown(firmware, kept), verbose=False))
     instructions = api.bench(small, target=_FIRMWARE).instructions if firmware.verification else None
     if instructions:
         per_mac = instructions / max(firmware.macs, 1)
@@ -95,11 +96,11 @@ def _demo(folder: Path, kept: str, out: Callable[[str], None]) -> Demo:
     browser = None
     try:
         browser = api.build(small, folder / "browser", target=_BROWSER, package=("npm",))
-        _tell(out, report.build(_shown(browser, kept), verbose=False))
+        _tell(out, results.build(_shown(browser, kept), verbose=False))
     except EdgeKitError as error:
         out(f"left out: {error.message}; {error.hint}")
     page = folder / "report.html"
-    html_report.save(page, api.diff(graph, small, x[:8]), ["digits, float32", "digits, int8"])
+    comparison_page.save(page, api.diff(graph, small, x[:8]), ["digits, float32", "digits, int8"])
     if kept:
         out(f"\nAll of it is in {kept}. Start reading with {kept}/speed/digits.c;")
         out(f"{kept}/report.html shows what int8 does to each layer.")

@@ -10,11 +10,11 @@ from shlex import quote
 import numpy as np
 
 from edgekit.codegen.program import compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph, OpenBatch, Source, Type
-from edgekit.ops.cast import Cast
-from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.target import Target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph, OpenBatch, Source, Type
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.target import Target
 
 _MAX_SHOWN = 3  # inputs in one sentence
 

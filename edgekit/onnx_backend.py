@@ -12,16 +12,16 @@ import numpy as np
 from onnx import ModelProto, ValueInfoProto
 from onnx.backend.base import Backend, BackendRep
 
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import FLAGS, Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import FLAGS, Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError, raise_all
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 
 # Thousands of small models are compiled here, and each is run once: little optimisation. Warnings are the
 # business of other tests.

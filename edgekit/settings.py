@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
-from edgekit.errors import EdgeKitError
-from edgekit.reasons import reason_of
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.reasons import reason_of
 
 FILE = "edgekit.toml"
 # Marks in the annotations of options, for what a file that came with a model may not decide unasked.
@@ -85,7 +85,7 @@ def presets(path: Path, known: Known) -> Presets:
         return {}
     import tomllib  # most runs have no such file
 
-    from edgekit import suggest
+    from edgekit.core import suggest
 
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.stacks import Sample
 
 Tell = Callable[[str], None]
 

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from edgekit.derivative import derivative
-from edgekit.formula import Formula, parse
-from edgekit.ir import Array, DType
-from edgekit.ops import Op
-from edgekit.ops._formula import evaluate
-from edgekit.ops._linear import Linear
-from edgekit.ops._map import Map
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d, Window
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.transpose import Transpose
-from edgekit.reasons import OperandError
+from edgekit.core.derivative import derivative
+from edgekit.core.formula import Formula, parse
+from edgekit.core.ir import Array, DType
+from edgekit.core.ops import Op
+from edgekit.core.ops._formula import evaluate
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops._map import Map
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d, Window
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.reasons import OperandError
 
 Taps = Iterator[tuple[int, int, tuple[slice, ...]]]
 

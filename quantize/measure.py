@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.ir import Array, Graph, Type
-from edgekit.ops.non_max_suppression import NonMaxSuppression
-from edgekit.ops.non_zero import NonZero
-from edgekit.ops.softmax import Softmax
-from edgekit.quantize.int8 import Quantized
-from edgekit.quantize.joins import NO_JOINS, Joins
-from edgekit.quantize.stacks import Sample, Stack, stacks
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph, Type
+from edgekit.core.ops.non_max_suppression import NonMaxSuppression
+from edgekit.core.ops.non_zero import NonZero
+from edgekit.core.ops.softmax import Softmax
+from edgekit.quantize.calibration.sample_batches import Sample, Stack, stacks
+from edgekit.quantize.integers.int8 import Quantized
+from edgekit.quantize.mixed_precision.mixed_range_concat import NO_JOINS, Joins
 
 
 def real(array: Array, type: Type) -> Array:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from edgekit.ir import DType, Graph, Value
+from edgekit.core.ir import DType, Graph, Value
+from edgekit.quantize.calibration.scales import given
 from edgekit.quantize.gate import Verdict
-from edgekit.quantize.io import raw_bytes
+from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
-from edgekit.quantize.mixed import Mixed
-from edgekit.quantize.scales import given
+from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.settings import Settings
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.quantize.doubts import check_layers, doubts
-from edgekit.quantize.equalize import equalize, pairs
-from edgekit.quantize.formats import Formats, could_be_wide, int4_layers
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.quantize.calibration.calibration_warnings import check_layers, doubts
+from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics
+from edgekit.quantize.calibration.range_search import Choice, Tensors, best_single, choose
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import Gate, Judge
-from edgekit.quantize.io import bring_integers_out
-from edgekit.quantize.joins import Joins
+from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.mixed import Search
-from edgekit.quantize.observe import RANGES, Observer, Statistics
+from edgekit.quantize.mixed_precision.format_search import Search
+from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
+from edgekit.quantize.mixed_precision.mixed_range_concat import Joins
 from edgekit.quantize.outcome import Layer, Quantization, describe
-from edgekit.quantize.prepare import prepare
-from edgekit.quantize.refine import refined
-from edgekit.quantize.search import Choice, Tensors, best_single, choose
+from edgekit.quantize.preparation.equalize import equalize, pairs
+from edgekit.quantize.preparation.input_normalization import levelled
+from edgekit.quantize.preparation.prepare import prepare
+from edgekit.quantize.rounding.refinement import refined
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
-from edgekit.quantize.stacks import Sample
-from edgekit.quantize.uneven_inputs import levelled
 
 _HELD_EVERY = 2  # of the samples, one of so many is held out
 _MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others

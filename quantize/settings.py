@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from edgekit.errors import EdgeKitError
+from edgekit.core.errors import EdgeKitError
+from edgekit.quantize.calibration.observe import RANGES
 from edgekit.quantize.gate import Gate
-from edgekit.quantize.io import KINDS, Io
-from edgekit.quantize.mixed import LADDER
-from edgekit.quantize.observe import RANGES
+from edgekit.quantize.integers.integer_io import KINDS, Io
+from edgekit.quantize.mixed_precision.format_search import LADDER
 
 AUTO = "auto"
 METHODS = (AUTO, *RANGES)

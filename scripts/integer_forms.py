@@ -7,9 +7,9 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from edgekit.ops import Op, registry
-from edgekit.ops._map import Compare, Map
-from edgekit.passes.integer_labels import keeps_scale
+from edgekit.core.ops import Op, registry
+from edgekit.core.ops._map import Compare, Map
+from edgekit.core.passes.integer_labels import keeps_scale
 
 PAGE = Path(__file__).parents[1] / "docs/quantization.md"
 START, END = "<!-- integer forms: scripts/integer_forms.py -->\n", "<!-- end of integer forms -->\n"

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 
 import edgekit
-from edgekit import EdgeKitError, Graph, Settings, Target, target
+from edgekit import EdgeKitError, Graph, Settings, Target
 from edgekit.codegen.gpu.plan import plan as gpu_plan
 from edgekit.codegen.program import compile_graph
 from edgekit.converters import read
-from edgekit.converters.from_onnx import convert
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.passes.simplify import simplify
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "README.md"

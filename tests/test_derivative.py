@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from edgekit.derivative import derivative
-from edgekit.formula import parse
-from edgekit.ir import DType
-from edgekit.ops import registry
-from edgekit.ops._formula import evaluate
-from edgekit.ops._map import Map
-from edgekit.ops.cast import Cast
+from edgekit.core.derivative import derivative
+from edgekit.core.formula import parse
+from edgekit.core.ir import DType
+from edgekit.core.ops import registry
+from edgekit.core.ops._formula import evaluate
+from edgekit.core.ops._map import Map
+from edgekit.core.ops.cast import Cast
 from edgekit.quantize.gradients import gradients, has_derivative
 
 FUNCTIONS = sorted(

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from support.tools import ROOT, require
 
-from edgekit import simulate, target
 from edgekit.api import quantize_model
-from edgekit.codegen.build import build, run
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.codegen.compilation.build import build, run
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 
 EXAMPLES = ROOT / "examples"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

@@ -79,6 +79,6 @@ def test_an_operator_without_cases_is_noticed(checkout: Path) -> None:
 
 def test_the_files_keep_the_rules(checkout: Path) -> None:
     page_steps.rules(STEPS, checkout)
-    command = [require("mypy"), "--cache-dir=/dev/null", "edgekit/ops/smooth.py"]
+    command = [require("mypy"), "--cache-dir=/dev/null", "edgekit/core/ops/smooth.py"]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edgekit.formula import Cast, Formula, FormulaError, Function, Number, Operand, Operation, parse
+from edgekit.core.formula import Cast, Formula, FormulaError, Function, Number, Operand, Operation, parse
 
 
 def written(formula: Formula) -> str:

@@ -12,8 +12,8 @@ from support import page_steps
 from support.page_steps import pytest_in
 from support.tools import ROOT, require, require_module
 
-from edgekit.codegen import kernel_files
-from edgekit.ops._integer import FACTS
+from edgekit.codegen.kernels import kernel_files
+from edgekit.core.ops._integer import FACTS
 
 PATH = ROOT / "docs" / "kernels.md"
 PAGE = PATH.read_text(encoding="utf-8")

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from support.tools import require, require_module, require_shared
 
-from edgekit import simulate, target
-from edgekit.codegen.build import run
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.codegen.compilation.build import run
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 SAMPLES = 1000  # of each network

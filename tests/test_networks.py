@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from support.tools import ROOT, require, require_module, require_shared
 
-from edgekit import target
-from edgekit.codegen.build import build, generate, run
-from edgekit.codegen.lower import lower
+from edgekit.codegen.compilation.build import build, generate, run
+from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.ops import Call
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops import Call
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 NETWORKS = ("mobilenet_v2", "resnet18", "vit", "unet")
 EXPORTERS = ("torchscript", "dynamo", "dynamo_raw")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support.tools import ROOT, require, require_module
 
-from edgekit.converters.onnx_check import OLDEST_OPSET
-from edgekit.errors import Exit
+from edgekit.converters.onnx.check import OLDEST_OPSET
+from edgekit.core.errors import Exit
 
 PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -130,7 +130,7 @@ def passes(command: list[str]) -> None:
 # Where the text of somebody else's exception is shown on purpose.
 SHOWN = {
     "edgekit/cli.py": "a bug of EdgeKit is reported with it, and typer says what is wrong with options",
-    "codegen/wasm_host.py": "the error stream of a program that runs for a user",
+    "codegen/execution/wasm_host.py": "the error stream of a program that runs for a user",
 }
 # What of an exception may be read: numbers and words of the system, and the clause that EdgeKit wrote.
 FACTS = {"strerror", "errno", "filename", "lineno", "colno", "start"}

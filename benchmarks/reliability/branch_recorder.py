@@ -22,10 +22,11 @@ from typing import Any
 import pytest
 
 from benchmarks.reliability.c_branches import SECTION, scopes
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.elf import sections
-from edgekit.target import Target
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.elf import sections
+from edgekit.codegen.execution import runner
+from edgekit.core import target as targets
+from edgekit.core.target import Target
 
 SIZE = int(os.environ["COVER_SIZE"])
 _FUNCTION = re.compile(r"\bek_\w+?__(\w+)\(")

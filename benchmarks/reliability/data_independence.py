@@ -17,15 +17,16 @@ import numpy as np
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.reliability.stack import processors
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit import target as targets
-from edgekit.codegen import bench, counting, elf, toolchain
-from edgekit.codegen.build import compile_objects, generate
-from edgekit.codegen.fit import fit
+from edgekit.codegen.compilation import elf, toolchain
+from edgekit.codegen.compilation.build import compile_objects, generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.cost import bench, counting
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize
-from edgekit.ir import Array, Graph
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.ir import Array, Graph
+from edgekit.core.target import Target
 
 INPUTS = 1000
 _LEAST_INPUTS = 24  # each kind three times

@@ -18,13 +18,13 @@ from scipy.optimize import nnls
 from benchmarks.calibrate import write_calibration
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit import target as targets
-from edgekit.codegen import instructions
-from edgekit.codegen.calibrations import FOLDER, Calibration, calibrations
-from edgekit.codegen.instructions import HeldOut
+from edgekit.codegen.cost import instructions
+from edgekit.codegen.cost.calibrations import FOLDER, Calibration, calibrations
+from edgekit.codegen.cost.cost_features import Work, work
+from edgekit.codegen.cost.instructions import HeldOut
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.work import Work, work
+from edgekit.core import target as targets
 
 _ROUGH = ("calls", "inputs", "outputs", "products")  # of layers of which nothing else is known
 _SMALL = 0.01  # of a network: layers below say nothing of a kernel
@@ -206,7 +206,7 @@ How far off each estimate is, and the error that is stated with it:
 
 
 def _estimate(held: Held, by: HeldOut, optimize: Optimize) -> tuple[float, float]:
-    """What is estimated and what is stated, by the rules of edgekit.codegen.instructions."""
+    """What is estimated and what is stated, by the rules of edgekit.codegen.cost.instructions."""
     known = calibrations(held.core, optimize)
     found = instructions.summed(held.calls, known, by)
     return found.total, found.error

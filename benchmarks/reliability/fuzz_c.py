@@ -26,12 +26,12 @@ from support.nets import Net  # noqa: E402
 from support.op_cases import Case, as_graph  # noqa: E402
 from support.stateful import random_graph  # noqa: E402
 
-from edgekit import target  # noqa: E402
+from edgekit.codegen.compilation.publish import write  # noqa: E402
+from edgekit.codegen.printing.render import Optimize, render, sources  # noqa: E402
 from edgekit.codegen.program import Program, compile_graph  # noqa: E402
-from edgekit.codegen.publish import write  # noqa: E402
-from edgekit.codegen.render import Optimize, render, sources  # noqa: E402
-from edgekit.ops.arithmetic import Neg  # noqa: E402
-from edgekit.ops.roi_align import RoiAlign  # noqa: E402
+from edgekit.core import target  # noqa: E402
+from edgekit.core.ops.arithmetic import Neg  # noqa: E402
+from edgekit.core.ops.roi_align import RoiAlign  # noqa: E402
 
 FOLDER = ROOT / "build" / "reliability" / "fuzz_c"  # programs, and inputs that led somewhere new
 _NODES = 12  # cases of a model

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.reliability.c_branches import RECORDER, Site, instrument
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit.codegen.kernel_files import all_variants
+from edgekit.codegen.kernels.kernel_files import all_variants
 
 ROOT = Path(__file__).parents[2]
 UNREACHABLE = Path(__file__).with_name("unreachable_branches.toml")

@@ -33,11 +33,12 @@ from support.exports import SAMPLES  # noqa: E402
 from support.misra import MODEL, PAGE, deviations, findings, required  # noqa: E402
 from support.op_cases import Case, as_graph  # noqa: E402
 
-from edgekit import api, target  # noqa: E402
-from edgekit.codegen.fit import fit  # noqa: E402
-from edgekit.codegen.publish import write  # noqa: E402
-from edgekit.codegen.render import render  # noqa: E402
-from edgekit.ir import DType, Graph  # noqa: E402
+from edgekit import api  # noqa: E402
+from edgekit.codegen.compilation.publish import write  # noqa: E402
+from edgekit.codegen.lowering.compact_weights import fit  # noqa: E402
+from edgekit.codegen.printing.render import render  # noqa: E402
+from edgekit.core import target  # noqa: E402
+from edgekit.core.ir import DType, Graph  # noqa: E402
 
 CACHE = ROOT / "build" / "reliability" / "misra"
 _TARGETS = {"portable C": "host", "Cortex-M4": "cortex-m4", "Cortex-M55": "cortex-m55"}

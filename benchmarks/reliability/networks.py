@@ -14,24 +14,24 @@ from pathlib import Path
 import numpy as np
 
 from edgekit import api
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, State, Type, Value
-from edgekit.ops import Op
-from edgekit.ops.activations import Gelu, HardSwish, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Clip, Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.layer_norm import LayerNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.recurrent import Gru, Lstm, Rnn
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, State, Type, Value
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Gelu, HardSwish, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Add, Clip, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 _ROOT = Path(__file__).parents[2]
 _SHARED = _ROOT.parent / "shared" / "models" / "mlperf_tiny"

@@ -11,7 +11,7 @@ from onnx.backend.test.runner import Runner
 from support.node_suite import EXACT
 from support.onnx_cases import Case, cases
 
-from edgekit import simulate
+from edgekit.core import simulate
 from edgekit.onnx_backend import convert_case
 
 

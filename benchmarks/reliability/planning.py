@@ -11,11 +11,11 @@ from pathlib import Path
 import onnx
 
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit import file, target
-from edgekit.codegen.build import generate
+from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import from_onnx
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.core import ek_file, target
+from edgekit.core.passes.simplify import simplify
 from tests.support.large_models import FAMILIES
 
 SMALL, LARGE = 3_750, 30_000
@@ -36,8 +36,8 @@ def measured(family: str, nodes: int) -> tuple[list[float], int, int]:
         path = Path(folder) / "model.onnx"
         onnx.save(FAMILIES[family](nodes), path)
         times = [time.process_time()]
-        graph = simplify(from_onnx.convert(path))
-        file.save(graph, path.with_suffix(file.SUFFIX))
+        graph = simplify(onnx_reader.convert(path))
+        ek_file.save(graph, path.with_suffix(ek_file.SUFFIX))
         times.append(time.process_time())
     program = compile_graph(graph, target.load("host"))
     times.append(time.process_time())

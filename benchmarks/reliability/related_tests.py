@@ -99,7 +99,7 @@ class Recorder:
 
     def _watch(self) -> None:
         """Hear of the kernels that programs are made of, once the code generator is there."""
-        module = sys.modules.get("edgekit.codegen.kernels")
+        module = sys.modules.get("edgekit.codegen.kernels.sources")
         if module is None or hasattr(module.variant_of, "watched"):
             return
         plain, instantiate = module.variant_of, module._instantiate

@@ -29,11 +29,11 @@ from support import c_harness  # noqa: E402 - needs the path
 from support.file_mutants import accepted, formats, prepare  # noqa: E402 - needs the path
 from support.generated import units  # noqa: E402
 
-from edgekit import target  # noqa: E402
+from edgekit.codegen.compilation.publish import write  # noqa: E402
+from edgekit.codegen.printing.render import Optimize, render, sources  # noqa: E402
 from edgekit.codegen.program import Program, compile_graph  # noqa: E402
-from edgekit.codegen.publish import write  # noqa: E402
-from edgekit.codegen.render import Optimize, render, sources  # noqa: E402
-from edgekit.errors import EdgeKitError  # noqa: E402
+from edgekit.core import target  # noqa: E402
+from edgekit.core.errors import EdgeKitError  # noqa: E402
 
 STATE = ROOT / "build" / "reliability" / "sanitizers.jsonl"
 _BATCH = 16  # models of a program

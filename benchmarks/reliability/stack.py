@@ -13,16 +13,18 @@ from pathlib import Path
 
 from benchmarks.reliability.networks import Network, networks
 from benchmarks.results import RELIABILITY, table, write_section
-from edgekit import target as targets
-from edgekit.codegen import bench, runner, toolchain
-from edgekit.codegen.build import compile_objects, generate, measure
-from edgekit.codegen.driver import FLAGS
-from edgekit.codegen.fit import fit
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import compile_objects, generate, measure
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.cost import bench
+from edgekit.codegen.execution import runner
+from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize
-from edgekit.ir import Graph
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.ir import Graph
+from edgekit.core.target import Target
 
 _PAINTED = 16384  # bytes
 # Bytes that frames are aligned to, and that a run may leave unwritten, as padding, at its deepest point.

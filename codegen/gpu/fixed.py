@@ -1,4 +1,4 @@
-"""The requantization rules in 32-bit integers: the third spelling of edgekit/fixed.py and fixed.h.
+"""The requantization rules in 32-bit integers: the third spelling of edgekit/core/fixed.py and fixed.h.
 
 Products of 64 bits are a high and a low word. All of it works on four numbers at once, too.
 """

@@ -10,7 +10,7 @@ from edgekit.codegen.gpu.ast import F32, Expr, Kind, number, select
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.math_f32 import FUNCTIONS
 from edgekit.codegen.gpu.use import UnsupportedError
-from edgekit.formula import (
+from edgekit.core.formula import (
     ARITHMETIC,
     Cast,
     Formula,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from edgekit.codegen.gpu.ast import F32, I32, U32, Expr, function, number, select
 from edgekit.codegen.gpu.builder import Builder
-from edgekit.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, coefficients
+from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, coefficients
 
 Function = Callable[..., Expr]
 

@@ -9,19 +9,19 @@ from typing import Literal
 
 import numpy as np
 
-from edgekit.codegen.arena import Plan as Arena
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
-from edgekit.codegen.lifetimes import Scheduled
-from edgekit.codegen.literal import stored
-from edgekit.codegen.lower import drop_dead, in_best_order, layer_of
-from edgekit.codegen.memory import Memory, Place, assign
-from edgekit.codegen.sharing import Layer
-from edgekit.errors import EdgeKitError, raise_all
-from edgekit.ir import Array, Graph
-from edgekit.ops import Arg, Call, Join, Step, View
-from edgekit.ops._copy import copy
+from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
+from edgekit.codegen.memory.arena import Plan as Arena
+from edgekit.codegen.memory.lifetimes import Scheduled
+from edgekit.codegen.memory.planner import Memory, Place, assign
+from edgekit.codegen.memory.sharing import Layer
+from edgekit.codegen.printing.literal import stored
+from edgekit.core.errors import EdgeKitError, raise_all
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops import Arg, Call, Join, Step, View
+from edgekit.core.ops._copy import copy
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load

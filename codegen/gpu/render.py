@@ -16,10 +16,10 @@ from edgekit.codegen.gpu import opencl
 from edgekit.codegen.gpu.ast import Buffer
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan, Span, plan
 from edgekit.codegen.gpu.selftest import port_checks
-from edgekit.codegen.literal import lines
+from edgekit.codegen.printing.literal import lines
 from edgekit.codegen.program import Program
-from edgekit.errors import EdgeKitError
-from edgekit.escape import Code
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import Code
 
 OPENCL = "opencl"
 _RUNTIME = Path(str(files("edgekit.runtime_c"))) / "gpu"

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.codegen.literal import number
-from edgekit.codegen.selftest import BYTES, count, row
-from edgekit.coverage import work
-from edgekit.escape import Code
-from edgekit.input_ranges import InputRange, input_ranges
-from edgekit.ir import DType, Graph, Type
-from edgekit.rounding_error import RoundingError
+from edgekit.codegen.printing.literal import number
+from edgekit.codegen.verification.output_coverage import work
+from edgekit.codegen.verification.rounding_error import RoundingError
+from edgekit.codegen.verification.selftest import BYTES, count, row
+from edgekit.core import simulate
+from edgekit.core.escape import Code
+from edgekit.core.input_ranges import InputRange, input_ranges
+from edgekit.core.ir import DType, Graph, Type
 
 # Of the largest value, where nothing was measured: drivers round differently, and small differences change
 # how 16 bits are rounded.

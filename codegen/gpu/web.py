@@ -12,7 +12,7 @@ from typing import Any
 from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.plan import ALIGN, Dispatch, GpuPlan
-from edgekit.escape import Code
+from edgekit.core.escape import Code
 
 WEBGPU = "webgpu"
 _GROUPS = 65535  # the most in one direction

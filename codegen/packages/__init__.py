@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from edgekit import suggest
+from edgekit.codegen.compilation.toolchain import Sizes
+from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.program import Program
-from edgekit.codegen.render import Optimize, Weights
-from edgekit.codegen.selftest import SelfTest
-from edgekit.codegen.toolchain import Sizes
-from edgekit.codegen.verify import Tell
-from edgekit.errors import EdgeKitError
-from edgekit.target import Target
+from edgekit.codegen.verification.selftest import SelfTest
+from edgekit.codegen.verification.verify import Tell
+from edgekit.core import suggest
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
 
 
 @dataclass(frozen=True)

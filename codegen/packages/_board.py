@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import edgekit
-from edgekit.codegen import build, sbom, verify
+from edgekit.codegen.compilation import build, sbom
 from edgekit.codegen.packages import Package, Wish
 from edgekit.codegen.packages._words import meaning
+from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
-from edgekit.codegen.render import environment, model_origin
-from edgekit.errors import EdgeKitError
-from edgekit.escape import Code
-from edgekit.ir import DType
-from edgekit.target import Target
+from edgekit.codegen.verification import verify
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import Code
+from edgekit.core.ir import DType
+from edgekit.core.target import Target
 
 VERSION = "1.0.0"  # of what is packed: the first one
 _TAKEN = frozenset({"delay", "i", "micros", "start", "took"})  # names that sketches need for themselves

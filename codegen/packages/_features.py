@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from edgekit.codegen.compilation.wasm import wants_exact
 from edgekit.codegen.program import Program
-from edgekit.codegen.wasm import wants_exact
 
 _HEADER = b"\0asm" + bytes.fromhex("01000000")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from edgekit.codegen.program import Program
-from edgekit.errors import EdgeKitError
-from edgekit.escape import Code
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import Code
 
 HELPER_WORDS = {
     "image": "`putImage(source, model.input)`: an image, canvas, video or ImageData as input",

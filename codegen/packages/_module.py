@@ -8,12 +8,14 @@ from importlib.resources import files
 from pathlib import Path
 
 import edgekit
-from edgekit.codegen import build, publish, runner, toolchain, verify, wasm
+from edgekit.codegen.compilation import build, publish, toolchain, wasm
+from edgekit.codegen.execution import runner
 from edgekit.codegen.packages._zeros import without_zeros
+from edgekit.codegen.printing.render import Optimize, Weights, environment
 from edgekit.codegen.program import Program
-from edgekit.codegen.render import Optimize, Weights, environment
-from edgekit.codegen.selftest import SelfTest, prepare
-from edgekit.escape import Code
+from edgekit.codegen.verification import verify
+from edgekit.codegen.verification.selftest import SelfTest, prepare
+from edgekit.core.escape import Code
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 _ENTRY = "edgekit_module.c"

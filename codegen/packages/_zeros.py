@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from edgekit.codegen import wasm
+from edgekit.codegen.compilation import wasm
 
 _DATA, _COUNT = 11, 12  # sections: what is copied into memory, and of how many parts that is
 _PLAIN = b"\0\x41"  # a part of the only memory that begins at a constant

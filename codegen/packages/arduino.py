@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 
 from edgekit.codegen.packages import Package, Wish, _board
-from edgekit.codegen.render import sources
-from edgekit.escape import Code
-from edgekit.target import Target
+from edgekit.codegen.printing.render import sources
+from edgekit.core.escape import Code
+from edgekit.core.target import Target
 
 HELPERS: tuple[str, ...] = ()
 

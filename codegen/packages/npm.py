@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import edgekit
-from edgekit import target as targets
-from edgekit.codegen import runner, sbom, wasm
+from edgekit.codegen.compilation import sbom, wasm
+from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.gpu.web import WEBGPU, Web
 from edgekit.codegen.gpu.wgsl import DOT4
@@ -18,11 +18,12 @@ from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
 from edgekit.codegen.packages._module import Module, link
 from edgekit.codegen.packages._words import meaning
+from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program, compile_graph
-from edgekit.codegen.render import environment, model_origin
-from edgekit.errors import EdgeKitError
-from edgekit.escape import Code
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.escape import Code
+from edgekit.core.target import Target
 
 HELPERS = tuple(HELPER_WORDS)
 # The target that means every engine: its package brings these, and the page fetches the first that works.

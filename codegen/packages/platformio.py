@@ -6,8 +6,8 @@ import json
 import re
 
 from edgekit.codegen.packages import Package, Wish, _board
-from edgekit.codegen.render import model_origin
-from edgekit.target import Target
+from edgekit.codegen.printing.render import model_origin
+from edgekit.core.target import Target
 
 HELPERS: tuple[str, ...] = ()
 

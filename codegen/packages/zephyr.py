@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from edgekit.codegen.packages import Package, Wish, _board
-from edgekit.codegen.render import sources
-from edgekit.target import Target
+from edgekit.codegen.printing.render import sources
+from edgekit.core.target import Target
 
 HELPERS: tuple[str, ...] = ()
 

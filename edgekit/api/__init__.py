@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from edgekit.api.samples import read_labels
     from edgekit.api.smaller import prune, quantize_model, tune
     from edgekit.checkup import Checkup, doctor
-    from edgekit.codegen.bench import Bench
-    from edgekit.codegen.build import Report
-    from edgekit.codegen.estimate import Estimate
-    from edgekit.codegen.verify import Verification
-    from edgekit.difference import Difference
-    from edgekit.errors import EdgeKitError
+    from edgekit.codegen.compilation.build import Report
+    from edgekit.codegen.cost.bench import Bench
+    from edgekit.codegen.cost.estimate import Estimate
+    from edgekit.codegen.verification.verify import Verification
+    from edgekit.comparison.difference import Difference
+    from edgekit.core.errors import EdgeKitError
+    from edgekit.core.ir import Graph
+    from edgekit.core.target import Target
     from edgekit.inspection import Inspection
-    from edgekit.ir import Graph
     from edgekit.quantize.gate import Gate
     from edgekit.quantize.outcome import Quantization
     from edgekit.quantize.pruning.plan import Pruned, Pruning
     from edgekit.quantize.settings import Settings
-    from edgekit.target import Target
     from edgekit.tuning.output import Limits
     from edgekit.tuning.tune import Effort, Tuned
 

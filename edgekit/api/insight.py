@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from edgekit import difference, inspection, simulate
+from edgekit import inspection
 from edgekit.api.models import Model, Tell, convert, quiet, target_of
 from edgekit.api.samples import Inputs, samples_of
-from edgekit.difference import Difference, Order
+from edgekit.comparison import difference
+from edgekit.comparison.difference import Difference, Order
+from edgekit.core import simulate
+from edgekit.core.ir import Array
+from edgekit.core.target import Target
 from edgekit.inspection import Inspection
-from edgekit.ir import Array
-from edgekit.target import Target
 
 
 def inspect(model: Model, *, target: str | Target = "host") -> Inspection:

@@ -8,22 +8,23 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from edgekit import arrays, simulate
 from edgekit.api.models import Model, Tell, convert, quiet, target_of
 from edgekit.api.samples import Inputs, named_inputs
-from edgekit.codegen import bench as benchmark
-from edgekit.codegen import build as library
-from edgekit.codegen import estimate as estimation
-from edgekit.codegen.bench import Bench
-from edgekit.codegen.build import Report
-from edgekit.codegen.estimate import Estimate
-from edgekit.codegen.layer_costs import layer_costs
-from edgekit.codegen.render import Optimize, Weights
-from edgekit.codegen.sharing import Ports
-from edgekit.codegen.verify import Verification
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.target import Target
+from edgekit.codegen.compilation import build as library
+from edgekit.codegen.compilation.build import Report
+from edgekit.codegen.cost import bench as benchmark
+from edgekit.codegen.cost import estimate as estimation
+from edgekit.codegen.cost.bench import Bench
+from edgekit.codegen.cost.estimate import Estimate
+from edgekit.codegen.cost.layer_costs import layer_costs
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.render import Optimize, Weights
+from edgekit.codegen.verification.verify import Verification
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.target import Target
+from edgekit.samples import arrays
 
 
 def build(

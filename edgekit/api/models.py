@@ -7,16 +7,16 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from edgekit import file
-from edgekit import target as target_files
 from edgekit.converters import normalize, read
 from edgekit.converters.normalize import Numbers
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
-from edgekit.passes.static_form import static_form
-from edgekit.passes.stored_weights import stored_weights, widened_weights
-from edgekit.target import Target
+from edgekit.core import ek_file
+from edgekit.core import target as target_files
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.passes.static_form import static_form
+from edgekit.core.passes.stored_weights import stored_weights, widened_weights
+from edgekit.core.target import Target
 
 Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
 Tell = Callable[[str], None]
@@ -56,7 +56,7 @@ def convert(
         graph, is_new = model, False
     else:
         path = Path(model)
-        is_new = not file.is_ek(path)
+        is_new = not ek_file.is_ek(path)
         read_new = partial(
             read.read,
             shapes=shapes,
@@ -67,7 +67,7 @@ def convert(
             signature=signature,
             max_iterations=max_iterations,
         )
-        graph = simplify(read_new(path)) if is_new else file.load(path)
+        graph = simplify(read_new(path)) if is_new else ek_file.load(path)
     if (shapes or dims or constants or profile or signature or max_iterations) and not is_new:
         fixed: dict[str, object] = {
             "loops are": max_iterations,
@@ -99,19 +99,19 @@ def left_over(graph: Graph) -> list[str]:
 
 def load(path: str | PathLike[str]) -> Graph:
     """Read an .ek file."""
-    return file.load(Path(path))
+    return ek_file.load(Path(path))
 
 
 def save(graph: Graph, path: str | PathLike[str]) -> None:
     """Write an .ek file, whole or not at all."""
     check_graph_path(path)
-    file.save(graph, Path(path))
+    ek_file.save(graph, Path(path))
 
 
 def check_graph_path(path: str | PathLike[str]) -> None:
     """Refuse a file name that `save` cannot write; asked before the work is done."""
-    if Path(path).suffix.lower() != file.SUFFIX:
-        raise EdgeKitError("E0105", f"cannot write {path}: graphs go into {file.SUFFIX} files")
+    if Path(path).suffix.lower() != ek_file.SUFFIX:
+        raise EdgeKitError("E0105", f"cannot write {path}: graphs go into {ek_file.SUFFIX} files")
 
 
 def list_targets() -> tuple[Target, ...]:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit import arrays, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
 from edgekit.quantize.gate import labels
-from edgekit.sample_files import Samples
+from edgekit.samples import arrays
+from edgekit.samples.sample_files import Samples
 
 Inputs = (
     Mapping[str, Array] | Array | str | PathLike[str]

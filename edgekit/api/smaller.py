@@ -8,25 +8,26 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from edgekit import target as target_files
 from edgekit.api.models import Model, Tell, convert_wide, quiet, target_of
 from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
-from edgekit.codegen import estimate as estimation
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.sharing import Ports
-from edgekit.codegen.variants import tile_of
+from edgekit.codegen.cost import estimate as estimation
+from edgekit.codegen.kernels.variants import tile_of
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.quantize import narrow, post_training
-from edgekit.quantize.constant_outputs import Apart
-from edgekit.quantize.io import Io
+from edgekit.core import target as target_files
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.target import Target
+from edgekit.quantize import post_training
+from edgekit.quantize.integers.integer_io import Io
+from edgekit.quantize.mixed_precision import half_precision
 from edgekit.quantize.outcome import Quantization
-from edgekit.quantize.prepare import prepare
+from edgekit.quantize.preparation.constant_outputs import Apart
+from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
 from edgekit.quantize.pruning.plan import Pruned, Pruning
 from edgekit.quantize.settings import DEFAULT, Settings
-from edgekit.target import Target
 from edgekit.tuning import output as tuned_files
 from edgekit.tuning import tune as tuning
 from edgekit.tuning.costs import layer_costs, liked_multiple
@@ -66,7 +67,7 @@ def quantize_model(
         )
     is_random = are_random(samples)
     given = () if samples is None else samples_of(graph, samples)
-    quantize = post_training.quantize if chosen.dtype == "int8" else narrow.quantize
+    quantize = post_training.quantize if chosen.dtype == "int8" else half_precision.quantize
     apart = Apart.of(graph)
     made, found = quantize(apart.graph, given, chosen, tell)
     made = apart.joined(made)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from edgekit import console, settings
-from edgekit import target as targets
-from edgekit.errors import EdgeKitError
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
 
 if TYPE_CHECKING:
-    from edgekit.ir import Graph  # numpy takes its time, which --help should not
+    from edgekit.core.ir import Graph  # numpy takes its time, which --help should not
 
 
 class Optimize(StrEnum):
@@ -155,9 +155,10 @@ def iterations(text: str) -> int | None:
 def note_left_open(model: str, graph: Graph) -> None:
     """Tell of a batch that is 1 because nobody bound it, of branches that are always taken, and of outputs
     with a count; of an .ek file that was told when it was made."""
-    from edgekit import file, inspection
+    from edgekit import inspection
+    from edgekit.core import ek_file
 
-    if file.is_ek(Path(model)):
+    if ek_file.is_ek(Path(model)):
         return
     notes = (inspection.open_batches(graph), inspection.one_sided(graph), inspection.counted_rows(graph))
     for note in filter(None, notes):
@@ -185,6 +186,6 @@ def page(option: str) -> Any:
 
 def emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:
     """Print a result in the form that was asked for."""
-    from edgekit import report
+    from edgekit.reports import results
 
-    console.out(report.as_json(command, result) if json else "\n".join(lines))
+    console.out(results.as_json(command, result) if json else "\n".join(lines))

@@ -41,7 +41,8 @@ def bench(
     json: Json = False,
 ) -> None:
     """Measure a run: its time, or the instructions under an emulator."""
-    from edgekit import api, report_bench
+    from edgekit import api
+    from edgekit.reports import bench as reports_bench
 
     with console.progress() as tell:
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
@@ -54,4 +55,4 @@ def bench(
             weight_growth=weight_growth,
             tell=tell,
         )
-    emit("bench", found, report_bench.bench(found), json)
+    emit("bench", found, reports_bench.bench(found), json)

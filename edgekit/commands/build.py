@@ -86,7 +86,8 @@ def build(
     json: Json = False,
 ) -> None:
     """Write a C library, compiled, measured and verified."""
-    from edgekit import api, report
+    from edgekit import api
+    from edgekit.reports import results
 
     with console.progress() as tell:
         tell("reading the model")
@@ -114,7 +115,7 @@ def build(
             force=force,
             tell=tell,
         )
-    emit("build", found, report.build(found, verbose=verbose), json)
+    emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
     if found.warning:
         console.say(f"warning: {found.warning}")

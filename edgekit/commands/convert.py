@@ -45,9 +45,10 @@ def convert(
     json: Json = False,
 ) -> None:
     """Make an .ek file of a model: simplified and checked."""
-    from edgekit import api, report
+    from edgekit import api
     from edgekit.api.models import left_over
     from edgekit.inspection import broken_weights, float_layers
+    from edgekit.reports import results
 
     path = output or f"{name or Path(model).stem}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
@@ -61,8 +62,8 @@ def convert(
         **raw_inputs,
     )
     api.save(graph, path)
-    found = report.Conversion.of(graph, path)
-    emit("convert", found, report.conversion(found), json)
+    found = results.Conversion.of(graph, path)
+    emit("convert", found, results.conversion(found), json)
     note_left_open(model, graph)
     for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")

@@ -45,17 +45,19 @@ def diff(
     json: Json = False,
 ) -> None:
     """Compare two models: outputs, and layers of the same name."""
-    from edgekit import api, file, html_report, report
+    from edgekit import api
+    from edgekit.core import ek_file
+    from edgekit.reports import comparison_page, results
 
     if html:
-        html_report.check_destination(Path(html))
+        comparison_page.check_destination(Path(html))
     with console.progress() as tell:
         bound = bound_inputs(shape, dim, const, signature)
-        new = [model for model in (a, b) if not file.is_ek(Path(model))] or [a, b]
+        new = [model for model in (a, b) if not ek_file.is_ek(Path(model))] or [a, b]
         first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
         found = api.diff(first, second, data or None, order=order.value, tell=tell)
     if html:
-        html_report.save(Path(html), found, [Path(a).name, Path(b).name])
-    emit("diff", found, report.difference(found), json)
+        comparison_page.save(Path(html), found, [Path(a).name, Path(b).name])
+    emit("diff", found, results.difference(found), json)
     for warning in found.warnings:
         console.say(f"warning: {warning}")

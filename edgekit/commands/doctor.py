@@ -7,7 +7,8 @@ from edgekit.commands._shared import Json, emit
 
 def doctor(json: Json = False) -> None:
     """Show what is installed, and what can be done with it."""
-    from edgekit import api, report
+    from edgekit import api
+    from edgekit.reports import results
 
     found = api.doctor()
-    emit("doctor", found, report.checkup(found), json)
+    emit("doctor", found, results.checkup(found), json)

@@ -43,7 +43,8 @@ def estimate(
     json: Json = False,
 ) -> None:
     """Tell flash and memory to the byte, and how long a run takes."""
-    from edgekit import api, report_smaller
+    from edgekit import api
+    from edgekit.reports import footprint
 
     with console.progress() as tell:
         tell("reading the model")
@@ -57,4 +58,4 @@ def estimate(
             count=count,
             weight_growth=weight_growth,
         )
-    emit("estimate", found, report_smaller.estimate(found), json)
+    emit("estimate", found, footprint.estimate(found), json)

@@ -27,8 +27,9 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Show inputs, outputs, layers, parameters, MACs and memory."""
-    from edgekit import api, report
+    from edgekit import api
+    from edgekit.reports import results
 
     graph = api.convert(model, **bound_inputs(shape, dim, const, signature))
     found = api.inspect(graph, target=target)
-    emit("inspect", found, report.inspection(found, verbose=verbose), json)
+    emit("inspect", found, results.inspection(found, verbose=verbose), json)

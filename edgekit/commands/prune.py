@@ -24,7 +24,7 @@ from edgekit.commands._shared import (
     emit,
     written,
 )
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 
 class Criterion(StrEnum):
@@ -92,8 +92,9 @@ def prune(
     json: Json = False,
 ) -> None:
     """Make a smaller model: take out what matters least."""
-    from edgekit import api, report_smaller
+    from edgekit import api
     from edgekit.api.models import check_graph_path
+    from edgekit.reports import footprint
 
     path = output or f"{name or Path(model).stem}_pruned.ek"
     allowed = settings.share(max_drop)
@@ -125,7 +126,7 @@ def prune(
             tell=tell,
         )
     api.save(made, path)
-    emit("prune", report_smaller.PrunedModel(path, found), report_smaller.pruning(path, found), json)
+    emit("prune", footprint.PrunedModel(path, found), footprint.pruning(path, found), json)
     if not calib:
         console.say("warning: without --calib nothing is known of the quality, or makes up for what is gone")
     drop = (found.accuracy_before or 0) - (found.accuracy or 0)

@@ -26,7 +26,7 @@ from edgekit.commands._shared import (
     page,
     written,
 )
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 _REPORTED = 16  # calibration samples that the report is made on
 
@@ -114,14 +114,15 @@ def quantize(
     json: Json = False,
 ) -> None:
     """Make int8 or 16-bit floats of a model, and tell what it costs."""
-    from edgekit import api, html_report
-    from edgekit import report as words
+    from edgekit import api
     from edgekit.api.models import check_graph_path
+    from edgekit.reports import comparison_page
+    from edgekit.reports import results as words
 
     narrowest = weights or dtype.value
     path = output or f"{name or Path(model).stem}_{narrowest}.ek"
     if report:
-        html_report.check_destination(Path(report))
+        comparison_page.check_destination(Path(report))
     with console.progress() as tell:
         tell("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
@@ -145,7 +146,7 @@ def quantize(
         distance = api.diff(graph, made, calib or None, most=_REPORTED, tell=tell) if report else None
     api.save(made, path)
     if distance:
-        html_report.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
+        comparison_page.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
     emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     note_left_open(model, graph)
     for warning in found.warnings:

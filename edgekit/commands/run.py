@@ -49,7 +49,9 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a model on inputs from a file."""
-    from edgekit import api, arrays, report
+    from edgekit import api
+    from edgekit.reports import results
+    from edgekit.samples import arrays
 
     with console.progress() as tell:
         graph = api.convert(
@@ -72,4 +74,4 @@ def run(
         arrays.save(Path(output), found)
         emit("run", {"file": output}, [f"{output}: {', '.join(found)}"], json)
     else:
-        emit("run", {"outputs": found}, report.outputs(found), json)
+        emit("run", {"outputs": found}, results.outputs(found), json)

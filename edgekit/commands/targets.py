@@ -7,7 +7,8 @@ from edgekit.commands._shared import Json, emit
 
 def targets(json: Json = False) -> None:
     """List what libraries can be built for."""
-    from edgekit import api, report
+    from edgekit import api
+    from edgekit.reports import results
 
     found = api.list_targets()
-    emit("targets", {"targets": found}, report.targets(found), json)
+    emit("targets", {"targets": found}, results.targets(found), json)

@@ -25,7 +25,7 @@ from edgekit.commands._shared import (
     written,
 )
 from edgekit.commands.quantize import Io
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 
 def tune(
@@ -74,7 +74,8 @@ def tune(
     json: Json = False,
 ) -> None:
     """Find the pruning, formats and code with which a model fits."""
-    from edgekit import api, report_tuned
+    from edgekit import api
+    from edgekit.reports import tuning
 
     folder = Path(output or f"{name or Path(model).stem}_tuned")
     limits = api.Limits(
@@ -106,8 +107,8 @@ def tune(
             count=count,
             tell=tell,
         )
-    emit("tune", found, report_tuned.lines(found, folder), json)
+    emit("tune", found, tuning.lines(found, folder), json)
     if found.best is None:
-        message, hint = report_tuned.why_not(found)
+        message, hint = tuning.why_not(found)
         console.say_error(EdgeKitError("E0606", message, hint=hint))
         raise typer.Exit(Exit.GATE)

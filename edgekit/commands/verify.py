@@ -44,7 +44,8 @@ def verify(
     json: Json = False,
 ) -> None:
     """Compare compiled code with the simulator; write nothing."""
-    from edgekit import api, report
+    from edgekit import api
+    from edgekit.reports import results
 
     with console.progress() as tell:
         graph = api.convert(
@@ -61,4 +62,4 @@ def verify(
             ports=ports.value,
             tell=tell,
         )
-    emit("verify", found, report.verification(found), json)
+    emit("verify", found, results.verification(found), json)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.ir import Array, Graph
+from edgekit.core.ir import Array, Graph
 
 
 def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:

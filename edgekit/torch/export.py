@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from edgekit import api
-from edgekit.ir import Graph
+from edgekit.core.ir import Graph
 
 
 def convert(

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from edgekit.derivative import derivative
-from edgekit.formula import ARITHMETIC, Cast, Formula, Function, Number, Operand, Operation, parse
-from edgekit.ir import DType
-from edgekit.ops._map import Map
+from edgekit.core.derivative import derivative
+from edgekit.core.formula import ARITHMETIC, Cast, Formula, Function, Number, Operand, Operation, parse
+from edgekit.core.ir import DType
+from edgekit.core.ops._map import Map
 
 Tensor = torch.Tensor
 

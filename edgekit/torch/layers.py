@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgekit.ir import Array, DType, Quant
-from edgekit.ops._linear import Linear
-from edgekit.quantize.weights import LIMITS, finished_scale, weight_quant
-from edgekit.torch.fake import apply_exact, apply_fake_quant
-from edgekit.torch.norms import Norm
-from edgekit.torch.twins import twin
+from edgekit.core.ir import Array, DType, Quant
+from edgekit.core.ops._linear import Linear
+from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
+from edgekit.torch.batch_norm import Norm
+from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
+from edgekit.torch.torch_ops import twin
 
 Tensor = torch.Tensor
 _NARROW = {DType.BF16: torch.bfloat16, DType.F16: torch.float16}

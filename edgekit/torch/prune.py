@@ -16,15 +16,15 @@ import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from edgekit import target as targets
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning
+from edgekit.torch.batch_norm import Norm, take_anew
 from edgekit.torch.batches import arrays_of
-from edgekit.torch.cut import cut, lost_channels
-from edgekit.torch.norms import Norm, take_anew
+from edgekit.torch.module_pruning import cut, lost_channels
 from edgekit.torch.trace import Source, Traced, traced
 from edgekit.tuning.costs import layer_costs, liked_multiple
 

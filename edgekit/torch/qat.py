@@ -17,23 +17,23 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgekit import fixed, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Node, Quant, Value
-from edgekit.ops._linear import Linear
-from edgekit.passes.batches import batched
-from edgekit.quantize.formats import Formats
-from edgekit.quantize.int8 import Quantized, Weights, quantize
-from edgekit.quantize.io import Io, bring_integers_out
-from edgekit.quantize.observe import Observer, least_error
-from edgekit.quantize.prepare import prepare
-from edgekit.quantize.scales import given, scales, tied
+from edgekit.core import fixed, simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Node, Quant, Value
+from edgekit.core.ops._linear import Linear
+from edgekit.core.passes.batches import batched
+from edgekit.quantize.calibration.observe import Observer, least_error
+from edgekit.quantize.calibration.scales import given, scales, tied
+from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
+from edgekit.quantize.integers.integer_io import Io, bring_integers_out
+from edgekit.quantize.mixed_precision.formats import Formats
+from edgekit.quantize.preparation.prepare import prepare
+from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
-from edgekit.torch.fake import apply_exact, apply_fake_quant
+from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import Layer, first_clip
-from edgekit.torch.norms import Norm, taking_statistics
+from edgekit.torch.torch_ops import twin
 from edgekit.torch.trace import Traced, traced
-from edgekit.torch.twins import twin
 
 Tensor = torch.Tensor
 _FORMATS = {

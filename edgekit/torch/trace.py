@@ -17,12 +17,12 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from edgekit.ir import Array, Graph, Node
-from edgekit.ops._linear import Linear
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.quantize.pruning.groups import with_constants
+from edgekit.torch.batch_norm import Norm
 from edgekit.torch.export import convert, exported
-from edgekit.torch.norms import Norm
 
 _LAYERS = {"aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv_transpose1d", "aten::conv_transpose2d"}
 _NORM = "aten::batch_norm"

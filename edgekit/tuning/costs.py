@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from edgekit.codegen import instructions
-from edgekit.codegen.calibrations import calibrations
+from edgekit.codegen.cost import instructions
+from edgekit.codegen.cost.calibrations import calibrations
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.ir import Graph
+from edgekit.core.ir import Graph
+from edgekit.core.simulate import random_inputs
+from edgekit.core.target import Target
 from edgekit.quantize import post_training
 from edgekit.quantize.pruning.cost import Costs
 from edgekit.quantize.settings import Settings
-from edgekit.simulate import random_inputs
-from edgekit.target import Target
 
 _OUTPUTS = re.compile(r"\bO/(\d+)")  # of the layout of weights: how many results are computed together
 

@@ -9,15 +9,15 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.codegen.estimate import Estimate, estimate
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import Array, Graph
+from edgekit.codegen.cost.estimate import Estimate, estimate
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import Array, Graph
 from edgekit.quantize.gate import Gate, Judge, chosen
-from edgekit.quantize.io import bring_integers_out
+from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import real, scores, sqnr
-from edgekit.quantize.mixed import Search
-from edgekit.quantize.narrow import FORMATS, narrow
+from edgekit.quantize.mixed_precision.format_search import Search
+from edgekit.quantize.mixed_precision.half_precision import FORMATS, narrow
 from edgekit.quantize.post_training import Calibrated, calibrated
 from edgekit.quantize.pruning.plan import Plan, Pruning
 from edgekit.quantize.settings import Settings

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from edgekit.errors import EdgeKitError
+from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.problem import Fault, Heavy, Outcome, Point, Result
 
 

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from edgekit import file
-from edgekit import target as targets
-from edgekit.errors import EdgeKitError
-from edgekit.target import Target
-from edgekit.transaction import transaction
+from edgekit.core import ek_file
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
+from edgekit.core.transaction import transaction
 from edgekit.tuning import evaluate, page
 from edgekit.tuning.budget import Budget
 from edgekit.tuning.problem import Point, Problem
@@ -75,14 +75,14 @@ def claimed(folder: Path) -> Path:
 def write(folder: Path, problem: Problem, found: Tuned) -> None:
     """The report, and where a point fits, its model and what builds it as it was measured. All of it belongs
     together, so all of it changes or nothing."""
-    model = f"{stem(problem.graph.name)}{file.SUFFIX}"
+    model = f"{stem(problem.graph.name)}{ek_file.SUFFIX}"
     with transaction(folder) as changes:
         changes.write(REPORT, page.render(found).encode())
         if found.best is None:  # what an earlier search chose holds no more
             changes.removed |= {model, BOARD, SETTINGS}
             return
         point = found.best.point
-        file.save(evaluate.model(problem, point), changes.new / model)
+        ek_file.save(evaluate.model(problem, point), changes.new / model)
         changes.write(BOARD, board(problem.target).encode())
         changes.write(SETTINGS, _settings(problem, point).encode())
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from edgekit import templating
+from edgekit.core import templating
 from edgekit.tuning.budget import costs, quality
 from edgekit.tuning.problem import Result
 from edgekit.tuning.tune import Tried, Tuned, in_words
@@ -52,7 +52,7 @@ def render(found: Tuned) -> str:
     """The page."""
     timed = all(one.result.instructions is not None for one in found.tried)
     tried = sorted(found.tried, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
-    page = templating.environment("edgekit").get_template("tuned.html.j2")
+    page = templating.environment("edgekit.reports").get_template("tuned.html.j2")
     return page.render(
         title=f"{found.name} on {found.target}",
         facts=_facts(found),

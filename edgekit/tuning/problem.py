@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 
 import edgekit
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.sharing import Ports
-from edgekit.ir import Graph
-from edgekit.quantize.io import Io
-from edgekit.quantize.stacks import Sample
-from edgekit.target import Target
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.render import Optimize
+from edgekit.core.ir import Graph
+from edgekit.core.target import Target
+from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.integers.integer_io import Io
 
 INT4, INT8, INT16, BF16, F32 = LEVELS = ("int4", "int8", "int16", "bf16", "f32")
 # When an emulator counts instructions: for every point, or where a kernel is not calibrated.

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from edgekit.codegen import counting
-from edgekit.codegen.calibrations import calibrations
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.codegen.cost import counting
+from edgekit.codegen.cost.calibrations import calibrations
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.target import Pace, Target
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
-from edgekit.quantize.stacks import Sample
-from edgekit.target import Pace, Target
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding
 from edgekit.tuning.journal import Journal

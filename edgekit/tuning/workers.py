@@ -8,8 +8,8 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from importlib import import_module
 from typing import Any, Protocol
 
-from edgekit.distribution import install_command
-from edgekit.errors import EdgeKitError
+from edgekit.core.distribution import install_command
+from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
 from edgekit.tuning.problem import Outcome, Point, Problem
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph, Node
-from edgekit.passes.batches import batched
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.passes.batches import batched
+from edgekit.core.simulate import compute
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gradients import gradients, is_differentiable
 from edgekit.quantize.measure import scores
 from edgekit.quantize.pruning.groups import Network, with_constants
-from edgekit.quantize.stacks import Sample
-from edgekit.simulate import compute
 
 _TOGETHER = 32  # samples of a step
 _PASSES = 30

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.ops._linear import Linear
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.passes.channels import Layer
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.passes.channels import Layer
+from edgekit.core.tiles import occupied
+from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.pruning.activation_moments import observe
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network, with_constants
-from edgekit.quantize.pruning.seen import observe
-from edgekit.quantize.stacks import Sample
-from edgekit.tiles import occupied
 
 _ROUNDS = 4
 _DAMPING = 0.01  # of the mean square of an input

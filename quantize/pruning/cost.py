@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Node
-from edgekit.passes.simplify import simplify
+from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.pruning.groups import Group, Network
 
 Unit = Literal["macs", "weights"]

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.passes.channels import Layer
-from edgekit.quantize.lattice import Moments
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes.channels import Layer
+from edgekit.quantize.pruning.activation_moments import columns, grouped
 from edgekit.quantize.pruning.groups import Group, Network
-from edgekit.quantize.pruning.seen import columns, grouped
+from edgekit.quantize.rounding.gptq import Moments
 
 _DAMPING = 1e-3  # of the mean square of an input: what was never seen is not free
 _STEPS = 48  # of the search for the best order: more units than this go several at a time

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Value
-from edgekit.passes.channels import Layer
+from edgekit.core.ir import Array, Graph, Value
+from edgekit.core.passes.channels import Layer
+from edgekit.core.tiles import occupied
+from edgekit.quantize.calibration.sample_batches import Sample, stacks
+from edgekit.quantize.calibration.stepwise_executor import Walk
+from edgekit.quantize.pruning.activation_moments import can_be_fitted, grouped, rows, ungrouped
 from edgekit.quantize.pruning.groups import Network, with_constants
-from edgekit.quantize.pruning.seen import can_be_fitted, grouped, rows, ungrouped
-from edgekit.quantize.stacks import Sample, stacks
-from edgekit.quantize.walk import Walk
-from edgekit.tiles import occupied
 
 _FOLDS = 2
 _DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted, in mean squares of an input

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Node, Value
-from edgekit.passes.channels import Layer, Search, dead_channels
+from edgekit.core.ir import Array, Graph, Node, Value
+from edgekit.core.passes.channels import Layer, Search, dead_channels
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ from math import inf
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
+from edgekit.quantize.calibration.sample_batches import Sample, stacks
 from edgekit.quantize.gate import answer
 from edgekit.quantize.measure import scores, sqnr
 from edgekit.quantize.pruning import criteria
+from edgekit.quantize.pruning.activation_moments import observe
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
 from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.seen import observe
-from edgekit.quantize.stacks import Sample, stacks
 
 Tell = Callable[[str], None]
 _MOST_SAMPLES = 1024  # to look at layers, and to fit them

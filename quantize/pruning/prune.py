@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
 from edgekit.quantize.pruning.cost import Costs
 from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell, ZeroBlocks
-from edgekit.quantize.stacks import Sample
 
 _TRIALS = 6
 _CLOSE = 0.02  # of the budget: near enough from below

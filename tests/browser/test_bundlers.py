@@ -13,8 +13,8 @@ from support.node_tools import Browser, node, node_tools, tool
 from support.npm_packages import simulated, small_digits
 from support.sites import site
 
-from edgekit import simulate
-from edgekit.ir import Array
+from edgekit.core import simulate
+from edgekit.core.ir import Array
 
 MAIN = """
 import { createModel } from "digits";

@@ -13,10 +13,11 @@ from support.stateful import random_graph
 from support.stateful import samples as stream
 from support.tools import require_module, require_shared
 
-from edgekit import convert, simulate
-from edgekit.codegen.sharing import Ports
-from edgekit.ir import DType, Graph
-from edgekit.ops.arithmetic import Add, Mul, Neg
+from edgekit import convert
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.core import simulate
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.arithmetic import Add, Mul, Neg
 
 MLPERF_TINY = ("kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "ad01_int8")
 

@@ -12,8 +12,8 @@ from support.stateful import random_graph
 from support.tools import require, require_module
 
 from edgekit import EdgeKitError, build
-from edgekit.ir import DType, Graph
-from edgekit.ops.arithmetic import Add, Neg
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.arithmetic import Add, Neg
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from support.node_tools import Browser
 from support.npm_packages import simulated, small_digits
 from support.sites import STRICT, site
 
-from edgekit import simulate
+from edgekit.core import simulate
 
 SAMPLES = 3
 

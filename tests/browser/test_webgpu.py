@@ -14,18 +14,19 @@ from support.op_cases import normal
 from support.sites import STRICT, site
 from support.tools import ROOT, require, require_module, require_shared
 
-from edgekit import EdgeKitError, api, simulate
-from edgekit.builder import Builder
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, DType, Graph, Type
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.passes.simplify import simplify
+from edgekit import EdgeKitError, api
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.passes.simplify import simplify
 
 _F32 = DType.F32
 

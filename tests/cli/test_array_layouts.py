@@ -9,7 +9,7 @@ from support.command_line import CommandLine
 from support.nets import Net
 
 from edgekit import EdgeKitError, Graph, run, save
-from edgekit.ops.reshape import Reshape
+from edgekit.core.ops.reshape import Reshape
 
 Shape = tuple[int, ...]
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit import EdgeKitError, Graph, arrays, run
-from edgekit.ir import DType
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.reshape import Reshape
+from edgekit import EdgeKitError, Graph, run
+from edgekit.core.ir import DType
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.reshape import Reshape
+from edgekit.samples import arrays
 
 
 def sum_of(*shapes: tuple[int, ...]) -> Graph:

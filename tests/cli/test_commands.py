@@ -11,8 +11,8 @@ from support.onnx_models import model, node
 from support.tools import require
 
 import edgekit
-from edgekit.codegen import toolchain
-from edgekit.target import Target
+from edgekit.codegen.compilation import toolchain
+from edgekit.core.target import Target
 
 
 def test_version(cli: CommandLine) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from support.crashes import REFUSED, full_at, in_child, killed_at
 
-from edgekit import EdgeKitError, Graph, atomic, transaction
-from edgekit.codegen import publish
+from edgekit import EdgeKitError, Graph
+from edgekit.codegen.compilation import publish
+from edgekit.core import atomic, transaction
 from edgekit.tuning import output
 
 Files = dict[str, bytes]

@@ -11,16 +11,16 @@ from support.command_line import CommandLine
 from support.nets import Net
 
 from edgekit import Difference, EdgeKitError, Graph, diff, quantize_model
-from edgekit.difference import Layer
-from edgekit.histogram import Counter
-from edgekit.ir import DType, Quant, State, Type, Value
-from edgekit.ops.arithmetic import Add, Max, Mul
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.softmax import Softmax
-from edgekit.quantize.equalize import equalize
+from edgekit.comparison.difference import Layer
+from edgekit.comparison.histogram import Counter
+from edgekit.core.ir import DType, Quant, State, Type, Value
+from edgekit.core.ops.arithmetic import Add, Max, Mul
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.quantize.preparation.equalize import equalize
 
 
 def chain(factor: float, *, names: tuple[str, str] = ("x", "y"), middle: str = "middle") -> Graph:

@@ -10,8 +10,8 @@ from support.command_line import CommandLine
 from support.tools import ROOT, require, require_module
 
 from edgekit import cli as command_line
-from edgekit import target as targets
-from edgekit.errors import Exit
+from edgekit.core import target as targets
+from edgekit.core.errors import Exit
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 

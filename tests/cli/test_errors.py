@@ -11,7 +11,7 @@ from support.tools import require
 
 import edgekit
 from edgekit import settings
-from edgekit.codegen import driver
+from edgekit.codegen.execution import driver
 
 # A command line, its exit code, and words that the person who wrote it needs.
 MISTAKES = [
@@ -186,7 +186,7 @@ def test_wrong_code_is_a_missed_gate_and_is_not_written(
 
 def test_a_broken_self_test_is_a_missed_gate(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     require("gcc")
-    from edgekit.codegen import selftest_source
+    from edgekit.codegen.verification import selftest_source
 
     render = selftest_source.render
 

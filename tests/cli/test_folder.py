@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edgekit import EdgeKitError, Graph, build, convert
-from edgekit.codegen import publish
+from edgekit.codegen.compilation import publish
 
 FILES = {"kws.c": b"int x;", "edgekit/add.h": b"add", "edgekit.manifest.json": b""}
 

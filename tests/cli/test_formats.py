@@ -12,12 +12,12 @@ from support.command_line import CommandLine
 
 import edgekit
 from edgekit import converters
-from edgekit.builder import Builder
 from edgekit.converters import read
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Quant, Type
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.quantize import Quantize
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.quantize import Quantize
 
 READERS = list(read.readers())
 
@@ -31,11 +31,10 @@ def test_readers_keep_to_the_protocol(reader: read.Reader, tmp_path: Path) -> No
         assert not reader.sniff(tmp_path / "file.unknown", head)
 
 
-def test_the_reader_named_as_the_suffix_is_asked_first() -> None:
+def test_the_reader_of_the_suffix_is_asked_first() -> None:
     for reader in READERS:
-        suffix = "." + reader.__name__.rpartition("from_")[2]
-        assert next(read.readers(suffix)) is reader
-        assert suffix in reader.SUFFIXES
+        for suffix in reader.SUFFIXES:
+            assert next(read.readers(suffix)) is reader
 
 
 def with_scale(scale: float) -> Graph:
@@ -85,33 +84,37 @@ def test_the_tool_reaches_readers_through_that_check_alone() -> None:
     interface for onnx's suite, whose models are no files."""
     package = Path(edgekit.__file__).parent
     stages = [link.resolve() for link in package.iterdir() if link.is_symlink()]
-    names = {reader.__name__.rpartition(".")[2] for reader in READERS}
-    own = {"onnx_ops/control_flow.py", "onnx_ops/sequences.py", "converters/from_task.py"}
+    names = {reader.__name__ for reader in READERS}
+    own = {
+        "converters/onnx/ops/control_flow.py",
+        "converters/onnx/ops/sequences.py",
+        "converters/mediapipe/reader.py",
+    }
     own.add("edgekit/onnx_backend.py")
     found = set()
     for path in [file for folder in (package, *stages) for file in folder.rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                words = {alias.name for alias in node.names} | {getattr(node, "module", None) or ""}
-                if {word.rpartition(".")[2] for word in words} & names:
-                    found.add(f"{path.parent.name}/{path.name}")
+                module = getattr(node, "module", None) or ""
+                words = {name for alias in node.names for name in (alias.name, f"{module}.{alias.name}")}
+                if {module, *words} & names:
+                    found.add(path.relative_to(package.parent).as_posix())
     assert found == own
 
 
 @pytest.fixture
 def dream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A front end that only adds a file."""
-    folder = tmp_path / "more"
-    folder.mkdir()
-    (folder / "from_dream.py").write_text(
+    """A front end that only adds a folder."""
+    folder = tmp_path / "more" / "dream"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text('FORMAT = "Dream"\nSUFFIXES = (".dream",)\n')
+    (folder / "reader.py").write_text(
         '''"""Dream files: a line with the size of the input."""
 
-from edgekit.builder import Builder
-from edgekit.ir import DType, Type
-from edgekit.ops.arithmetic import Add
-
-FORMAT = "Dream"
-SUFFIXES = (".dream",)
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Type
+from edgekit.converters.dream import FORMAT, SUFFIXES
+from edgekit.core.ops.arithmetic import Add
 
 
 def sniff(path, head):
@@ -124,12 +127,13 @@ def convert(model, *, shapes=None, dims=None, name=""):
     return b.graph(name or model.stem, [x], [b.one(Add(), x, x, name="y")])
 '''
     )
-    monkeypatch.setattr(converters, "__path__", [*converters.__path__, str(folder)])
-    monkeypatch.delitem(sys.modules, "edgekit.converters.from_dream", raising=False)
+    monkeypatch.setattr(converters, "__path__", [*converters.__path__, str(folder.parent)])
+    for name in ("dream", "dream.reader"):
+        monkeypatch.delitem(sys.modules, f"edgekit.converters.{name}", raising=False)
 
 
 @pytest.mark.parametrize("name", ["net.dream", "net.onnx", "net"])
-def test_a_new_format_is_a_new_file(dream: None, cli: CommandLine, name: str) -> None:
+def test_a_new_format_is_a_new_folder(dream: None, cli: CommandLine, name: str) -> None:
     Path(name).write_text("DREAM 7")
     assert cli.ok("inspect", name, "--json").json["inputs"]["x"]["shape"] == [7]
     assert "Dream (.dream)" in cli("inspect", "x.npz").err

@@ -10,7 +10,7 @@ from support.exports import SAMPLES
 from support.onnx_models import model, node, tensor
 
 from edgekit import convert, inspection, load, save, settings
-from edgekit.ir import OpenBatch
+from edgekit.core.ir import OpenBatch
 
 OPEN = {  # exports with an open batch, and what the file calls it
     "tf/net_f32.tflite": "",

@@ -10,7 +10,7 @@ from support.command_line import CommandLine
 from support.tools import require, require_module
 
 from edgekit import api
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 
 def test_a_share_of_the_multiplications(cli: CommandLine) -> None:

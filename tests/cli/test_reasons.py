@@ -14,8 +14,8 @@ import pytest
 
 from edgekit.converters.blame import blame
 from edgekit.converters.frontend import unbound
-from edgekit.errors import EdgeKitError
-from edgekit.reasons import DamageError, OperandError, reason_of
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.reasons import DamageError, OperandError, reason_of
 
 
 def raised(work: Callable[[], object]) -> Exception:

@@ -12,9 +12,10 @@ import pytest
 from support.command_line import CommandLine
 from support.nets import Net
 
-from edgekit import Difference, diff, html_report, save
-from edgekit.histogram import Histogram
-from edgekit.ops.arithmetic import Add, Mul
+from edgekit import Difference, diff, save
+from edgekit.comparison.histogram import Histogram
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.reports import comparison_page
 
 VOID = {"meta", "line", "path", "rect"}
 
@@ -109,7 +110,7 @@ def test_a_large_network_stays_under_500_kilobytes(digits: Difference) -> None:
         replace(layer, name=f"features/block{i}/convolution/activation", place=i, histogram=histogram)
         for i in range(200)
     ]
-    text = html_report.render(replace(digits, layers=tuple(named)), ["a", "b"])
+    text = comparison_page.render(replace(digits, layers=tuple(named)), ["a", "b"])
     assert 200_000 < len(text.encode()) < 500_000
     assert len(Page(text).body) == 200
 
@@ -128,7 +129,7 @@ def test_names_are_text_whatever_they_are(cli: CommandLine) -> None:
         product = net(Mul(), net.x(2), np.float32(factor), name=HOSTILE)
         save(net.done(net(Add(), product, np.float32(1), name="y")), file)
     found = diff("a.ek", "b.ek")
-    text = html_report.render(found, [HOSTILE, "b"], [HOSTILE])
+    text = comparison_page.render(found, [HOSTILE, "b"], [HOSTILE])
     page = Page(text)
     assert page.body[0][1]["text"] == HOSTILE
     assert page.texts["h1"] == f"{HOSTILE} and b"
@@ -142,10 +143,10 @@ def test_what_is_wrong_stands_on_top(cli: CommandLine, digits: Difference) -> No
     worst = replace(worst, name="a/very/long/name" * 5, origin="layer_7")
     real = replace(digits.layers[3], scale=None, is_float=True, range=None, clipped=None)
     found = replace(digits, layers=(worst, real, *digits.layers[4:]))
-    listed = Page(html_report.render(found, ["a", "b"])).texts["li"]
+    listed = Page(comparison_page.render(found, ["a", "b"])).texts["li"]
     assert "1 of 7 layers stay in floats" in listed
     assert "clipped: layer_7 (7.0%)" in listed
-    told = Page(html_report.render(found, ["a", "b"], ["told before"])).texts["li"]
+    told = Page(comparison_page.render(found, ["a", "b"], ["told before"])).texts["li"]
     assert told.startswith("told before")
     assert "clipped" in told
     assert "stay in floats" not in told

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit import EdgeKitError, Graph, api, arrays
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.dense import Dense
-from edgekit.sample_files import Samples
+from edgekit import EdgeKitError, Graph, api
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.dense import Dense
+from edgekit.samples import arrays
+from edgekit.samples.sample_files import Samples
 
 SHAPE = (1, 4, 3)
 

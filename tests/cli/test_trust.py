@@ -7,8 +7,9 @@ import pytest
 from support.command_line import CommandLine
 
 from edgekit import cli as command_line
-from edgekit import settings, target
+from edgekit import settings
 from edgekit.commands._shared import _trusted_target
+from edgekit.core import target
 
 MARKER = Path("ran")
 

@@ -14,10 +14,12 @@ import pytest
 from support.nets import Net
 
 import edgekit
-from edgekit import EdgeKitError, Graph, arrays, unpacking
+from edgekit import EdgeKitError, Graph
 from edgekit.converters import read
-from edgekit.ops.arithmetic import Add
-from edgekit.sample_files import Samples
+from edgekit.core import unpacking
+from edgekit.core.ops.arithmetic import Add
+from edgekit.samples import arrays
+from edgekit.samples.sample_files import Samples
 
 ZEROS = 200 << 20
 MODELS = {

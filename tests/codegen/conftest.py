@@ -6,13 +6,14 @@ from support.generated import Libraries, libraries
 from support.stateful import accumulator
 from support.tools import ROOT, require_shared
 
-from edgekit import target
-from edgekit.builder import Builder
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import from_onnx, from_tflite
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.arithmetic import Neg
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.passes.simplify import simplify
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +26,10 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Libraries:
 def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Libraries:
     """The examples, which are float, and int8 networks."""
     if request.param == "examples":
-        found = [from_onnx.convert(path) for path in sorted((ROOT / "examples").glob("*/*.onnx"))]
+        found = [onnx_reader.convert(path) for path in sorted((ROOT / "examples").glob("*/*.onnx"))]
     else:
         folder = require_shared("models/mlperf_tiny")
-        found = [from_tflite.convert(folder / f"{name}.tflite") for name in ("kws_ref_model", "ad01_int8")]
+        found = [tflite_reader.convert(folder / f"{name}.tflite") for name in ("kws_ref_model", "ad01_int8")]
     return written([simplify(graph) for graph in found], tmp_path_factory)
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen import arena, arena_search
-from edgekit.codegen.arena import BUDGET, Buffer, Plan, Shift, crowded, plan
-from edgekit.codegen.arena_search import Problem
+from edgekit.codegen.memory import arena, arena_search
+from edgekit.codegen.memory.arena import BUDGET, Buffer, Plan, Shift, crowded, plan
+from edgekit.codegen.memory.arena_search import Problem
 
 
 def buffers_of(

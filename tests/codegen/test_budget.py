@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from support.tools import ROOT, require
 
-from edgekit import EdgeKitError, build, target
+from edgekit import EdgeKitError, build
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import Exit
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.errors import Exit
+from edgekit.core.passes.simplify import simplify
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 HOST = target.load("host")

@@ -9,18 +9,18 @@ from support.tools import require
 from benchmarks import calibration_layers, kernel_choice
 from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
-from edgekit import target as targets
-from edgekit.codegen import contracts
-from edgekit.codegen.cheapest import Cost, cheapest, cost
-from edgekit.codegen.identity import instance_name
-from edgekit.codegen.kernel_files import Variant, all_variants
-from edgekit.codegen.kernels import variant_of
-from edgekit.codegen.lower import layer_of
-from edgekit.codegen.variants import fitting, variants
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops import Arg, Call
-from edgekit.ops.conv2d import Conv2d
-from edgekit.target import Target
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants
+from edgekit.codegen.kernels.selection import Cost, cheapest, cost
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.kernels.symbols import instance_name
+from edgekit.codegen.kernels.variants import fitting, variants
+from edgekit.codegen.lowering.lower import layer_of
+from edgekit.core import target as targets
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Arg, Call
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.target import Target
 
 M4 = targets.load("cortex-m4")
 # Sides, stride and channels; the file with the most conditions takes up to twice the instructions.

@@ -8,13 +8,13 @@ import pytest
 from support.generated import STRICT, Libraries, compiled
 from support.tools import ROOT
 
-from edgekit import target
-from edgekit.codegen.identity import instance_name
-from edgekit.codegen.kernels import instantiate
-from edgekit.codegen.lower import lower
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.verify import LEVEL
-from edgekit.ops import Call
+from edgekit.codegen.kernels.sources import instantiate
+from edgekit.codegen.kernels.symbols import instance_name
+from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.verification.verify import LEVEL
+from edgekit.core import target
+from edgekit.core.ops import Call
 
 HOST = target.load("host")
 COMPILERS = {

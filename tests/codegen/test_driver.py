@@ -10,15 +10,15 @@ from support.nets import Net
 from support.node_suite import SANITIZE
 from support.tools import require
 
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import render, sources
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.ops.arithmetic import Neg
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.ops.arithmetic import Neg
 
 X = np.arange(6, dtype=np.float32)
 

@@ -9,16 +9,16 @@ from support.integer_bench import Bench, Seeded
 from support.tools import require, require_module
 
 from edgekit import api
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen.build import build
-from edgekit.codegen.fit import fit
+from edgekit.codegen.compilation.build import build
+from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
 
 M4 = targets.load("cortex-m4")
 
@@ -120,7 +120,7 @@ def test_points_of_winograd_take_no_more_than_the_bound(monkeypatch: pytest.Monk
     assert some.weight_bytes <= 1.5 * least.weight_bytes
     assert winograd_layers(fit(graph, replace(target, weight_growth=4.0))) == [True, False, True]
     assert winograd_layers(fit(graph, target)) == [True, False, True], "a megabyte is no matter"
-    monkeypatch.setattr("edgekit.codegen.fit._UNBOUNDED", 1 << 16)
+    monkeypatch.setattr("edgekit.codegen.lowering.compact_weights._UNBOUNDED", 1 << 16)
     assert winograd_layers(fit(graph, target)) == [True, False, False], "twice as much by default"
 
 

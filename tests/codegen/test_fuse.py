@@ -9,16 +9,16 @@ from support.chains import Chain
 from support.generated import Library, memory
 from support.tools import require
 
-from edgekit import target
-from edgekit.builder import Builder
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.selftest import tolerance
-from edgekit.codegen.verify import compare
-from edgekit.ir import DType, Graph, Quant, Type
-from edgekit.ops.arithmetic import Add, Clip, Sub
-from edgekit.ops.conv2d import Conv2d
-from edgekit.simulate import random_inputs, run
+from edgekit.codegen.verification.selftest import tolerance
+from edgekit.codegen.verification.verify import compare
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ops.arithmetic import Add, Clip, Sub
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.simulate import random_inputs, run
 
 HOST = target.load("host")
 SHAPE = (1, 7, 6, 20)

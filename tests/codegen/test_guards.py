@@ -13,22 +13,24 @@ from support.generated import STRICT, compiled
 from support.nets import Net
 from support.tools import require, require_module
 
-from edgekit import branches, build, file, simulate, target
-from edgekit.branches import Guard, costliest
-from edgekit.codegen import build as library
-from edgekit.codegen import selftest
+from edgekit import build
+from edgekit.codegen.compilation import build as library
+from edgekit.codegen.lowering import branches
+from edgekit.codegen.lowering.branches import Guard, costliest
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize, render
-from edgekit.coverage import drawn
-from edgekit.ir import DType, Graph, Type
+from edgekit.codegen.verification import selftest
+from edgekit.codegen.verification.output_coverage import drawn
+from edgekit.core import ek_file, simulate, target
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.activations import Tanh
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.logic import Less, Where
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.activations import Tanh
-from edgekit.ops.arithmetic import Neg
-from edgekit.ops.dense import Dense
-from edgekit.ops.logic import Less, Where
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.passes.simplify import simplify
 
 HOST = target.load("host")
 SEEDS = 24
@@ -192,8 +194,8 @@ def test_sides_that_nothing_reaches_are_told() -> None:
 
 def test_files_keep_branches(tmp_path: Path) -> None:
     graph = simplify(choosing())
-    file.save(graph, tmp_path / "net.ek")
-    assert text_of(file.load(tmp_path / "net.ek")) == text_of(graph)
+    ek_file.save(graph, tmp_path / "net.ek")
+    assert text_of(ek_file.load(tmp_path / "net.ek")) == text_of(graph)
 
 
 def test_gpus_compute_both_sides() -> None:

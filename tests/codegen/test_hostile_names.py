@@ -9,15 +9,17 @@ import pytest
 from support.exports import SAMPLES, Export, who_reads
 from support.hostile_names import MARKER, PAYLOADS, escaped, renamed
 
-from edgekit import EdgeKitError, api, html_report, target
-from edgekit.builder import Builder
+from edgekit import EdgeKitError, api
 from edgekit.codegen import packages
-from edgekit.codegen.build import generate
+from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.packages import Wish
 from edgekit.codegen.program import compile_graph
-from edgekit.difference import diff
-from edgekit.ir import DType, Graph, Source, State, Type, Value
-from edgekit.ops.arithmetic import Add
+from edgekit.comparison.difference import diff
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Source, State, Type, Value
+from edgekit.core.ops.arithmetic import Add
+from edgekit.reports import comparison_page
 
 READ = [path for path in sorted(SAMPLES.rglob("*")) if who_reads(path)]
 
@@ -71,7 +73,7 @@ def test_a_page_shows_names_as_text(tmp_path: Path) -> None:
     a = b = model(PAYLOADS, remembers=False)
     samples = [{name: np.ones(4, np.float32) for name in a.inputs}]
     found = diff(a, b, samples)
-    page = html_report.render(found, [*PAYLOADS, b.name], PAYLOADS)
+    page = comparison_page.render(found, [*PAYLOADS, b.name], PAYLOADS)
     assert MARKER in page
     assert not escaped("page.html", page.encode(), tmp_path)
 

@@ -5,17 +5,17 @@ import pytest
 from support.encoders import LENGTH, WORDS, encoder
 from support.nets import Net
 
-from edgekit.builder import Builder
-from edgekit.input_ranges import CHOICES, MASK, InputRange, input_ranges
-from edgekit.ir import DType, Graph, Quant, Type
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Add, Mul, Sub
-from edgekit.ops.cast import Cast
-from edgekit.ops.gather import Gather, GatherND
-from edgekit.ops.logic import Equal, Less, LessOrEqual, Where
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.scatter import Scatter
-from edgekit.simulate import random_inputs, run
+from edgekit.core.builder import Builder
+from edgekit.core.input_ranges import CHOICES, MASK, InputRange, input_ranges
+from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ops import Op
+from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.gather import Gather, GatherND
+from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Where
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.scatter import Scatter
+from edgekit.core.simulate import random_inputs, run
 
 TABLE = np.zeros((7, 3), np.float32)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from edgekit.codegen.expressions import ExpressionError, conjuncts, expression
-from edgekit.codegen.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
+from edgekit.codegen.kernels.expressions import ExpressionError, conjuncts, expression
+from edgekit.codegen.kernels.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
 
 CODE = '#include "edgekit/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
 

@@ -12,20 +12,21 @@ from support.large_models import FAMILIES, chain
 from support.nets import Net, kinds
 from support.steps import steps
 
-from edgekit import file, report, target
 from edgekit.api import inspect
-from edgekit.codegen import arena, moves, schedule
-from edgekit.codegen.build import generate
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.memory import arena, copies, schedule
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import from_onnx
-from edgekit.ops.activations import Sigmoid, Tanh
-from edgekit.ops.arithmetic import Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.logic import Where
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.passes.simplify import simplify
-from edgekit.wellformed import faults
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.core import ek_file, target
+from edgekit.core.ops.activations import Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.logic import Where
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.wellformed import faults
+from edgekit.reports import results
 
 HOST = target.load("host")
 
@@ -34,9 +35,9 @@ def plan_whole(model: ModelProto, folder: Path) -> None:
     """What happens between a model file and the text of its library."""
     path = folder / "model.onnx"
     onnx.save(model, path)
-    graph = simplify(from_onnx.convert(path))
-    file.save(graph, folder / "model.ek")
-    graph = file.load(folder / "model.ek")
+    graph = simplify(onnx_reader.convert(path))
+    ek_file.save(graph, folder / "model.ek")
+    graph = ek_file.load(folder / "model.ek")
     assert not list(faults(graph))
     program = compile_graph(graph, HOST)
     generate(program, "speed")
@@ -50,9 +51,9 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "_SEARCH_TASKS", 32)
     monkeypatch.setattr(arena, "BUDGET", 500)
     monkeypatch.setattr(arena, "MAX_PAIRS", 500)
-    monkeypatch.setattr(moves, "BUDGET", 500)
-    monkeypatch.setattr(moves, "_BUDGET", 500)
-    monkeypatch.setattr(moves, "_TRIED_CALLS", 0)
+    monkeypatch.setattr(copies, "BUDGET", 500)
+    monkeypatch.setattr(copies, "_BUDGET", 500)
+    monkeypatch.setattr(copies, "_TRIED_CALLS", 0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -73,9 +74,9 @@ def test_a_search_that_its_budget_ended_is_mentioned(monkeypatch: pytest.MonkeyP
     parts = [net(Tanh(), net.x(n, name=f"x{n}")) for n in (64, 48, 80, 112, 16, 96)]
     ends = [net(Reduce("max", (0,)), part) for part in parts]
     graph = net.done(net(Concat(0), *ends))
-    assert not [line for line in report.inspection(inspect(graph), verbose=False) if "stopped" in line]
+    assert not [line for line in results.inspection(inspect(graph), verbose=False) if "stopped" in line]
     monkeypatch.setattr(schedule, "_BUDGET", 3)
-    (line,) = [line for line in report.inspection(inspect(graph), verbose=False) if "stopped" in line]
+    (line,) = [line for line in results.inspection(inspect(graph), verbose=False) if "stopped" in line]
     assert re.fullmatch(r"order +search stopped after \d+ trials, another one may need less memory", line)
 
 
@@ -104,7 +105,7 @@ def test_simpler_plans_of_large_graphs_take_little_more(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     onnx.save(FAMILIES[family](120), tmp_path / "model.onnx")
-    graph = simplify(from_onnx.convert(tmp_path / "model.onnx"))
+    graph = simplify(onnx_reader.convert(tmp_path / "model.onnx"))
     best = compile_graph(graph, HOST).arena
     monkeypatch.setattr(schedule, "_SEARCH_TASKS", 8)
     monkeypatch.setattr(schedule, "_FLOOR_TASKS", 8)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from support.integer_bench import Bench, Seeded
 
-from edgekit import fixed
-from edgekit import target as targets
-from edgekit.codegen.affine import as_affine
-from edgekit.codegen.lines import LINE, line, proven
-from edgekit.codegen.lower import lower
-from edgekit.ir import Array, DType, Quant
-from edgekit.ops import Arg, Call
-from edgekit.ops._integer_maps import sum_calls
-from edgekit.ops.dense import Dense
+from edgekit.codegen.lowering.float_requant import LINE, line, proven
+from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.lowering.tfl_add import as_affine
+from edgekit.core import fixed
+from edgekit.core import target as targets
+from edgekit.core.ir import Array, DType, Quant
+from edgekit.core.ops import Arg, Call
+from edgekit.core.ops._integer_maps import sum_calls
+from edgekit.core.ops.dense import Dense
 
 
 def dense(rounding: str, seed: int, zero: int = -128, outputs: int = 8, target: str = "host") -> Call:

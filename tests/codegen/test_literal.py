@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from edgekit.codegen.literal import elements
-from edgekit.fixed import int_range
-from edgekit.ir import DType
+from edgekit.codegen.printing.literal import elements
+from edgekit.core.fixed import int_range
+from edgekit.core.ir import DType
 
 INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 

@@ -14,24 +14,24 @@ from support.node_suite import SANITIZE
 from support.random_graphs import random_movement, random_network
 from support.tools import ROOT, require
 
-from edgekit import target
-from edgekit.codegen.lower import lower
-from edgekit.codegen.memory import assign
+from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.memory.planner import assign
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.activations import Exp
+from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.simulate import random_inputs, run
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.activations import Exp
-from edgekit.ops.arithmetic import Add, Neg
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.expand import Expand
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.simplify import simplify
-from edgekit.simulate import random_inputs, run
 
 HOST = target.load("host")
 EXAMPLES = ("digits", "keywords", "anomaly")

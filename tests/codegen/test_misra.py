@@ -7,13 +7,13 @@ import numpy as np
 from support.misra import MODEL, PAGE, deviations, findings, required
 from support.nets import Net
 
-from edgekit import target
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import render, sources
-from edgekit.ir import Graph
-from edgekit.ops.dense import Dense
-from edgekit.ops.softmax import Softmax
+from edgekit.core import target
+from edgekit.core.ir import Graph
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.softmax import Softmax
 
 
 def network() -> Graph:

@@ -8,14 +8,14 @@ from support.chains import Chain
 from support.node_suite import SANITIZE
 from support.tools import require
 
-from edgekit import target
-from edgekit.codegen import memory as planning
+from edgekit.codegen.memory import planner as planning
 from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import target
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.simulate import random_inputs, run
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.pool2d import Pool2d
-from edgekit.simulate import random_inputs, run
 
 
 def chain(channels: int) -> Program:

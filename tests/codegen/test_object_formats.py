@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from support.tools import require_module
 
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.objects import section_sizes
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.objects import section_sizes
+from edgekit.core import target as targets
 
 TABLES = 4096 + 48 * 8  # numbers, and addresses, where these have 8 bytes
 SOURCE = """

@@ -10,9 +10,9 @@ import pytest
 from support.generated import C99, Libraries, compiled
 from support.tools import require
 
-from edgekit.codegen.objects import section_sizes
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.verify import LEVEL
+from edgekit.codegen.compilation.objects import section_sizes
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.verification.verify import LEVEL
 
 BARE = (*C99, "-ffreestanding", "-nostdlib", "-I.")
 BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])

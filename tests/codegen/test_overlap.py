@@ -11,15 +11,15 @@ from support.chains import random_chain
 from support.generated import Library, memory
 from support.tools import require
 
-from edgekit import target
-from edgekit.codegen.kernel_files import all_variants
-from edgekit.codegen.kernels import may_meet
-from edgekit.codegen.lower import lower
-from edgekit.codegen.overlap import distance
+from edgekit.codegen.kernels.kernel_files import all_variants
+from edgekit.codegen.kernels.sources import may_meet
+from edgekit.codegen.lowering.lower import lower
+from edgekit.codegen.memory.inplace import distance
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.ops import Call
-from edgekit.simulate import random_inputs, run
+from edgekit.core import target
+from edgekit.core.ops import Call
+from edgekit.core.simulate import random_inputs, run
 
 HOST = target.load("host")
 SEEDS = 24

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import lower
-from edgekit.codegen.kernels import instantiate
-from edgekit.codegen.light import heavy_pairs
-from edgekit.codegen.pack import pack
+from edgekit.codegen.kernels.overflow_safe import heavy_pairs
+from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.kernels.sources import instantiate
+from edgekit.codegen.lowering import lower
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import render
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops import Call
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Call
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
 
 
 def test_values_are_scaled_and_shifted() -> None:

@@ -11,17 +11,18 @@ from support.random_graphs import random_movement, random_network
 from support.stateful import random_graph, samples
 from support.tools import ROOT, require
 
-from edgekit import build, simulate, target
-from edgekit.codegen import build as building
+from edgekit import build
+from edgekit.codegen.compilation import build as building
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize, render
-from edgekit.ir import DType, Graph
+from edgekit.core import simulate, target
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.arithmetic import Add, Neg
-from edgekit.ops.concat import Concat
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.passes.simplify import simplify
 
 HOST = target.load("host")
 SEEDS = 10

@@ -10,15 +10,15 @@ from support.nets import Net
 from support.op_cases import Case, as_graph
 from support.stateful import accumulator
 
-from edgekit import simulate
-from edgekit.ir import DType
-from edgekit.ops.arithmetic import Add, Mul, Sub
-from edgekit.ops.cast import Cast
-from edgekit.ops.dense import Dense
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.rounding import Floor
-from edgekit.ops.softmax import Softmax
-from edgekit.rounding_error import RoundingError, has_floats, local_largest, ulp
+from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
+from edgekit.core import simulate
+from edgekit.core.ir import DType
+from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.rounding import Floor
+from edgekit.core.ops.softmax import Softmax
 
 FAMILIES = [module.name for module in pkgutil.iter_modules(cases.__path__)]
 _EVERY = 4  # cases of a family that are taken: one in so many

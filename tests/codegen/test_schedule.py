@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgekit.codegen import schedule, schedule_search
-from edgekit.codegen.schedule import _BUDGET, Task, order, peak, search
-from edgekit.codegen.schedule_problem import problem
-from edgekit.codegen.schedule_search import Meter
-from edgekit.codegen.schedule_windows import improve_windows
+from edgekit.codegen.memory import schedule, schedule_search
+from edgekit.codegen.memory.schedule import _BUDGET, Task, order, peak, search
+from edgekit.codegen.memory.schedule_problem import problem
+from edgekit.codegen.memory.schedule_search import Meter
+from edgekit.codegen.memory.schedule_windows import improve_windows
 
 Case = tuple[list[Task], dict[str, int], frozenset[str]]
 Within = Mapping[str, str]

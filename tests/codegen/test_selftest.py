@@ -11,16 +11,17 @@ from support.random_graphs import random_network
 from support.selftests import fails, mutants, shows
 from support.tools import require, require_shared
 
-from edgekit import api, target
-from edgekit.codegen import build as library
-from edgekit.codegen import toolchain
-from edgekit.codegen.build import library_sources, write
-from edgekit.codegen.fit import fit
-from edgekit.codegen.selftest import SelfTest, measured, prepare
-from edgekit.codegen.selftest_source import Summary
-from edgekit.codegen.verify import _self_test
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
+from edgekit import api
+from edgekit.codegen.compilation import build as library
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import library_sources, write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.verification.selftest import SelfTest, measured, prepare
+from edgekit.codegen.verification.selftest_source import Summary
+from edgekit.codegen.verification.verify import _self_test
+from edgekit.core import target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph
 
 HOST = target.load("host")
 NETWORKS = ("digits", "keywords", "anomaly", "encoder", "random 1", "random 5", "random 8", "int8", "int16")

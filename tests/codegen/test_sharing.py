@@ -5,13 +5,13 @@ import pytest
 from support.nets import Net
 from support.stateful import Remembering
 
-from edgekit import target
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.ir import DType, Graph
-from edgekit.ops.activations import Exp
-from edgekit.ops.arithmetic import Neg
-from edgekit.ops.concat import Concat
-from edgekit.ops.slice import Slice
+from edgekit.core import target
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.activations import Exp
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.slice import Slice
 
 HOST = target.load("host")
 

@@ -14,19 +14,20 @@ from support.nets import kinds
 from support.stateful import Remembering, accumulator, random_graph, samples
 from support.tools import ROOT, require
 
-from edgekit import build, file, quantize_model, run, simulate, target
-from edgekit.codegen import build as library
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit import build, quantize_model, run
+from edgekit.codegen.compilation import build as library
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize, render
-from edgekit.codegen.verify import verify as verify_compiled
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
+from edgekit.codegen.verification.verify import verify as verify_compiled
+from edgekit.core import ek_file, simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.arithmetic import Add, Neg
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 HOST = target.load("host")
 SEEDS = 60
@@ -101,8 +102,8 @@ def test_passes_keep_states(graph: Graph, tmp_path: Path) -> None:
     for right, found in zip(simulate.run_each(graph, steps), simulate.run_each(after, steps), strict=True):
         for name in graph.outputs:
             assert found[name].tobytes() == right[name].tobytes()
-    file.save(after, tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek") == after
+    ek_file.save(after, tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek") == after
 
 
 def test_states_are_updated_in_place_where_nobody_reads_them_any_more() -> None:

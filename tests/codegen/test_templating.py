@@ -6,11 +6,13 @@ import jinja2
 import pytest
 from support.tools import ROOT
 
-from edgekit import escape, templating
-from edgekit.escape import Code, UnsafeTextError
+from edgekit.core import escape, templating
+from edgekit.core.escape import Code, UnsafeTextError
 
 TEMPLATES = sorted(
-    path for folder in ("codegen", "edgekit") for path in (ROOT / folder / "templates").rglob("*.j2")
+    path
+    for folder in ("codegen/printing", "edgekit/reports")
+    for path in (ROOT / folder / "templates").rglob("*.j2")
 )
 
 

@@ -13,16 +13,16 @@ import pytest
 from support.generated import STRICT, compiled
 from support.tools import ROOT
 
-from edgekit import target
-from edgekit.builder import Builder
-from edgekit.codegen.build import generate
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import DType, Graph, Source, Type
-from edgekit.ops.arithmetic import Add
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Source, Type
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.passes.simplify import simplify
 
 HOST = target.load("host")
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"

@@ -9,12 +9,12 @@ from support import x86
 from support.integer_bench import Bench, Seeded
 from support.more_integer_families import phases
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 
 
 def names(graph: Graph, target: str) -> list[str]:

@@ -8,16 +8,16 @@ import pytest
 from support.generated import C99, STRICT, compiled
 from support.tools import ROOT, require
 
-from edgekit import target
-from edgekit.builder import Builder
-from edgekit.codegen.build import generate, library_sources
+from edgekit.codegen.compilation.build import generate, library_sources
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, Weights
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.dense import Dense
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.dense import Dense
+from edgekit.core.passes.simplify import simplify
 
 HOST = target.load("host")
 BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])

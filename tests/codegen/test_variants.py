@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from edgekit import target as targets
-from edgekit.codegen.kernels import instantiate
-from edgekit.codegen.variants import variants
-from edgekit.ir import DType, Quant, Type, Value
-from edgekit.ops import Arg, Call
-from edgekit.ops.conv2d import Conv2d
+from edgekit.codegen.kernels.sources import instantiate
+from edgekit.codegen.kernels.variants import variants
+from edgekit.core import target as targets
+from edgekit.core.ir import DType, Quant, Type, Value
+from edgekit.core.ops import Arg, Call
+from edgekit.core.ops.conv2d import Conv2d
 
 
 def convolution(scale: float) -> Call:

@@ -11,24 +11,25 @@ from support.encoders import encoder
 from support.nets import Net
 from support.tools import require
 
-from edgekit import api, simulate, target
-from edgekit.codegen import build as library
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
-from edgekit.codegen.fit import fit
-from edgekit.codegen.selftest import prepare
-from edgekit.codegen.verify import drive, random_samples, tight, verify
-from edgekit.coverage import Varying, drawn, shares
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Type, Value
-from edgekit.ops.activations import Log, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Mul, Sqrt, Sub
-from edgekit.ops.cast import Cast
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.rank import ArgExtreme
-from edgekit.rounding_error import RoundingError
+from edgekit import api
+from edgekit.codegen.compilation import build as library
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.verification.output_coverage import Varying, drawn, shares
+from edgekit.codegen.verification.rounding_error import RoundingError
+from edgekit.codegen.verification.selftest import prepare
+from edgekit.codegen.verification.verify import drive, random_samples, tight, verify
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Type, Value
+from edgekit.core.ops.activations import Log, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Mul, Sqrt, Sub
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.rank import ArgExtreme
 
 HOST = target.load("host")
 
@@ -159,7 +160,7 @@ def test_float16_may_be_off_by_its_last_place(
     units: int, is_right: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One is 0.25 between 256 and 512, and sums in another order round so."""
-    from edgekit.codegen import verify as module
+    from edgekit.codegen.verification import verify as module
 
     monkeypatch.setattr(module, "_self_test", lambda *_: None)
     graph = halves()

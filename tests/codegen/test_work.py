@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from edgekit.codegen.work import work_of
-from edgekit.ir import DType, Type, Value
-from edgekit.ops import Arg, Call
+from edgekit.codegen.cost.cost_features import work_of
+from edgekit.core.ir import DType, Type, Value
+from edgekit.core.ops import Arg, Call
 
 
 def work(params: Mapping[str, Any], *, outputs: int = 6, constants: Mapping[str, int] | None = None) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.tools import require_module
 
-from edgekit.codegen import wasm
+from edgekit.codegen.compilation import wasm
 from edgekit.codegen.packages._zeros import without_zeros
 
 START = 1024

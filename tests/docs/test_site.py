@@ -130,7 +130,11 @@ def hooks() -> ModuleType:
         ("[x](../README.md)", "cli.md", "[x](index.md)"),
         ("[`x`](../SECURITY.md)", "cli.md", "[`x`](security.md)"),
         ("[x](../../docs/cli.md)", "examples/digits.md", "[x](../cli.md)"),
-        ("[x](../codegen/blocks.py)", "kernels.md", "[x](https://host/repo/blob/main/codegen/blocks.py)"),
+        (
+            "[x](../codegen/kernels/block_sparsity.py)",
+            "kernels.md",
+            "[x](https://host/repo/blob/main/codegen/kernels/block_sparsity.py)",
+        ),
         ("`[x](y)` [w](https://w) [a](#a)", "cli.md", "`[x](y)` [w](https://w) [a](#a)"),
         ("```c\n[x](../README.md)\n- a\n  b\n```", "cli.md", "```c\n[x](../README.md)\n- a\n  b\n```"),
         ("```html x.html\n<a>\n```", "cli.md", '```html title="x.html"\n<a>\n```'),
@@ -143,4 +147,4 @@ def test_pages_are_adapted(hooks: ModuleType, written: str, page: str, adapted: 
 
 
 def test_source_files_are_no_links_where_the_repository_has_no_address(hooks: ModuleType) -> None:
-    assert hooks.adapted("[`x`](../codegen/blocks.py)", "kernels.md", "") == "`x`\n"
+    assert hooks.adapted("[`x`](../codegen/kernels/block_sparsity.py)", "kernels.md", "") == "`x`\n"

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgekit import file
-from edgekit.builder import Builder
-from edgekit.ir import DType, Graph, Source, Type
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
+from edgekit.core import ek_file
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Source, Type
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
 
 
 @pytest.fixture
@@ -29,5 +29,5 @@ def graph() -> Graph:
 @pytest.fixture
 def path(tmp_path: Path, graph: Graph) -> Path:
     """The file of that graph."""
-    file.save(graph, tmp_path / "net.ek")
+    ek_file.save(graph, tmp_path / "net.ek")
     return tmp_path / "net.ek"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from support.ek_files import edit, forge, refused, sections
 
-from edgekit import file, flat
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import DType, Graph, Type, Value
+from edgekit.core import ek_file, flatbuffer
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import DType, Graph, Type, Value
 
 # Damage
 
@@ -23,7 +23,7 @@ def test_every_flipped_byte_is_noticed(path: Path) -> None:
     for i in range(len(good)):
         path.write_bytes(good[:i] + bytes([good[i] ^ 0x55]) + good[i + 1 :])
         with pytest.raises(EdgeKitError) as info:
-            file.load(path)
+            ek_file.load(path)
         assert info.value.exit_code == Exit.MALFORMED, f"byte {i}"
 
 
@@ -56,9 +56,9 @@ def test_what_is_no_file_cannot_be_read(make: Callable[[Path], None], tmp_path: 
 
 def test_a_newer_version_says_so(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[8:12] = struct.pack("<I", file.VERSION + 1)
+    content[8:12] = struct.pack("<I", ek_file.VERSION + 1)
     path.write_bytes(content)  # the checksum need not be the one that this version knows
-    assert "update edgekit" in refused(path, "E0405", f"version {file.VERSION + 1}").hint
+    assert "update edgekit" in refused(path, "E0405", f"version {ek_file.VERSION + 1}").hint
 
 
 # Forgery: the checksum is right, and the structure lies
@@ -66,18 +66,18 @@ def test_a_newer_version_says_so(path: Path) -> None:
 
 def test_forging_nothing_gives_the_same_graph(path: Path, graph: Graph) -> None:
     edit(path, lambda record: None)
-    assert file.load(path) == graph
+    assert ek_file.load(path) == graph
 
 
-def node(record: flat.Record, i: int = 0, **change: Any) -> None:
+def node(record: flatbuffer.Record, i: int = 0, **change: Any) -> None:
     record["nodes"][i].update(change)
 
 
-def attribute(record: flat.Record, **change: Any) -> None:
+def attribute(record: flatbuffer.Record, **change: Any) -> None:
     record["nodes"][0]["attributes"][0].update(change)
 
 
-def value(record: flat.Record, i: int, **change: Any) -> None:
+def value(record: flatbuffer.Record, i: int, **change: Any) -> None:
     record["values"][i].update(change)
 
 
@@ -87,7 +87,7 @@ def again(items: list[Any]) -> None:
 
 ONE_SCALE = {"scale": [1.0], "zero": [0], "rounding": "E"}
 # Name: code, words of the message, what is changed. Values are x, w, b, y, z.
-FORGERIES: dict[str, tuple[str, str, Callable[[flat.Record], None]]] = {
+FORGERIES: dict[str, tuple[str, str, Callable[[flatbuffer.Record], None]]] = {
     "operator unknown": ("E0406", "operator Warp is unknown", lambda r: node(r, op="Warp")),
     "operator of Python": ("E0406", "operator object is unknown", lambda r: node(r, op="object")),
     "attribute unknown": ("E0406", "attribute warp of Dense", lambda r: attribute(r, name="warp")),
@@ -142,7 +142,7 @@ def test_forged_structure_is_refused(case: str, path: Path) -> None:
 
 def test_a_bool_is_0_or_1(tmp_path: Path) -> None:
     values = {"c": Value(Type(DType.BOOL, (2,)), np.array([True, False]))}
-    file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
+    ek_file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
     structure, data = sections(tmp_path / "net.ek")
     forge(tmp_path / "net.ek", structure, data.replace(b"\1", b"\2"))
     refused(tmp_path / "net.ek", "E0401", "2 is no bool")
@@ -164,7 +164,7 @@ def test_random_damage_behind_a_right_checksum_never_breaks_the_reader(path: Pat
             damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
         forge(path, bytes(damaged), data)
         try:
-            loaded = file.load(path)
+            loaded = ek_file.load(path)
         except EdgeKitError as error:
             outcomes.add(error.code)
         else:
@@ -175,7 +175,7 @@ def test_random_damage_behind_a_right_checksum_never_breaks_the_reader(path: Pat
 def test_parts_that_overlap_are_a_trap(path: Path) -> None:
     """A hundred thousand nodes may all be the same large one: a small file which takes endless time."""
     large = {"op": "Reshape", "attributes": [{"name": "shape"}] * 1000}
-    structure = bytearray(flat.write(file.schema(), {"nodes": [large] + [{}] * 100_000}))
+    structure = bytearray(flatbuffer.write(ek_file.schema(), {"nodes": [large] + [{}] * 100_000}))
 
     def number(format: str, at: int) -> int:
         return int(struct.unpack_from(format, structure, at)[0])
@@ -191,7 +191,7 @@ def test_parts_that_overlap_are_a_trap(path: Path) -> None:
 
 
 def test_nesting_has_an_end(path: Path) -> None:
-    nested: flat.Record = {"kind": "integers"}
+    nested: flatbuffer.Record = {"kind": "integers"}
     for _ in range(40):
         nested = {"kind": "items", "items": [nested]}
     edit(path, lambda record: node(record, attributes=[{"name": "lo", **nested}]))

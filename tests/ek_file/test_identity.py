@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import any_graphs
 
-from edgekit import atomic, attributes, file, flat
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import DType, Graph, Quant, Type, Value, type_of
-from edgekit.ops import Op, registry
+from edgekit.core import atomic, attributes, ek_file, flatbuffer
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import DType, Graph, Quant, Type, Value, type_of
+from edgekit.core.ops import Op, registry
 
 # tmp_path is one folder for all examples of a test, and every example writes its own file into it.
 same_folder = settings(
@@ -29,8 +29,8 @@ same_folder = settings(
 @same_folder
 @given(graph=any_graphs.graphs())
 def test_load_gives_what_was_saved(graph: Graph, tmp_path: Path) -> None:
-    file.save(graph, tmp_path / "net.ek")
-    loaded = file.load(tmp_path / "net.ek")
+    ek_file.save(graph, tmp_path / "net.ek")
+    loaded = ek_file.load(tmp_path / "net.ek")
     assert loaded == graph
     assert list(loaded.values) == list(graph.values), "the order decides the order of the generated code"
 
@@ -39,8 +39,8 @@ def test_load_gives_what_was_saved(graph: Graph, tmp_path: Path) -> None:
 @given(graph=any_graphs.graphs())
 def test_same_graph_gives_same_bytes(graph: Graph, tmp_path: Path) -> None:
     first, second = tmp_path / "first.ek", tmp_path / "second.ek"
-    file.save(graph, first)
-    file.save(file.load(first), second)
+    ek_file.save(graph, first)
+    ek_file.save(ek_file.load(first), second)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -50,8 +50,8 @@ def test_constants_of_every_type_keep_their_bits(dtype: DType, tmp_path: Path) -
     data = (bits % 2 if dtype is DType.BOOL else bits).view(dtype.numpy).reshape(2, -1)
     quant = Quant((0.5, 2.0), (1, 0), 0) if dtype.is_integer else None
     values = {"c": Value(Type(dtype, data.shape, quant), data)}
-    file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
-    loaded = file.load(tmp_path / "net.ek").values["c"]
+    ek_file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
+    loaded = ek_file.load(tmp_path / "net.ek").values["c"]
     assert loaded == values["c"]
 
 
@@ -59,14 +59,16 @@ def test_constants_of_every_type_keep_their_bits(dtype: DType, tmp_path: Path) -
 def test_constants_may_be_scalars_empty_or_strided(data: np.ndarray[Any, Any], tmp_path: Path) -> None:
     array = np.asarray(data)
     values = {"c": Value(type_of(array), array)}
-    file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek").values == values
+    ek_file.save(Graph("net", (), ("c",), (), values), tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek").values == values
 
 
 def through_bytes(op: Op) -> Op:
     """The operator, written into the structure of a file and read again."""
     node = {"op": type(op).__name__, "attributes": attributes.encode_fields(op)}
-    (record,) = flat.read(file.schema(), flat.write(file.schema(), {"nodes": [node]}))["nodes"]
+    (record,) = flatbuffer.read(ek_file.schema(), flatbuffer.write(ek_file.schema(), {"nodes": [node]}))[
+        "nodes"
+    ]
     return attributes.decode_op(record["op"], record["attributes"])
 
 
@@ -139,20 +141,20 @@ def test_save_refuses_attributes_that_would_come_back_changed(change: dict[str, 
 
 
 def test_constants_are_views_of_the_mapped_file(path: Path, graph: Graph) -> None:
-    arrays = dict(file.load(path).constants())
+    arrays = dict(ek_file.load(path).constants())
     assert arrays.keys() == dict(graph.constants()).keys()
     for array in arrays.values():
         assert array.base is not None
         assert not array.flags.writeable
-        assert array.ctypes.data % file.ALIGNMENT == 0
+        assert array.ctypes.data % ek_file.ALIGNMENT == 0
 
 
 def test_saving_over_a_loaded_file_leaves_the_loaded_graph_alone(path: Path, graph: Graph) -> None:
-    loaded = file.load(path)
+    loaded = ek_file.load(path)
     values = {n: v if v.data is None else Value(v.type, v.data * 0) for n, v in graph.values.items()}
-    file.save(replace(graph, values=values), path)
+    ek_file.save(replace(graph, values=values), path)
     assert loaded == graph
-    assert file.load(path) != graph
+    assert ek_file.load(path) != graph
 
 
 def test_an_interrupted_save_leaves_the_old_file(path: Path) -> None:
@@ -173,13 +175,13 @@ def test_an_interrupted_save_leaves_the_old_file(path: Path) -> None:
 def test_save_replaces_plain_files_only(make: Callable[[Path], None], graph: Graph, tmp_path: Path) -> None:
     make(tmp_path / "net.ek")
     with pytest.raises(EdgeKitError, match="no plain file"):
-        file.save(graph, tmp_path / "net.ek")
+        ek_file.save(graph, tmp_path / "net.ek")
     assert [p.name for p in tmp_path.iterdir()] == ["net.ek"]
 
 
 def test_save_follows_a_link(path: Path, graph: Graph) -> None:
     link = path.with_name("link.ek")
     link.symlink_to(path)
-    file.save(graph.with_name("other"), link)
+    ek_file.save(graph.with_name("other"), link)
     assert link.is_symlink()
-    assert file.load(path).name == "other"
+    assert ek_file.load(path).name == "other"

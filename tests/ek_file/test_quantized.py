@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from support.ek_files import edit, refused
 
-from edgekit import file, flat, simulate
-from edgekit.builder import Builder
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops import Arg
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.dense import Dense
-from edgekit.ops.quantize import Dequantize, Quantize
+from edgekit.core import ek_file, flatbuffer, simulate
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Arg
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.quantize import Dequantize, Quantize
 
 Q = Quant((0.05,), (3,))
 
@@ -39,31 +39,31 @@ def int8_graph() -> Graph:
 
 @pytest.fixture
 def int8_path(tmp_path: Path, int8_graph: Graph) -> Path:
-    file.save(int8_graph, tmp_path / "net.ek")
+    ek_file.save(int8_graph, tmp_path / "net.ek")
     return tmp_path / "net.ek"
 
 
-def quant(name: str, **change: Any) -> Callable[[flat.Record], None]:
+def quant(name: str, **change: Any) -> Callable[[flatbuffer.Record], None]:
     """Change what the integers of a value stand for."""
     return lambda record: of(record, name)["quant"].update(change)
 
 
-def no_quant(name: str) -> Callable[[flat.Record], None]:
+def no_quant(name: str) -> Callable[[flatbuffer.Record], None]:
     return lambda record: of(record, name).update(quant=None)
 
 
-def new_quant(name: str) -> Callable[[flat.Record], None]:
+def new_quant(name: str) -> Callable[[flatbuffer.Record], None]:
     one = {"scale": [1.0], "zero": [0], "axis": -1, "rounding": "E"}
     return lambda record: of(record, name).update(quant=one)
 
 
-def of(record: flat.Record, name: str) -> flat.Record:
+def of(record: flatbuffer.Record, name: str) -> flatbuffer.Record:
     """The record of a value."""
     (found,) = (value for value in record["values"] if value["name"] == name)
     return found  # type: ignore[no-any-return]  # records hold anything
 
 
-FORGERIES: dict[str, tuple[str, Callable[[flat.Record], None]]] = {
+FORGERIES: dict[str, tuple[str, Callable[[flatbuffer.Record], None]]] = {
     "scale zero": ("q has the scale 0.0", quant("q", scale=[0.0])),
     "scale negative": ("q has the scale -0.05", quant("q", scale=[-0.05])),
     "scale NaN": ("q has the scale nan", quant("q", scale=[float("nan")])),
@@ -90,12 +90,12 @@ FORGERIES: dict[str, tuple[str, Callable[[flat.Record], None]]] = {
 
 def test_forging_nothing_gives_the_same_graph(int8_path: Path, int8_graph: Graph) -> None:
     edit(int8_path, lambda record: None)
-    assert file.load(int8_path) == int8_graph
+    assert ek_file.load(int8_path) == int8_graph
 
 
 def test_scales_that_are_too_far_apart_are_no_bug(int8_path: Path) -> None:
     edit(int8_path, quant("y", scale=[1e-30]))
-    graph = file.load(int8_path)
+    graph = ek_file.load(int8_path)
     with pytest.raises(EdgeKitError, match="E0209 scales are too far apart"):
         simulate.run(graph, simulate.random_inputs(graph, 0))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from support.ek_files import forge, sections, thawed
 from support.tools import ROOT, require
 
-from edgekit import file, flat
-from edgekit.ir import Graph
+from edgekit.core import ek_file, flatbuffer
+from edgekit.core.ir import Graph
 
 
 def flatc(folder: Path, *arguments: str) -> None:
@@ -23,7 +23,7 @@ def test_flatc_reads_what_save_writes(path: Path) -> None:
         "--json",
         "--strict-json",
         "--raw-binary",
-        str(ROOT / "edgekit/ek.fbs"),
+        str(ROOT / "edgekit/core/ek.fbs"),
         "--",
         str(structure),
     )
@@ -39,10 +39,10 @@ def test_load_reads_what_flatc_writes(path: Path, graph: Graph) -> None:
     """flatc lays tables out in another order, and leaves defaults out."""
     structure, data = sections(path)
     text = path.with_name("structure.json")
-    record = thawed(flat.read(file.schema(), structure))
+    record = thawed(flatbuffer.read(ek_file.schema(), structure))
     for item in record["values"]:
         del item["quant"]
     text.write_text(json.dumps(record))
-    flatc(path.parent, "--binary", str(ROOT / "edgekit/ek.fbs"), str(text))
+    flatc(path.parent, "--binary", str(ROOT / "edgekit/core/ek.fbs"), str(text))
     forge(path, text.with_suffix(".bin").read_bytes(), data)
-    assert file.load(path) == graph
+    assert ek_file.load(path) == graph

@@ -12,9 +12,9 @@ import pytest
 from support.ek_files import edit, refused
 from support.stateful import Remembering
 
-from edgekit import file
-from edgekit.ir import DType, Graph
-from edgekit.ops.arithmetic import Add, Neg
+from edgekit.core import ek_file
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.arithmetic import Add, Neg
 
 
 def remembering() -> Graph:
@@ -26,7 +26,7 @@ def remembering() -> Graph:
 
 @pytest.fixture
 def stateful(tmp_path: Path) -> Path:
-    file.save(remembering(), tmp_path / "net.ek")
+    ek_file.save(remembering(), tmp_path / "net.ek")
     return tmp_path / "net.ek"
 
 
@@ -36,14 +36,14 @@ def version(path: Path) -> int:
 
 
 def test_states_come_back_as_they_were(stateful: Path) -> None:
-    assert file.load(stateful) == remembering()
-    assert file.load(stateful).states[0].start.tolist() == [0, 1, 2]
+    assert ek_file.load(stateful) == remembering()
+    assert ek_file.load(stateful).states[0].start.tolist() == [0, 1, 2]
 
 
 def test_files_have_the_least_version_that_knows_what_is_in_them(stateful: Path) -> None:
     assert version(stateful) == 2
     net = Remembering(DType.F32)
-    file.save(net.done(net(Neg(), net.x(3))), stateful)
+    ek_file.save(net.done(net(Neg(), net.x(3))), stateful)
     assert version(stateful) == 1
 
 

@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.canonical import canonical  # the path comes first
 from support.exports import SAMPLES, open_inputs, who_reads  # the path comes first
 
-from edgekit import simulate  # the path comes first
 from edgekit.converters import read  # the path comes first
+from edgekit.core import simulate  # the path comes first
 
 
 def compare(folder: Path) -> list[str]:

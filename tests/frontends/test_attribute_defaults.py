@@ -23,25 +23,23 @@ import onnx
 import pytest
 from support.tools import require_module
 
-from edgekit.converters import (
-    caffe_ops,
-    from_onnx,
-    keras_function_ops,
-    keras_ops,
-    mindir_ops,
-    mxnet_ops,
-    paddle_ops,
-    stablehlo_ops,
-    tflite_ops,
-    torch_ops,
-)
+from edgekit.converters.caffe import ops
 from edgekit.converters.frontend import handlers
+from edgekit.converters.keras import function_ops
+from edgekit.converters.keras import ops as keras_ops
+from edgekit.converters.mindir import ops as mindir_ops
+from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.converters.paddle import ops as paddle_ops
+from edgekit.converters.stablehlo import ops as stablehlo_ops
+from edgekit.converters.tflite import ops as tflite_ops
+from edgekit.converters.torch_export import ops as torch_export_ops
 
 TABLES = Path(__file__).parent / "attribute_defaults"
 DOCUMENTED: Mapping[str, ModuleType] = {
-    "caffe": caffe_ops,
+    "caffe": ops,
     "keras": keras_ops,
-    "keras_functions": keras_function_ops,
+    "keras_functions": function_ops,
     "mindspore": mindir_ops,
     "mxnet": mxnet_ops,
     "paddle": paddle_ops,
@@ -188,7 +186,7 @@ def of_schemas(domain: str, operator: str, attribute: str) -> list[Any]:
 
 def test_defaults_of_onnx_are_those_of_its_schemas() -> None:
     rows, seen = table("onnx"), set()
-    for (domain, operator), key, given in defaults(from_onnx.handlers()):
+    for (domain, operator), key, given in defaults(onnx_reader.handlers()):
         stated = of_schemas(domain, operator, key)
         if len(stated) == 1 and same(given, stated[0]):
             continue
@@ -234,7 +232,7 @@ def of_overloads(operator: str, attribute: str) -> list[Any]:
 def test_defaults_of_torch_are_those_of_its_schemas() -> None:
     """What an overload lacks is None here."""
     rows, seen = table("torch"), set()
-    for operator, key, given in defaults(handlers(torch_ops)):
+    for operator, key, given in defaults(handlers(torch_export_ops)):
         stated = of_overloads(operator, key)
         stated_defaults = [d for d in stated if d != "required"]
         if len(stated_defaults) == 1 and same(given, stated_defaults[0]):

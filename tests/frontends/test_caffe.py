@@ -8,12 +8,12 @@ import pytest
 from support.caffe_files import part, text, write
 from support.exports import SAMPLES
 
-from edgekit import simulate
-from edgekit.converters.from_prototxt import convert
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.caffe.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 Weights = Mapping[str, Sequence[Array]]
 

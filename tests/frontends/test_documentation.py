@@ -6,8 +6,12 @@ from types import ModuleType
 import pytest
 from support.tools import ROOT
 
-from edgekit.converters import from_tflite, keras_function_ops, keras_ops, mxnet_ops, read, torch_ops
+from edgekit.converters import read
 from edgekit.converters.frontend import handlers
+from edgekit.converters.keras import function_ops, ops
+from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.converters.torch_export import ops as torch_export_ops
 
 PAGE = (ROOT / "docs" / "frontends.md").read_text(encoding="utf-8")
 
@@ -24,9 +28,9 @@ def test_every_format_has_a_row(reader: read.Reader) -> None:
 @pytest.mark.parametrize(
     ("package", "heading"),
     [
-        (torch_ops, "Operators of ATen and of `quantized_decomposed`:"),
-        (keras_ops, "Layers of Keras:"),
-        (keras_function_ops, "Functions of `keras.ops` in functional models:"),
+        (torch_export_ops, "Operators of ATen and of `quantized_decomposed`:"),
+        (ops, "Layers of Keras:"),
+        (function_ops, "Functions of `keras.ops` in functional models:"),
         (mxnet_ops, "Operators of MXNet, without the `_` and `_contrib_` before some:"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
@@ -40,6 +44,6 @@ def test_operators_are_listed(package: ModuleType, heading: str) -> None:
 
 def test_custom_operators_of_tflite_are_listed() -> None:
     listed = PAGE.partition("Custom operators that are read:")[2].partition("\n## ")[0]
-    custom = {key.split("'")[1] for key in from_tflite.handlers() if key.startswith("custom ")}
+    custom = {key.split("'")[1] for key in tflite_reader.handlers() if key.startswith("custom ")}
     assert custom
     assert custom <= set(re.findall(r"`(\w+)`", listed))

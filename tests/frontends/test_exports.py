@@ -11,10 +11,10 @@ from support.canonical import Canonical, canonical
 from support.exports import SAMPLES, Export, exports
 from support.tools import ROOT
 
-from edgekit import simulate
 from edgekit.converters import read
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 # What a conversion may never import, as it would need the framework, or run what a file says.
 FRAMEWORKS = {

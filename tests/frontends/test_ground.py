@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgekit.converters import files, inputs, wire
+from edgekit.converters import files, inputs
+from edgekit.converters.file_formats import protobuf
+from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.frontend import call, check_supported
-from edgekit.converters.record import Record
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType
 
 RAW = np.arange(12, dtype=np.float32).tobytes()
 
@@ -137,15 +138,15 @@ def varint(value: int) -> bytes:
 def test_integers_of_protocol_buffers(numbers: list[int]) -> None:
     apart = b"".join(varint(8) + varint(n) for n in numbers)
     packed = b"".join(map(varint, numbers))
-    both = wire.message(apart + varint(18) + varint(len(packed)) + packed, "net")
+    both = protobuf.message(apart + varint(18) + varint(len(packed)) + packed, "net")
     assert both.integers(1) == both.integers(2) == numbers
     assert both.integer(1, 7) == (numbers[-1] if numbers else 7)
 
 
 def test_bits_beyond_64_of_a_number_do_not_count() -> None:
     """The tenth byte has room for six more."""
-    assert wire.message(varint(8) + b"\xff" * 9 + b"\x7f", "net").integers(1) == [-1]
-    assert wire.message(varint(8) + b"\x85" + b"\x80" * 8 + b"\x02", "net").integers(1) == [5]
+    assert protobuf.message(varint(8) + b"\xff" * 9 + b"\x7f", "net").integers(1) == [-1]
+    assert protobuf.message(varint(8) + b"\x85" + b"\x80" * 8 + b"\x02", "net").integers(1) == [5]
 
 
 def test_fields_of_protocol_buffers() -> None:
@@ -153,7 +154,7 @@ def test_fields_of_protocol_buffers() -> None:
     raw = varint(10) + varint(3) + b"abc" + varint(18) + varint(len(inner)) + inner
     raw += varint(29) + struct.pack("<f", 1.5) + varint(33) + struct.pack("<d", 2.5)
     raw += varint(42) + varint(8) + struct.pack("<2f", 3, 4) + varint(45) + struct.pack("<f", 5)
-    net = wire.message(raw, "net")
+    net = protobuf.message(raw, "net")
     assert (net.text(1), net.message(2).integer(1), net.number(3), net.number(4)) == ("abc", 5, 1.5, 2.5)
     assert net.numbers(5).tolist() == [3, 4, 5]
     assert (net.text(9, "none"), net.integer(9), bytes(net.data(9)), net.messages(9)) == ("none", 0, b"", [])
@@ -166,7 +167,7 @@ def test_fields_of_protocol_buffers() -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_message_or_refused(raw: bytes) -> None:
     with suppress(EdgeKitError):
-        assert all(number > 0 for number in wire.message(raw, "net").fields)
+        assert all(number > 0 for number in protobuf.message(raw, "net").fields)
 
 
 def test_operands_of_handlers_are_checked() -> None:

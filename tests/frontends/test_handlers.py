@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from support.handler_cases import IMAGE, PLACES, Case, X, case, check, computed, rand
 
-from edgekit.builder import Builder
-from edgekit.converters import from_onnx
-from edgekit.converters.movement import repetition
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.converters.semantics.movement import repetition
 from edgekit.converters.tensor import Tensor
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Type
-from edgekit.ops.layer_norm import RmsNorm
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Type
+from edgekit.core.ops.layer_norm import RmsNorm
 
 READERS = {
     info.name: importlib.import_module(f"frontends.cases.{info.name}")
@@ -90,7 +90,7 @@ def test_a_norm_in_its_own_type_is_one_operator() -> None:
     x, scale = (
         Tensor(builder, builder.input(name, Type(DType.F32, (2, 4)[i:]))) for i, name in enumerate("xs")
     )
-    y = from_onnx.handlers()["", "RMSNormalization"](x, scale)
+    y = onnx_reader.handlers()["", "RMSNormalization"](x, scale)
     graph = builder.graph("net", ["x", "s"], [y.name])
     assert [node.op for node in graph.nodes if isinstance(node.op, RmsNorm)] == [RmsNorm(1e-5)]
     assert "Sqrt" not in {type(node.op).__name__ for node in graph.nodes}

@@ -9,7 +9,7 @@ from frontends import hostile
 from support.hostile_files import Case
 
 from edgekit.converters import read
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 # Every module of the folder `hostile` has CASES; nothing lists them.
 MODULES = [

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit.converters.from_params import _dims
 from edgekit.converters.inputs import fix_inputs, fixed_input
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import DType, Type
-from edgekit.ops.arithmetic import Add
+from edgekit.converters.mxnet.reader import _dims
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import DType, Type
+from edgekit.core.ops.arithmetic import Add
 
 
 @pytest.mark.parametrize(

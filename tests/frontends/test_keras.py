@@ -13,11 +13,12 @@ from support.exports import SAMPLES
 from support.hostile_files import archive, members
 from support.recorded import names, unpacked
 
-from edgekit import simulate
-from edgekit.converters import keras_ops, read
+from edgekit.converters import read
+from edgekit.converters.file_formats.hdf5 import Hdf5
 from edgekit.converters.frontend import handlers
-from edgekit.converters.hdf5 import Hdf5
-from edgekit.errors import EdgeKitError
+from edgekit.converters.keras import ops
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
 
 RECORDED = SAMPLES.parent / "recorded" / "keras.zip"
 SAMPLE = members("tf/net.keras")
@@ -34,7 +35,7 @@ def test_nets_hold_most_layers(tmp_path: Path) -> None:
         stored.extractall(tmp_path)
     configs = [_config(path) for path in tmp_path.rglob("*.keras")]
     kinds = {kind for config in configs for kind in _kinds(config)}
-    known = handlers(keras_ops)
+    known = handlers(ops)
     tested = {known[kind] for kind in kinds if kind in known}
     missing = {name for name, handler in known.items() if handler not in tested}
     idle = {"ActivityRegularization", "Identity", "StochasticDepth"}

@@ -8,11 +8,11 @@ from support.exports import SAMPLES
 from support.mindir_files import constant, described, model, node, number, part, primitive, write
 from support.recorded import names, unpacked
 
-from edgekit import simulate
-from edgekit.converters.from_mindir import convert
-from edgekit.converters.mindir_file import dtype_of
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType
+from edgekit.converters.mindir.file import dtype_of
+from edgekit.converters.mindir.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType
 
 ARCHIVE = SAMPLES.parent / "recorded" / "mindspore.zip"
 

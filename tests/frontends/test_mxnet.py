@@ -11,13 +11,13 @@ from support.exports import SAMPLES
 from support.mxnet_files import V1, V2, V3, Step, symbol, write
 from support.recorded import names, unpacked
 
-from edgekit import simulate
-from edgekit.converters.from_params import convert
-from edgekit.converters.mxnet_file import value
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.mxnet.file import value
+from edgekit.converters.mxnet.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 RECORDED = SAMPLES.parent / "recorded" / "mxnet.zip"
 Numpy = Callable[[Array], Array]

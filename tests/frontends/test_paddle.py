@@ -8,12 +8,12 @@ from support.exports import SAMPLES
 from support.paddle_files import desc, desc_op, net, op, parameter, program, type_of, write
 from support.recorded import names, unpacked
 
-from edgekit import simulate
-from edgekit.converters.from_pdmodel import convert
+from edgekit.converters.paddle.reader import convert
 from edgekit.converters.read import read
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes.simplify import simplify
 
 RECORDED = SAMPLES.parent / "recorded"
 ARCHIVES = sorted(RECORDED.glob("paddle_*.zip"))

@@ -7,7 +7,7 @@ from support.exports import SAMPLES, Export, who_reads
 from support.tools import require_shared
 
 from edgekit.converters import read
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 # Recordings of inputs and outputs, and weights that another file of the folder asks for.
 BESIDE = (".npz", ".caffemodel", ".params", ".pdiparams", ".pdiparams.info")

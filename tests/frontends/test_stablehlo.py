@@ -8,13 +8,13 @@ import pytest
 from support.exports import SAMPLES
 from support.recorded import names, unpacked
 
-from edgekit import simulate
 from edgekit.converters import read
-from edgekit.converters.mlir_literals import dense, spec
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.stablehlo.mlir_literals import dense, spec
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 RECORDED = SAMPLES.parent / "recorded" / "jax.zip"
 X = np.random.default_rng(4).normal(size=(2, 3, 4)).astype(np.float32)

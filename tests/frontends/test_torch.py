@@ -11,14 +11,15 @@ from support.random_models import Dice
 from support.tools import require_module
 from support.torch_exports import check, exported, simulated
 
-from edgekit import simulate
-from edgekit.converters import from_onnx, torch_file
-from edgekit.converters.from_pt2 import convert
-from edgekit.converters.record import Record
-from edgekit.converters.torch_arguments import argument
-from edgekit.errors import EdgeKitError
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.file_formats.json_record import Record
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.converters.torch_export import file
+from edgekit.converters.torch_export.arguments import argument
+from edgekit.converters.torch_export.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 FAMILIES = (
     *("arithmetic", "logic", "activations", "layers", "lines", "moves", "reductions", "products"),
@@ -119,7 +120,7 @@ def test_images_are_resized_as_torch_does_when_it_exports_to_onnx(
     names = [given.name for given in session.get_inputs()]
     runtime = session.run(None, {n: x.numpy() for n, x in zip(names, images, strict=True)})
     agreed = 0
-    for mine, theirs, y in zip(simulated(from_onnx.convert(path), images), runtime, right, strict=True):
+    for mine, theirs, y in zip(simulated(onnx_reader.convert(path), images), runtime, right, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-5)
         agreed += theirs.shape == y.shape and np.allclose(theirs, y, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(runtime[0], right[0], rtol=1e-4, atol=1e-5)
@@ -162,7 +163,7 @@ def test_archives_are_known_by_their_members() -> None:
         (("net/data.pkl", "net/version"), False),
         ((), False),
     ):
-        assert torch_file.is_program(frozenset(names)) == known
+        assert file.is_program(frozenset(names)) == known
 
 
 def test_names_stand_for_what_was_computed_before() -> None:

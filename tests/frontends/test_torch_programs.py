@@ -14,11 +14,11 @@ import pytest
 from support.tools import ROOT, require_module
 from support.torch_exports import check, exported, simulated
 
-from edgekit import simulate
-from edgekit.converters.from_pt2 import convert
-from edgekit.errors import EdgeKitError
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.torch_export.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,20 @@ from support.op_cases import normal
 from support.opencl import opencl
 from support.tools import ROOT, require
 
-from edgekit import api, target
-from edgekit.builder import Builder
+from edgekit import api
+from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import render
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.gather import Gather
-from edgekit.ops.rank import ArgExtreme, TopK
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.softmax import Softmax
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.rank import ArgExtreme, TopK
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
 
 _F32 = DType.F32
 

@@ -5,15 +5,15 @@ import pytest
 from support.gpu_plans import run
 from support.opencl import opencl
 
-from edgekit import simulate
-from edgekit.builder import Builder
 from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.slice import Slice
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.slice import Slice
 
 _F32 = DType.F32
 

@@ -8,15 +8,15 @@ import pytest
 from support.opencl import opencl
 from support.tools import require
 
-from edgekit import target
-from edgekit.builder import Builder
-from edgekit.codegen import elf
+from edgekit.codegen.compilation import elf
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import render, sources
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.activations import Tanh
-from edgekit.ops.arithmetic import Add
+from edgekit.core import target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.activations import Tanh
+from edgekit.core.ops.arithmetic import Add
 
 FAKE = Path(__file__).parents[1] / "support" / "fake_opencl.c"
 MOST_CODE = 8192  # bytes, at -Os for AArch64

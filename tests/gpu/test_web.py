@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from support.op_cases import normal
 
-from edgekit.builder import Builder
 from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
 from edgekit.codegen.gpu.web import Web
-from edgekit.ir import DType, Type
-from edgekit.ops.arithmetic import Mul
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Type
+from edgekit.core.ops.arithmetic import Mul
 
 
 def scaled() -> GpuPlan:

@@ -13,23 +13,23 @@ from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_shared
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, DType, Type
-from edgekit.ops._linear import Linear
-from edgekit.ops.arithmetic import Add, Clip
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.matmul import MatMul
-from edgekit.passes.simplify import simplify
-from edgekit.target import Target
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Type
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Add, Clip
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Target
 
 TARGETS = ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")

@@ -9,17 +9,17 @@ from support.blocks import with_zeros
 from support.integer_bench import Bench, Seeded
 from support.tools import require_module
 
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
-from edgekit.codegen.pack import pack
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.tiles import occupied, zero_blocks
+from edgekit.core import target as targets
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.tiles import occupied, zero_blocks
 
 
 def sparse(b: Bench, tile: tuple[int, int], least: float) -> None:

@@ -10,9 +10,9 @@ from support.edge_families import FAMILIES
 from support.integer_bench import Bench, Seeded
 from support.real_edge_families import REAL_FAMILIES
 
-from edgekit import simulate
-from edgekit.codegen import call_rules
+from edgekit.codegen.lowering import call_rules
 from edgekit.codegen.program import compile_graph
+from edgekit.core import simulate
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.tools import ROOT
 
-from edgekit.codegen.kernel_files import Variant, all_variants
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants
 
 SETS = sorted({variant.isa for variant in all_variants()})
 # Networks need reference models, which not everybody has; the others take no other files, or run nothing.
@@ -25,7 +25,7 @@ from support.integer_bench import Bench, Seeded
 from edgekit import simulate
 from edgekit import target as targets
 from edgekit.codegen.program import compile_graph
-from edgekit.ops.arithmetic import Sub
+from edgekit.core.ops.arithmetic import Sub
 
 
 def program():

@@ -10,14 +10,14 @@ from support.called import kernels
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 
-from edgekit import simulate
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.passes.simplify import simplify
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import DType
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.passes.simplify import simplify
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")
 LEVEL = {"size": "-Os", "speed": "-O3"}

@@ -15,20 +15,21 @@ from support.blocks import with_zeros
 from support.each_target import TARGETS, drive, load
 from support.integer_bench import Bench, Family, Seeded
 
-from edgekit import fixed, simulate
-from edgekit.codegen import lower, memory
-from edgekit.codegen.arena import Buffer, Plan, Shift
-from edgekit.codegen.driver import Driver
-from edgekit.codegen.kernel_files import all_variants
-from edgekit.codegen.kernels import variant_of
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.kernels.kernel_files import all_variants
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.lowering import lower
+from edgekit.codegen.memory import planner
+from edgekit.codegen.memory.arena import Buffer, Plan, Shift
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.ir import Array, DType, Graph, Quant, Type
-from edgekit.ops import Call
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.groupwise import DenseGroupwise
-from edgekit.ops.pool2d import Pool2d
-from edgekit.target import Target
+from edgekit.core import fixed, simulate
+from edgekit.core.ir import Array, DType, Graph, Quant, Type
+from edgekit.core.ops import Call
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.groupwise import DenseGroupwise
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.target import Target
 
 MOST_CASES = 600
 FLOATS = (DType.F32, DType.BF16, DType.F16)
@@ -202,8 +203,8 @@ class Apart:
 
 def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:
     # Kernels for microcontrollers read words, others the elements of tensors.
-    monkeypatch.setattr(memory, "plan", Apart(4 if target.name.startswith("cortex") else 2, less))
-    monkeypatch.setattr(memory, "with_moves", lambda calls, sharing, align: (calls, None))
+    monkeypatch.setattr(planner, "plan", Apart(4 if target.name.startswith("cortex") else 2, less))
+    monkeypatch.setattr(planner, "with_moves", lambda calls, sharing, align: (calls, None))
     return compile_graph(graph, target, "arena")
 
 

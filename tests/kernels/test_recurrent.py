@@ -11,18 +11,18 @@ from support.integer_bench import Bench, Seeded
 from support.more_integer_families import recurrent_layer
 from support.tools import require, require_module
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import DType, Type
-from edgekit.ops.dense import Dense
-from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
-from edgekit.target import Target
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Type
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
+from edgekit.core.target import Target
 
 LAYERS: tuple[Recurrent, ...] = (
     *(Lstm(reverse) for reverse in (False, True)),

@@ -11,18 +11,18 @@ from support.boards import drive, load
 from support.called import kernels
 from support.tools import require_shared
 
-from edgekit import simulate
-from edgekit.builder import Builder
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import Array, DType, Type
-from edgekit.ops._linear import Linear
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.simplify import simplify
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Type
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.simplify import simplify
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
 COMPILERS = ("zig", "arm-none-eabi-gcc")

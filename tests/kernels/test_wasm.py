@@ -12,23 +12,23 @@ from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
 from support.tools import require, require_module, require_shared
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import toolchain, wasm
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain, wasm
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.compilation.wasm import wants_exact
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.codegen.wasm import wants_exact
-from edgekit.converters.from_tflite import convert
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.passes.simplify import simplify
-from edgekit.target import Target
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Target
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
 LEVEL = {"size": "-Os", "speed": "-O2"}

@@ -11,19 +11,19 @@ import pytest
 from support.tools import require_shared
 from support.x86 import called, check, drive, load, on_each
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import runner
+from edgekit.codegen.execution import runner
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops.arithmetic import Add, Clip
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.passes.simplify import simplify
-from edgekit.target import Target
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops.arithmetic import Add, Clip
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.target import Target
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
 NETWORKS = ("ad01_fp32", "pretrainedResnet", "kws_ref_model_float32", "vww_96_float")

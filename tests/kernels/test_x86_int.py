@@ -10,17 +10,17 @@ from support.integer_bench import Bench, Family, Seeded
 from support.tools import require_shared
 from support.x86 import called, check, drive, is_emulated, load, on_each
 
-from edgekit import simulate
-from edgekit.codegen import call_rules
+from edgekit.codegen.lowering import call_rules
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.converters.from_tflite import convert
-from edgekit.ir import DType
-from edgekit.ops.arithmetic import Add, Sub
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.passes.simplify import simplify
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import DType
+from edgekit.core.ops.arithmetic import Add, Sub
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.passes.simplify import simplify
 
 TARGETS = ("x86-64-avx512", "x86-64-avxvnni", "x86-64-avx2")
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")

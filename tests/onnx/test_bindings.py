@@ -10,11 +10,12 @@ from onnx import ModelProto, TensorProto, helper
 from support.onnx_models import FLOAT, model, node, tensor
 from support.tools import require_module
 
-from edgekit import EdgeKitError, inspection, load, save, settings, simulate
-from edgekit.converters.from_onnx import convert
+from edgekit import EdgeKitError, inspection, load, save, settings
 from edgekit.converters.inputs import fix_inputs
-from edgekit.ir import OneSidedBranch
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import OneSidedBranch
+from edgekit.core.passes.simplify import simplify
 
 
 def encoder() -> ModelProto:
@@ -182,7 +183,7 @@ def test_symbols_of_torch_export_are_bound_by_name(tmp_path) -> None:
     example = torch.ones(1, 5), torch.ones(1, 5)
     exported = torch.export.export(Sum(), example, dynamic_shapes=({1: n}, {1: n}))
     torch.export.save(exported, tmp_path / "sum.pt2")
-    from edgekit.converters.from_pt2 import convert as read
+    from edgekit.converters.torch_export.reader import convert as read
 
     with pytest.raises(EdgeKitError, match=r"dynamic shape \[1,(\w+)\]") as caught:
         read(tmp_path / "sum.pt2")

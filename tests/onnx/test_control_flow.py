@@ -12,14 +12,15 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from support.onnx_models import node
 from support.tools import require, require_module
 
-from edgekit import convert, target
-from edgekit.codegen.build import run
+from edgekit import convert
+from edgekit.codegen.compilation.build import run
 from edgekit.codegen.program import compile_graph
+from edgekit.codegen.verification.output_coverage import untaken
 from edgekit.converters.read import read
-from edgekit.coverage import untaken
-from edgekit.errors import EdgeKitError
-from edgekit.ops.while_loop import While
-from edgekit.passes.simplify import simplify
+from edgekit.core import target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ops.while_loop import While
+from edgekit.core.passes.simplify import simplify
 
 SIZE = 48
 HOST = target.load("host")

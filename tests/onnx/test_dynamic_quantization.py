@@ -24,25 +24,26 @@ from support.dynamic_models import (
 from support.onnx_models import model, node, tensor
 from support.tools import require
 
-from edgekit import api, simulate, target
+from edgekit import api
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import from_onnx
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.passes.static_form import static_form
+from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops._linear import Linear
-from edgekit.ops.dense import Dense
-from edgekit.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
-from edgekit.passes.static_form import static_form
-from edgekit.passes.stored_weights import widened_weights
 
 SCHEMES = [(unsigned, per_channel) for unsigned in (False, True) for per_channel in (False, True)]
 
 
 def imported(net: ModelProto) -> Graph:
-    graph = simplify(from_onnx.convert(net))
+    graph = simplify(onnx_reader.convert(net))
     verify(graph)
     return graph
 
@@ -139,7 +140,7 @@ def test_weights_of_an_lstm_that_do_not_fit_are_refused(broken: str) -> None:
     )
     first.input[names[broken]] = "b1"
     with pytest.raises(EdgeKitError, match="E0"):
-        from_onnx.convert(net)
+        onnx_reader.convert(net)
 
 
 def test_an_lstm_of_weights_without_sign() -> None:

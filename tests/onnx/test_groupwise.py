@@ -12,11 +12,12 @@ from support.onnx_models import model, node, tensor
 from support.quantized_models import reference
 from support.tools import require
 
-from edgekit import api, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph
-from edgekit.passes import verify
-from edgekit.passes.stored_weights import widened_weights
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.stored_weights import widened_weights
 
 _FLOATS = {np.float32: TensorProto.FLOAT, np.float16: TensorProto.FLOAT16}
 

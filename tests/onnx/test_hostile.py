@@ -13,8 +13,8 @@ from onnx import ModelProto, TensorProto
 from support.hostile_models import CASES, RELU
 from support.onnx_models import FLOAT, model, node
 
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.converters.onnx.reader import convert
+from edgekit.core.errors import EdgeKitError, Exit
 
 SECONDS = 5
 MEMORY = 1 << 30

@@ -5,11 +5,11 @@ import pytest
 from onnx import ModelProto
 from support.onnx_models import model, node, tensor
 
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
-from edgekit.simulate import run
+from edgekit.converters.onnx.reader import convert
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.simulate import run
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 3
 C = np.array([1.0, -2.0, 3.0], np.float32)

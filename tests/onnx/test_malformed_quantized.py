@@ -10,8 +10,8 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from support.onnx_models import model, node, tensor
 
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.converters.onnx.reader import convert
+from edgekit.core.errors import EdgeKitError, Exit
 
 _F32 = np.float32
 Constants = Mapping[str, Any]

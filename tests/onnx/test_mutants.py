@@ -8,7 +8,7 @@ import pytest
 from support.mutants import models, mutant
 
 from edgekit import api
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core.errors import EdgeKitError, Exit
 
 # Through the command line, which takes a second to start; many more are read in tests/frontends.
 COMMANDS = 6

@@ -14,15 +14,16 @@ from support.onnx_models import INT64, model, node, tensor
 from support.selected_rows import of_onnx, runtime
 from support.tools import require
 
-from edgekit import api, file, inspection, simulate, target
+from edgekit import api, inspection
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.from_onnx import convert
-from edgekit.coverage import is_count
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, CountedRows
+from edgekit.codegen.verification.output_coverage import is_count
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import ek_file, simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, CountedRows
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 Rng = np.random.Generator
 SAMPLES = 6
@@ -222,8 +223,8 @@ def test_outputs_with_rows_have_one_count(tmp_path: Path) -> None:
     assert [graph.type(name).shape for name in graph.outputs] == [(7, 4), (7,), (7,), (1,)]
     assert graph.source.counted_rows == tuple(CountedRows(n, 0, "y_count") for n in ("y", "top", "labels"))
     assert "y (7), top (7), labels (7): y_count says how many count" in inspection.counted_rows(graph)
-    file.save(graph, tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek").source == graph.source
+    ek_file.save(graph, tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek").source == graph.source
 
 
 def test_a_count_that_is_always_the_same_is_no_gap_in_verification() -> None:

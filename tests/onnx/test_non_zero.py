@@ -16,14 +16,14 @@ from support.onnx_models import function, model, node, tensor
 from support.selected_rows import of_onnx, runtime
 from support.tools import require_module
 
-from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 Constants = Mapping[str, Any]
 SAMPLES = 4

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.random_models import Dice, of
 
-from edgekit import simulate
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
 
 _SIZES = {"scale": 3, "bias": 3, "mean": 3, "var": 3}
 

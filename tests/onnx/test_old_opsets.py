@@ -9,10 +9,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from support.tools import require_module
 
-from edgekit import simulate
-from edgekit.converters.from_onnx import convert
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import pytest
 from support.onnx_models import model, node, tensor
 from support.onnx_nodes import NodeCase, node_case, node_model, reference
 
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
-from edgekit.passes import verify
-from edgekit.simulate import run
+from edgekit.converters.onnx.reader import convert
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.passes import verify
+from edgekit.core.simulate import run
 
 _RNG = np.random.default_rng(7)
 X = _RNG.standard_normal((3, 4)).astype(np.float32)

@@ -16,24 +16,24 @@ from support.onnx_models import model, node, tensor
 from support.quantized_models import LAYERS, NETWORKS, SCHEMES, Network, Scheme, quantized, reference, samples
 from support.tools import require, require_module, require_shared
 
-from edgekit import simulate, target
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.converters import from_onnx
-from edgekit.ir import Array, DType, Graph
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 # An instance of a layer's kernel with integers: the formats follow its name.
 _INTEGER_LAYER = re.compile(r"(conv2d(_add_\w+)?|depthwise2d|dense)_s(8|16)")
 
 
 def imported(net: ModelProto) -> Graph:
-    graph = simplify(from_onnx.convert(net))
+    graph = simplify(onnx_reader.convert(net))
     verify(graph)
     return graph
 

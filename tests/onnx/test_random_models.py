@@ -7,13 +7,13 @@ import pytest
 from support.random_models import FAMILIES, SELECTIONS, Dice, RandomModel
 from support.tools import require_module
 
-from edgekit import simulate
-from edgekit.converters.from_onnx import convert
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import counted
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 _MODELS = 60  # a family
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from support.tools import require, require_module
 
-from edgekit import build, inspection, simulate, target
-from edgekit.codegen.build import run
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit import build, inspection
+from edgekit.codegen.compilation.build import run
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 
 PACKAGE = "silero-vad==6.2.3"
 STATE = (2, 1, 128)

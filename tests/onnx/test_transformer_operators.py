@@ -12,10 +12,11 @@ from support.onnx_models import model, node, tensor
 from support.quantized_models import reference
 from support.tools import require
 
-from edgekit import api, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes import verify
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
 
 _TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 Inputs = dict[str, Array]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgekit.ops.grid_sample import GridSample
+from edgekit.core.ops.grid_sample import GridSample
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])

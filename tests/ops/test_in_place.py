@@ -7,12 +7,12 @@ import pytest
 from support.nets import Net
 from support.op_cases import normal, run_graph_in_c
 
-from edgekit import simulate
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, DType
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Abs, Clip, Mul, Neg, Sub
-from edgekit.target import load
+from edgekit.core import simulate
+from edgekit.core.ir import Array, DType
+from edgekit.core.ops import Op
+from edgekit.core.ops.arithmetic import Abs, Clip, Mul, Neg, Sub
+from edgekit.core.target import load
 
 _FLAGS = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 # The operator, its operands ("in place" is the one whose memory the result takes), by the way it walks.

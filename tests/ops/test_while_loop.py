@@ -9,16 +9,16 @@ import pytest
 from ops.cases.while_loop import COUNTED
 from support.nets import Net
 
-from edgekit import file
-from edgekit.builder import Builder
+from edgekit.converters.semantics.while_loop import while_loop
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.while_loop import while_loop
-from edgekit.ir import DType, Quant, Type, Value
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.logic import Less
-from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.ops.while_loop import MAX_LIMIT, While
-from edgekit.simulate import run
+from edgekit.core import ek_file
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Quant, Type, Value
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.logic import Less
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.ops.while_loop import MAX_LIMIT, While
+from edgekit.core.simulate import run
 
 TYPES = [COUNTED.types[name] for name in COUNTED.inputs]
 
@@ -27,8 +27,8 @@ def test_files_keep_loops(tmp_path: Path) -> None:
     builder = Builder()
     inputs = [builder.input(name, type) for name, type in zip(COUNTED.inputs, TYPES, strict=True)]
     graph = builder.graph("net", inputs, builder.add(COUNTED, *inputs))
-    file.save(graph, tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek") == graph
+    ek_file.save(graph, tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek") == graph
 
 
 @pytest.mark.parametrize(

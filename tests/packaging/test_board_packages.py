@@ -19,13 +19,13 @@ from support.stateful import random_graph
 from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build
-from edgekit import target as targets
 from edgekit.codegen import packages
-from edgekit.codegen.fit import fit
+from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.program import Program
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.arithmetic import Neg
-from edgekit.ops.reshape import Reshape
+from edgekit.core import target as targets
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.reshape import Reshape
 
 KINDS = ["arduino", "cmsis", "esp-idf", "platformio", "zephyr"]
 

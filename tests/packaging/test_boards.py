@@ -24,13 +24,15 @@ from support.npm_packages import small_digits
 from support.stateful import accumulator
 from support.tools import require, require_module
 
-from edgekit import EdgeKitError, simulate
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.fit import fit
+from edgekit import EdgeKitError
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution import runner
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.render import Optimize, sources
-from edgekit.ir import Graph
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Graph
 
 
 @cache

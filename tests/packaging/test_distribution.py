@@ -7,9 +7,9 @@ import pytest
 from support.tools import ROOT
 from test_repository import files
 
-from edgekit import distribution
 from edgekit.checkup import Checkup, Package
-from edgekit.report import checkup
+from edgekit.core import distribution
+from edgekit.reports.results import checkup
 
 # An install command to the end of its line or quotation; the package of a stranger; the same with an extra.
 _COMMAND = re.compile(

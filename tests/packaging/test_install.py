@@ -117,7 +117,7 @@ def test_demo_works(installation: Installation) -> None:
 
 
 def test_each_stage_imports_and_finds_its_files(installation: Installation) -> None:
-    seen = json.loads(installation.run("python", "-I", "-c", LOOK, *SETUPTOOLS["packages"]))
+    seen = json.loads(installation.run("python", "-I", "-c", LOOK, *sorted(packages())))
     for package, (origin, files) in seen.items():
         assert Path(origin).is_relative_to(installation.origin), f"{package} comes from {origin}"
         assert files_of(package) <= set(files), f"{package}: is package-data in pyproject.toml complete?"
@@ -128,6 +128,16 @@ def test_expectations_are_not_empty() -> None:
     assert any(name.endswith(".j2") for name in files_of("edgekit.codegen"))
     assert any(name.startswith("kernels/ref/") for name in files_of("edgekit.runtime_c"))
     assert any(name.startswith("include/edgekit/") for name in files_of("edgekit.runtime_c"))
+
+
+def packages() -> set[str]:
+    """Every folder of Python files, of EdgeKit and of its stages."""
+    folders = SETUPTOOLS["package-dir"].items()
+    return {
+        ".".join((package, *path.parent.relative_to(ROOT / folder).parts))
+        for package, folder in folders
+        for path in (ROOT / folder).rglob("__init__.py")
+    }
 
 
 def files_of(package: str) -> set[str]:

@@ -11,8 +11,8 @@ from support.nets import Net
 from support.tools import require, require_module
 
 from edgekit import build
-from edgekit.ir import Graph, Source
-from edgekit.ops.arithmetic import Neg
+from edgekit.core.ir import Graph, Source
+from edgekit.core.ops.arithmetic import Neg
 
 HOSTILE = 'net"},\n{"bomFormat": "x\u2028</script>\udcff\\.onnx'
 

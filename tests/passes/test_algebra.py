@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.ir import DType
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sub
-from edgekit.ops.cast import Cast
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.expand import Expand
-from edgekit.ops.logic import Where
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.algebra import algebra
+from edgekit.core.ir import DType
+from edgekit.core.ops import Op
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sub
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.logic import Where
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.algebra import algebra
 
 NOTHING: list[tuple[Op, tuple[Any, ...]]] = [
     (Add(), (0.0,)),

@@ -10,27 +10,27 @@ from support.nets import Net, assert_same, kinds
 from support.random_graphs import random_network
 from support.tools import require_shared
 
-from edgekit.converters import from_tflite
-from edgekit.ir import DType, Graph, Node, Quant, Type, Value
-from edgekit.ops import Op
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.expand import Expand
-from edgekit.ops.lookup import Lookup
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.passes.channels import dead_channels, ranges
-from edgekit.passes.simplify import simplify
-from edgekit.simulate import random_inputs, run_all
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core.ir import DType, Graph, Node, Quant, Type, Value
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.lookup import Lookup
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.passes.channels import dead_channels, ranges
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.simulate import random_inputs, run_all
 
 SAME = (1, 1, 1, 1)
 
@@ -390,7 +390,7 @@ def macs(graph: Graph) -> int:
 
 
 def test_visual_wake_words_needs_half_of_its_multiplications() -> None:
-    graph = from_tflite.convert(require_shared("models/mlperf_tiny/vww_96_int8.tflite"))
+    graph = tflite_reader.convert(require_shared("models/mlperf_tiny/vww_96_int8.tflite"))
     after = simplify(graph)
     assert macs(graph) == 7_489_664
     assert macs(after) <= 3_730_000

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.ir import DType
-from edgekit.ops import Op
-from edgekit.ops.arithmetic import Add, Clip, Max, Min
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.clamps import clamps
+from edgekit.core.ir import DType
+from edgekit.core.ops import Op
+from edgekit.core.ops.arithmetic import Add, Clip, Max, Min
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.clamps import clamps
 
 INF = np.inf
 

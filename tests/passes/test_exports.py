@@ -9,11 +9,11 @@ import pytest
 from support.nets import assert_same, count, kinds
 from support.tools import ROOT, require_shared
 
-from edgekit.converters import from_onnx
-from edgekit.ir import Graph
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.core.ir import Graph
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 PLAIN = ["Conv2d", "Pool2d", "Reshape", "Dense"]
 SAMPLES: Mapping[str, list[str]] = {
@@ -32,7 +32,7 @@ SAMPLES: Mapping[str, list[str]] = {
 
 def simplified(path: Path) -> Graph:
     """The graph, which computes what the file says, whose simplification is stable."""
-    graph = from_onnx.convert(path)
+    graph = onnx_reader.convert(path)
     after = simplify(graph)
     assert simplify(after) is after
     assert_same(graph, after)
@@ -83,7 +83,7 @@ NETWORKS: Mapping[str, Mapping[str, int]] = {
 def test_torch_networks_fold_completely(name: str, exporter: str, exports: Path) -> None:
     from support import networks
 
-    graph = from_onnx.convert(networks.export(name, exporter, exports))
+    graph = onnx_reader.convert(networks.export(name, exporter, exports))
     after = simplify(graph)
     verify(after)
     assert Counter(kinds(after)) == Counter(NETWORKS[name])
@@ -96,6 +96,6 @@ def test_torch_networks_fold_completely(name: str, exporter: str, exports: Path)
 def test_a_vision_transformer_moves_heads_only(exports: Path) -> None:
     from support import networks
 
-    after = simplify(from_onnx.convert(networks.export("vit", "torchscript", exports)))
+    after = simplify(onnx_reader.convert(networks.export("vit", "torchscript", exports)))
     assert count(after, "Transpose") == 1 + 4  # the input, and the heads of each layer
     assert np.isin(["MatMul", "LayerNorm", "Softmax"], kinds(after)).all()

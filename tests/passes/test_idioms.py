@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.ir import Graph
-from edgekit.ops.activations import Erf, HardSigmoid, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sqrt, Sub
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.reduce import Reduce
-from edgekit.passes.idioms import idioms
-from edgekit.passes.simplify import simplify
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Erf, HardSigmoid, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sqrt, Sub
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.passes.idioms import idioms
+from edgekit.core.passes.simplify import simplify
 
 Make = Callable[[Net, str], str]
 

@@ -13,31 +13,31 @@ from support.nets import Net, kinds
 from support.quantized_graphs import with_conversions
 from support.random_graphs import random_network
 
-from edgekit import fixed, simulate
-from edgekit.ir import Array, DType, Graph, Quant
-from edgekit.ops import Op
-from edgekit.ops.activations import HardSwish, PRelu, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
-from edgekit.ops.cast import BitCast
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.gather import Gather
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
-from edgekit.passes.grid import on_grid, rows_on_grid
-from edgekit.passes.integer_layers import integer_layers
-from edgekit.passes.simplify import simplify
+from edgekit.core import fixed, simulate
+from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.core.ops.cast import BitCast
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.core.passes.grid import on_grid, rows_on_grid
+from edgekit.core.passes.integer_layers import integer_layers
+from edgekit.core.passes.simplify import simplify
 
 INF = np.inf
 X = Quant((0.05,), (-7,))

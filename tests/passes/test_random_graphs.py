@@ -4,8 +4,8 @@ import pytest
 from support.nets import assert_same
 from support.random_graphs import random_movement, random_network
 
-from edgekit.passes.simplify import PASSES, simplify
-from edgekit.passes.transposes import cost
+from edgekit.core.passes.simplify import PASSES, simplify
+from edgekit.core.passes.transposes import cost
 
 SEEDS = range(60)
 

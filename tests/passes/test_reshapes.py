@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.ops.activations import HardSwish
-from edgekit.ops.arithmetic import Add, Clip, Mul
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reshape import Reshape
-from edgekit.passes.reshapes import reshapes
-from edgekit.passes.simplify import simplify
+from edgekit.core.ops.activations import HardSwish
+from edgekit.core.ops.arithmetic import Add, Clip, Mul
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.passes.reshapes import reshapes
+from edgekit.core.passes.simplify import simplify
 
 
 def line_of(net: Net, x: str, channels: int, length: int) -> str:

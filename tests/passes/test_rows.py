@@ -3,14 +3,14 @@
 import pytest
 from support.nets import Net, assert_same, count, kinds
 
-from edgekit.ir import Graph
-from edgekit.ops.activations import PRelu, Sigmoid
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.rows import rows
-from edgekit.passes.simplify import simplify
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import PRelu, Sigmoid
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.rows import rows
+from edgekit.core.passes.simplify import simplify
 
 TO_NHWC = (0, 2, 3, 1)
 

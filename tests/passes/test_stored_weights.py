@@ -13,12 +13,14 @@ from support.quantized_models import reference
 from support.tflite_writer import Operator, Tensor, constant, network
 from support.tools import require, require_module
 
-from edgekit import api, report, simulate, target
+from edgekit import api
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops._linear import Linear
-from edgekit.passes import verify
-from edgekit.passes.stored_weights import widened_weights
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops._linear import Linear
+from edgekit.core.passes import verify
+from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.reports import results
 
 _SHAPES = {"w1": (8, 3, 3, 3), "w2": (8, 1, 3, 3), "w3": (8 * 16, 5), "table": (40, 8)}
 
@@ -114,7 +116,7 @@ def test_compiled_code_computes_the_same(tmp_path: Path) -> None:
     assert found.narrow_weights == {"f16": 2 * weights}
     assert any(
         f"{2 * weights:,} B in f16, computed with as f32" in line
-        for line in report.build(found, verbose=False)
+        for line in results.build(found, verbose=False)
     )
     assert found.weight_bytes < 2.3 * weights
 

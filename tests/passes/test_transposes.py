@@ -6,29 +6,29 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, count, kinds
 
-from edgekit.ir import DType, Graph
-from edgekit.ops import Op
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Div, Mul, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.expand import Expand
-from edgekit.ops.gather import Gather
-from edgekit.ops.layer_norm import LayerNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.rank import ArgExtreme, TopK
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.simplify import simplify
-from edgekit.passes.transposes import transposes
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.rank import ArgExtreme, TopK
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.passes.transposes import transposes
 
 TO_NHWC, TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 

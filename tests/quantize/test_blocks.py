@@ -8,15 +8,15 @@ import pytest
 from support.nets import Net
 
 from edgekit import api
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.tiles import occupied, zero_blocks
 from edgekit.quantize.pruning.blocks import _costs
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruning, quality_of
 from edgekit.quantize.pruning.prune import prune
-from edgekit.tiles import occupied, zero_blocks
 
 INPUTS, OUTPUTS = 48, 32
 

@@ -10,15 +10,15 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import edgekit
-from edgekit import simulate
 from edgekit.api import quantize_model
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
-from edgekit.quantize.constant_outputs import Apart
+from edgekit.converters.onnx.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.post_training import quantize
+from edgekit.quantize.preparation.constant_outputs import Apart
 from edgekit.quantize.pruning.plan import Pruning
 from edgekit.quantize.settings import DEFAULT
 

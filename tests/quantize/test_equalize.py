@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same
 
-from edgekit.ir import Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.quantize.equalize import equalize, is_layer, pairs
-from edgekit.quantize.observe import Observer
+from edgekit.core.ir import Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.quantize.calibration.observe import Observer
+from edgekit.quantize.preparation.equalize import equalize, is_layer, pairs
 
 SPREAD = (2.0 ** np.linspace(-1.5, 1.5, 6)).astype(np.float32)  # of the channels between the layers
 

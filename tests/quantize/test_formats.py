@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from support.tools import require
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen.pack import pack
+from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Quant, Type, Value
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Quant, Type, Value
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.quantize import Requantize
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops._linear import Linear
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.quantize import Requantize
 
 STRICT = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 # An operator, the shape of its image, and that of its weights.

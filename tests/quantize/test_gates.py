@@ -7,13 +7,14 @@ import pytest
 from support.command_line import CommandLine
 from support.tools import require
 
-from edgekit import api, simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen.build import run
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import Array, DType, Graph, Type
-from edgekit.ops.dense import Dense
+from edgekit import api
+from edgekit.codegen.compilation.build import run
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ops.dense import Dense
 
 SIZE, CLASSES = 24, 5
 RANDOM = np.random.default_rng(7)

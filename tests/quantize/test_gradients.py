@@ -6,26 +6,26 @@ from support.nets import Net
 from support.prunable import prunable_network
 from support.residual import SAME, calibration, conv, quiet, residual_network
 
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops import Op
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.simulate import random_inputs
 from edgekit.quantize.gradients import gradients, is_differentiable
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruning, quality_of
-from edgekit.simulate import random_inputs
 
 CASES: list[tuple[Op, list[tuple[int, ...]]]] = [
     (Conv2d(), [(2, 5, 4, 3), (4, 1, 1, 3), (4,)]),

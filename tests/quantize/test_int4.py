@@ -10,11 +10,11 @@ from support.command_line import DIGITS, CommandLine
 from support.tools import require
 
 from edgekit import api
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.passes import verify
-from edgekit.quantize.formats import int4_layers
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.passes import verify
+from edgekit.quantize.mixed_precision.formats import int4_layers
 
 
 @cache

@@ -14,10 +14,10 @@ from support.integer_families import FAMILIES as BASIC
 from support.more_integer_families import MORE
 from support.tools import require
 
-from edgekit import simulate
-from edgekit import target as targets
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Array, Graph
 
 FAMILIES = (*BASIC, *MORE)
 CASES = 1600  # of each family, by each build

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from support.nets import Net, kinds
 
-from edgekit import simulate
 from edgekit.api import quantize_model
-from edgekit.ir import Array, DType, Graph, Quant, Type
-from edgekit.ops.cast import Cast
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
-from edgekit.quantize.io import KINDS, Io
+from edgekit.core import simulate
+from edgekit.core.ir import Array, DType, Graph, Quant, Type
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.quantize.integers.integer_io import KINDS, Io
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 1, 6, 6, 3)).astype(np.uint8)
 

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit import simulate
-from edgekit.ir import Array, Graph
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.dense import Dense
-from edgekit.ops.slice import Slice
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
-from edgekit.quantize.io import KINDS, Io
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.core.simulate import run
+from edgekit.quantize.integers.integer_io import KINDS, Io
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.settings import Settings
-from edgekit.simulate import run
 
 
 def head(reach: float) -> Graph:

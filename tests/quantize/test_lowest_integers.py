@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from support.tools import require
 
-from edgekit import simulate, target
-from edgekit.builder import Builder
-from edgekit.codegen.build import run
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
+from edgekit.codegen.compilation.build import run
+from edgekit.core import simulate, target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
 
 X, W, Y = Quant((0.01,), (0,)), Quant((0.01,) * 20, (0,) * 20, 0), Quant((1.0,), (0,))
 

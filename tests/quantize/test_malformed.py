@@ -8,11 +8,11 @@ import pytest
 from support.nets import Net
 
 from edgekit import EdgeKitError, Graph, convert, quantize_model
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.transpose import Transpose
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

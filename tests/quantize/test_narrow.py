@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 from support.tools import ROOT, require
 
-from edgekit import api, simulate
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen.build import run
+from edgekit import api
+from edgekit.codegen.compilation.build import run
 from edgekit.codegen.program import compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.arithmetic import Div
-from edgekit.ops.dense import Dense
-from edgekit.ops.gather import Gather
-from edgekit.ops.logic import Where
-from edgekit.ops.softmax import Softmax
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.arithmetic import Div
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.logic import Where
+from edgekit.core.ops.softmax import Softmax
 
 ANOMALY = ROOT / "examples" / "anomaly"
 

@@ -14,26 +14,27 @@ import pytest
 from support.op_cases import Case, case, expected, normal, run_in_c, special
 from support.tools import ROOT, require
 
-from edgekit import api, simulate
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.build import run
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops import registry
-from edgekit.ops._map import Map
-from edgekit.ops.cast import Cast
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.det import Det
-from edgekit.ops.grid_sample import GridSample
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.scatter import Scatter
-from edgekit.ops.softmax import Softmax
-from edgekit.quantize.narrow import narrow
+from edgekit import api
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import run
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops import registry
+from edgekit.core.ops._map import Map
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.det import Det
+from edgekit.core.ops.grid_sample import GridSample
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.scatter import Scatter
+from edgekit.core.ops.softmax import Softmax
+from edgekit.quantize.mixed_precision.half_precision import narrow
 
 NARROW = (DType.BF16, DType.F16)
 FLAGS = ("-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

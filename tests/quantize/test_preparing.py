@@ -3,26 +3,26 @@
 import numpy as np
 import pytest
 
-from edgekit import simulate
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Type
-from edgekit.ops import Op
-from edgekit.ops.activations import Gelu
-from edgekit.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.logic import Where
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Gelu
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.logic import Where
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
 from edgekit.quantize.post_training import quantize
-from edgekit.quantize.prepare import prepare
+from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.settings import Settings
 
 SHAPE = (2, 5, 6, 7)

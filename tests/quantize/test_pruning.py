@@ -10,22 +10,22 @@ from support.prunable import prunable_network
 from support.residual import SAME, calibration, conv, quiet, residual_network
 from support.tools import require_shared
 
-from edgekit.converters import from_tflite
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.passes.channels import dead_channels
-from edgekit.passes.simplify import simplify
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.passes.channels import dead_channels
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.simulate import random_inputs
 from edgekit.quantize.pruning.criteria import CRITERIA
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruning, macs, quality_of, weights
 from edgekit.quantize.pruning.prune import prune
-from edgekit.simulate import random_inputs
 
 
 def groups(graph: Graph) -> list[tuple[int, int]]:
@@ -117,7 +117,7 @@ def test_units_that_are_gone_are_gone_everywhere() -> None:
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("name", ["pretrainedResnet", "kws_ref_model_float32", "vww_96_float", "ad01_fp32"])
 def test_real_networks_lose_30_percent_exactly(name: str, criterion: str) -> None:
-    graph = simplify(from_tflite.convert(require_shared(f"models/mlperf_tiny/{name}.tflite")))
+    graph = simplify(tflite_reader.convert(require_shared(f"models/mlperf_tiny/{name}.tflite")))
     samples = [random_inputs(graph, seed) for seed in range(2)]
     plan = Plan.of(graph, samples, criterion, quiet)
     counts = plan.counts(Pruning(ratio=0.3))

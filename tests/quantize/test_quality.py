@@ -7,29 +7,31 @@ import numpy as np
 import pytest
 from support.tools import ROOT
 
-from edgekit import api, arrays, simulate
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Type
-from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid
-from edgekit.ops.arithmetic import Add, Mul, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.gather import Gather
-from edgekit.ops.non_max_suppression import NonMaxSuppression
-from edgekit.ops.pad import Pad
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.softmax import Softmax
-from edgekit.passes import verify
-from edgekit.quantize.correct import correct_biases
-from edgekit.quantize.equalize import equalize, pairs
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid
+from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.non_max_suppression import NonMaxSuppression
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.passes import verify
+from edgekit.quantize.calibration.observe import RANGES, Observer
+from edgekit.quantize.calibration.range_search import Tensors
 from edgekit.quantize.measure import Measure, sqnr
-from edgekit.quantize.observe import RANGES, Observer
 from edgekit.quantize.post_training import quantize
-from edgekit.quantize.search import Tensors
+from edgekit.quantize.preparation.equalize import equalize, pairs
+from edgekit.quantize.rounding.bias_correction import correct_biases
 from edgekit.quantize.settings import Settings
+from edgekit.samples import arrays
 
 EXAMPLES = ROOT / "examples"
 

@@ -6,8 +6,8 @@ from math import log
 import numpy as np
 import pytest
 
-from edgekit.ir import Array
-from edgekit.quantize.observe import _BINS, Statistics, least_entropy, least_error
+from edgekit.core.ir import Array
+from edgekit.quantize.calibration.observe import _BINS, Statistics, least_entropy, least_error
 
 
 def seen(x: Array) -> Statistics:

@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from support.nets import Net, kinds
 
-from edgekit import EdgeKitError, api, convert, simulate
+from edgekit import EdgeKitError, api, convert
 from edgekit.api.models import left_over
-from edgekit.ir import Array, DType, Graph, Quant
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
+from edgekit.core import simulate
+from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
 
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 1, 8, 8, 3)).astype(np.uint8)

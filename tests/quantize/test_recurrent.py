@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgekit import api, file, fixed_gates, simulate
-from edgekit.builder import Builder
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
-from edgekit.ops.concat import Concat
-from edgekit.ops.dense import Dense
-from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.passes import verify
+from edgekit import api
+from edgekit.core import ek_file, fixed_gates, simulate
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.passes import verify
 from edgekit.quantize.gate import Gate
 from edgekit.quantize.measure import real, sqnr
 from edgekit.quantize.post_training import quantize
@@ -174,8 +175,8 @@ def test_c_computes_what_stacked_layers_of_both_directions_do(tmp_path: Path) ->
     graph = builder.graph("stack", [x], [flat, h, c])
     made, _ = quantize(graph, [{"x": tones(1, i)[0][:5]} for i in range(8)], Settings(calibrate="minmax"))
     assert {type(node.op).__name__ for node in made.nodes} >= {"Gru", "Lstm", "Rnn"}
-    file.save(made, tmp_path / "stack.ek")
-    api.build(file.load(tmp_path / "stack.ek"), tmp_path / "c", verify=True)
+    ek_file.save(made, tmp_path / "stack.ek")
+    api.build(ek_file.load(tmp_path / "stack.ek"), tmp_path / "c", verify=True)
 
 
 def test_a_layer_becomes_a_layer_of_floats_where_a_gate_asks_for_it() -> None:

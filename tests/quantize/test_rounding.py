@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.nets import Net
 
-from edgekit.ir import Array, DType, Quant, Type, Value
-from edgekit.ops._linear import Linear
-from edgekit.ops.arithmetic import Neg
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.reduce import Reduce
-from edgekit.quantize import rounding
-from edgekit.quantize.correct import Pair
-from edgekit.quantize.lattice import Aim, Moments, Problem, _descended, _in_turn, best_scale, round_to
-from edgekit.quantize.refine import _affordable
-from edgekit.quantize.rounding import rounded, window_count, windows
-from edgekit.quantize.weights import LIMITS, weight_quant
+from edgekit.core.ir import Array, DType, Quant, Type, Value
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reduce import Reduce
+from edgekit.quantize.rounding import weight_rounding
+from edgekit.quantize.rounding.bias_correction import Pair
+from edgekit.quantize.rounding.gptq import Aim, Moments, Problem, _descended, _in_turn, best_scale, round_to
+from edgekit.quantize.rounding.integer_weights import LIMITS, weight_quant
+from edgekit.quantize.rounding.refinement import _affordable
+from edgekit.quantize.rounding.weight_rounding import rounded, window_count, windows
 
 
 def correlated(random: np.random.Generator, rows: int, inputs: int, spread: float = 1.0) -> Array:
@@ -253,7 +253,7 @@ def test_chance_in_few_rows_is_not_learned_by_heart(monkeypatch: pytest.MonkeyPa
     after = rounded(layer(rows[:10]), before)
     unseen = layer(rows[10:])
     assert error(unseen, after) < 1.25 * error(unseen, before)
-    monkeypatch.setattr(rounding, "_AIMS", (Aim(1, 0.03),))
+    monkeypatch.setattr(weight_rounding, "_AIMS", (Aim(1, 0.03),))
     assert rounded(layer(rows[:10]), before) is before
 
 
@@ -286,7 +286,7 @@ def peak(layer: Pair) -> int:
 
 
 def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounding, "_MOST_CELLS", 2**18)
+    monkeypatch.setattr(weight_rounding, "_MOST_CELLS", 2**18)
     few, many, large = (
         peak(pair(Conv2d(), (1, side, side, 4), (8, 3, 3, 4), samples))
         for samples, side in ((32, 20), (256, 20), (32, 40))

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from support.nets import Net
 
-from edgekit import fixed
-from edgekit.ir import DType, Graph
-from edgekit.ops.concat import Concat
-from edgekit.ops.recurrent import Lstm
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.softmax import Softmax
-from edgekit.quantize import int8
-from edgekit.quantize.observe import Range
-from edgekit.quantize.scales import SOFTMAX, activation_quant, scales, tied
-from edgekit.quantize.weights import finished_scale
+from edgekit.core import fixed
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.recurrent import Lstm
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.quantize.calibration.observe import Range
+from edgekit.quantize.calibration.scales import SOFTMAX, activation_quant, scales, tied
+from edgekit.quantize.integers import int8
+from edgekit.quantize.rounding.integer_weights import finished_scale
 
 WIDE: Range = (-8.0, 8.0)
 

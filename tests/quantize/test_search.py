@@ -5,13 +5,13 @@ from itertools import pairwise
 import numpy as np
 from support.nets import Net
 
-from edgekit.ops.arithmetic import Neg
-from edgekit.ops.dense import Dense
+from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.ops.dense import Dense
 from edgekit.quantize import post_training
-from edgekit.quantize.observe import RANGES, Statistics, minmax
+from edgekit.quantize.calibration.observe import RANGES, Statistics, minmax
+from edgekit.quantize.calibration.range_search import PICKS
 from edgekit.quantize.post_training import quantize
-from edgekit.quantize.refine import _affordable
-from edgekit.quantize.search import PICKS
+from edgekit.quantize.rounding.refinement import _affordable
 
 
 def test_the_user_hears_of_every_method_and_tensor() -> None:

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from edgekit import fixed
-from edgekit.ir import Array, DType, Quant, Type, type_of
-from edgekit.ops import Op
-from edgekit.ops.activations import PRelu
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
+from edgekit.core import fixed
+from edgekit.core.ir import Array, DType, Quant, Type, type_of
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import PRelu
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.quantize.calibration.scales import activation_quant
 from edgekit.quantize.measure import real, sqnr
-from edgekit.quantize.scales import activation_quant
 
 RANDOM = np.random.default_rng(7)
 N = 96

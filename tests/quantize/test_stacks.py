@@ -5,14 +5,14 @@ import pytest
 from support.nets import Net
 from support.random_graphs import random_network
 
-from edgekit import simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ops.activations import Exp
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
-from edgekit.quantize.observe import Observer, Statistics
-from edgekit.quantize.stacks import stack_size, stacks
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ops.activations import Exp
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.quantize.calibration.observe import Observer, Statistics
+from edgekit.quantize.calibration.sample_batches import stack_size, stacks
 
 
 def test_what_runs_together_is_what_each_sample_gives_alone() -> None:

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from support.nets import Net, kinds
 
-from edgekit.ir import Array, DType, Graph
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
-from edgekit.passes import verify
-from edgekit.quantize.observe import Observer
+from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.core.simulate import run
+from edgekit.quantize.calibration.observe import Observer
 from edgekit.quantize.post_training import quantize
+from edgekit.quantize.preparation.input_normalization import levelled
 from edgekit.quantize.settings import Settings
-from edgekit.quantize.uneven_inputs import levelled
-from edgekit.simulate import run
 
 MIDDLE = np.array([1013, 0, 20, 0, 5e-3], np.float32)  # a pressure, an acceleration, a temperature, ...
 WIDTH = np.array([8, 0.3, 12, 1e3, 1e-3], np.float32)

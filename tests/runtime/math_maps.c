@@ -1,7 +1,7 @@
 /* Every function of the float math over arrays: map_<name>_<f32 or f64>(x, y, n). Uses no libc. */
 #include <stddef.h>
 
-#include "edgekit/math_f32.h"
+#include "edgekit/core/math_f32.h"
 #include "edgekit/math_f64.h"
 #include "math_functions.h"
 

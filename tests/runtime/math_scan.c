@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "edgekit/math_f32.h"
+#include "edgekit/core/math_f32.h"
 #include "edgekit/math_f64.h"
 #include "math_functions.h"
 

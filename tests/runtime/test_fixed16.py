@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.runtime_c import LANGUAGES, STRICT, load_c, map_c
 
-from edgekit import fixed_tfl16
+from edgekit.core import fixed_tfl16
 
 X = np.arange(-(2**15), 2**15, dtype=np.int16)
 WIDE = X.astype(np.int64)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from edgekit import fixed, fixed_gates, fixed_tfl
-from edgekit.ir import DType, Quant
+from edgekit.core import fixed, fixed_gates, fixed_tfl
+from edgekit.core.ir import DType, Quant
 
 
 @pytest.mark.parametrize("dtype", [DType.S8, DType.S16, DType.S32])

@@ -10,10 +10,10 @@ from support.nets import Net
 from support.stateful import accumulator
 from support.tools import require
 
-from edgekit import target
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.ir import DType
-from edgekit.ops.arithmetic import Add
+from edgekit.core import target
+from edgekit.core.ir import DType
+from edgekit.core.ops.arithmetic import Add
 
 FLAGS = {
     "address": ("gcc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),

@@ -95,7 +95,7 @@ def test_contraction_to_fma_keeps_the_bound(build_folder: Path) -> None:
 def test_gcc_vectorizes_a_loop_over_it(name: str, tmp_path: Path) -> None:
     source = tmp_path / "loop.c"
     source.write_text(
-        '#include "edgekit/math_f32.h"\n'
+        '#include "edgekit/core/math_f32.h"\n'
         "void loop(const float *restrict x, float *restrict y, int n)\n"
         f"{{ for (int i = 0; i < n; i++) y[i] = ek_{name}_f32(x[i]); }}\n"
     )

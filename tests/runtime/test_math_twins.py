@@ -8,7 +8,7 @@ import pytest
 from support.float_math import BINARY, UNARY, Array, pairs, specials
 from support.runtime_c import STRICT_FLOATS, compile_c, map_c
 
-from edgekit import math_f32
+from edgekit.core import math_f32
 
 # Functions that are known by another name in numpy.
 TWINS = {"sqrt_portable": "sqrt"}

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from support.runtime_c import load_c, map_c
 
-from edgekit import fixed, fixed_tfl
-from edgekit.ir import Array
+from edgekit.core import fixed, fixed_tfl
+from edgekit.core.ir import Array
 
 COMPILERS = ("gcc", "clang")
 CHUNK = 1 << 20

@@ -13,9 +13,9 @@ from support.random_networks.judge import differences, judged, shrunk
 from support.random_networks.trial import Recipe, Trial, Truth
 from support.tools import require_module
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.ops.arithmetic import Neg
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.arithmetic import Neg
 
 RIGHT = np.array([1.0, -2.0, 100.0], np.float32)
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from edgekit.builder import Builder
-from edgekit.fixed import int_range
-from edgekit.ir import DType, Graph, Quant, Source, Type
-from edgekit.ops import Op
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Neg
-from edgekit.ops.concat import Concat
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.transpose import Transpose
+from edgekit.core.builder import Builder
+from edgekit.core.fixed import int_range
+from edgekit.core.ir import DType, Graph, Quant, Source, Type
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Neg
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.transpose import Transpose
 
 # Every text that UTF-8 can say.
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -5,15 +5,15 @@ from support import integer_families as families
 from support import more_integer_families as more
 from support.integer_bench import Bench, Family
 
-from edgekit.ir import DType, Type
-from edgekit.ops.activations import PRelu
-from edgekit.ops.arithmetic import Add, Mul, Sub
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.reduce import Reduce
+from edgekit.core.ir import DType, Type
+from edgekit.core.ops.activations import PRelu
+from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.ops.reduce import Reduce
 
 
 def residuals(b: Bench) -> None:

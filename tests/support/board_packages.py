@@ -8,11 +8,13 @@ from pathlib import Path
 
 from support.tools import require, require_module
 
-from edgekit.codegen import packages, runner, toolchain
+from edgekit.codegen import packages
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution import runner
 from edgekit.codegen.packages import Wish
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize
 
 RIGHT = 42  # exit code of a program whose self-test found what it expected
 STRICT = ("-Wall", "-Wextra", "-Werror")

@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 from support.stateful import Remembering, random_step
 
+from edgekit.converters.semantics.while_loop import while_loop
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.while_loop import while_loop
-from edgekit.ir import DType, Graph
-from edgekit.ops.logic import Less, Where
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.logic import Less, Where
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
 
 SIZE = 4  # elements of each value
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit.ir import Array
+from edgekit.core.ir import Array
 
 
 def varint(value: int) -> bytes:

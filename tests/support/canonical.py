@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.ir import Array, Graph, Node
-from edgekit.ops.cast import BitCast
-from edgekit.ops.transpose import Transpose
-from edgekit.passes.simplify import simplify
+from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ops.cast import BitCast
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes.simplify import simplify
 
 
 @dataclass(frozen=True)

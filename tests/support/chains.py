@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from edgekit.builder import Builder
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops import Op
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reshape import Reshape
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Op
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reshape import Reshape
 
 
 class Chain:

@@ -7,13 +7,13 @@ from support import x86
 from support.generated import units
 from support.tools import require, require_module
 
-from edgekit import target as targets
-from edgekit.codegen import toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.target import Target
+from edgekit.core import target as targets
+from edgekit.core.target import Target
 
 TARGETS = {
     "host": "gcc",

@@ -9,19 +9,19 @@ from support.blocks import with_zeros
 from support.integer_bench import Bench
 from support.more_integer_families import recurrent_layer
 
-from edgekit.ir import DType, Quant
-from edgekit.ops.arithmetic import Add, Mul, Sub
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize
-from edgekit.ops.recurrent import Gru, Lstm, Rnn
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import DType, Quant
+from edgekit.core.ops.arithmetic import Add, Mul, Sub
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize
+from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 ROUNDINGS = ("E", "tfl", "tflm")
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from edgekit import file, flat
-from edgekit.errors import EdgeKitError
+from edgekit.core import ek_file, flatbuffer
+from edgekit.core.errors import EdgeKitError
 
 
 def refused(path: Path, code: str, words: str) -> EdgeKitError:
     with pytest.raises(EdgeKitError, match=words) as info:
-        file.load(path)
+        ek_file.load(path)
     assert info.value.code == code
     return info.value
 
 
 def forge(path: Path, structure: bytes, data: bytes, identifier: bytes = b"") -> None:
     """Write a file with this structure and these data, and the right sizes and checksum."""
-    structure += bytes(-len(structure) % file.ALIGNMENT)
-    header = file._HEADER.pack(file._SIGNATURE, file.VERSION, 0, len(structure), len(data), b"")[
-        : file._DIGEST
+    structure += bytes(-len(structure) % ek_file.ALIGNMENT)
+    header = ek_file._HEADER.pack(ek_file._SIGNATURE, ek_file.VERSION, 0, len(structure), len(data), b"")[
+        : ek_file._DIGEST
     ]
     path.write_bytes(header + hashlib.sha256(header + structure + data).digest() + structure + data)
 
@@ -30,16 +30,16 @@ def forge(path: Path, structure: bytes, data: bytes, identifier: bytes = b"") ->
 def sections(path: Path) -> tuple[bytes, bytes]:
     """Structure and data of a file."""
     content = path.read_bytes()
-    size = file._HEADER.unpack_from(content)[3]
-    return content[file._HEADER.size :][:size], content[file._HEADER.size + size :]
+    size = ek_file._HEADER.unpack_from(content)[3]
+    return content[ek_file._HEADER.size :][:size], content[ek_file._HEADER.size + size :]
 
 
-def edit(path: Path, change: Callable[[flat.Record], object]) -> None:
+def edit(path: Path, change: Callable[[flatbuffer.Record], object]) -> None:
     """Change the record that a file holds."""
     structure, data = sections(path)
-    record = thawed(flat.read(file.schema(), structure))
+    record = thawed(flatbuffer.read(ek_file.schema(), structure))
     change(record)
-    forge(path, flat.write(file.schema(), record), data)
+    forge(path, flatbuffer.write(ek_file.schema(), record), data)
 
 
 def thawed(value: Any) -> Any:

@@ -14,9 +14,10 @@ from support.mutants import BYTES, FLOATS, NUMBERS
 from support.random_graphs import random_network
 from support.stateful import random_graph
 
-from edgekit import api, file, flat
-from edgekit.ir import DType
-from edgekit.ops import registry
+from edgekit import api
+from edgekit.core import ek_file, flatbuffer
+from edgekit.core.ir import DType
+from edgekit.core.ops import registry
 
 _GRAPHS = 12
 
@@ -30,7 +31,7 @@ def files() -> list[bytes]:
     made = []
     with tempfile.TemporaryDirectory() as folder:
         for graph in graphs:
-            file.save(graph, Path(folder, "net.ek"))
+            ek_file.save(graph, Path(folder, "net.ek"))
             made.append(Path(folder, "net.ek").read_bytes())
     return made
 
@@ -59,12 +60,12 @@ def mutant(rng: Random, folder: Path) -> tuple[str, bytes]:
 
 def _changed(structure: bytes, count: int, rng: Random) -> bytes:
     """The structure with so many changes; those that the writer cannot say are left out."""
-    record = flat.read(file.schema(), structure)
+    record = flatbuffer.read(ek_file.schema(), structure)
     made = structure
     for _ in range(count):
         changed = _value(thawed(record), rng)
         try:
-            made = flat.write(file.schema(), changed)
+            made = flatbuffer.write(ek_file.schema(), changed)
         except Exception:  # a number does not fit its field
             continue
         record = changed

@@ -3,19 +3,19 @@
 import numpy as np
 from support.nets import Net
 
-from edgekit.builder import Builder
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops.activations import Gelu
-from edgekit.ops.arithmetic import Add, Div, Mul, Sub
-from edgekit.ops.cast import Cast
-from edgekit.ops.dense import Dense
-from edgekit.ops.gather import Gather
-from edgekit.ops.layer_norm import LayerNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops.activations import Gelu
+from edgekit.core.ops.arithmetic import Add, Div, Mul, Sub
+from edgekit.core.ops.cast import Cast
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 WORDS, LENGTH, WIDTH, HEADS = 61, 6, 16, 2
 

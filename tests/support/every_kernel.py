@@ -10,24 +10,24 @@ import numpy as np
 from support.op_cases import as_graph
 from support.tools import ROOT
 
-from edgekit.builder import Builder
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.ir import DType, Graph, Quant, Type, Value
-from edgekit.ops.activations import PRelu, Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Mul
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
-from edgekit.target import Target
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ops.activations import PRelu, Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Mul
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.target import Target
 
 
 def programs(target: Target) -> list[Program]:

@@ -12,8 +12,8 @@ import numpy as np
 from support.tools import ROOT
 
 from edgekit.converters import read
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
 
 SAMPLES = ROOT / "tests" / "frontends" / "samples"
 

@@ -24,21 +24,20 @@ from support.recorded import recorded
 from support.tflite_writer import Operator
 from tflite import integer_cases, real_cases
 
-from edgekit import api, file, target
-from edgekit.codegen.build import generate
+from edgekit import api
+from edgekit.codegen.compilation.build import generate
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import (
-    caffe_ops,
-    frontend,
-    keras_ops,
-    mindir_ops,
-    mxnet_ops,
-    paddle_ops,
-    stablehlo_ops,
-    torch_ops,
-)
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.ir import Graph
+from edgekit.converters import frontend
+from edgekit.converters.caffe import ops
+from edgekit.converters.keras import ops as keras_ops
+from edgekit.converters.mindir import ops as mindir_ops
+from edgekit.converters.mxnet import ops as mxnet_ops
+from edgekit.converters.paddle import ops as paddle_ops
+from edgekit.converters.stablehlo import ops as stablehlo_ops
+from edgekit.converters.torch_export import ops as torch_export_ops
+from edgekit.core import ek_file, target
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.ir import Graph
 
 SECONDS = 10  # of processor time, so that a busy machine breaks no mutant
 MEMORY = 2 << 30
@@ -48,13 +47,13 @@ _RECORDED = SAMPLES.with_name("recorded")
 # becomes C text, which takes longer than all before.
 _PRINTED = 8
 _OPERATORS = {
-    "Caffe": caffe_ops,
+    "Caffe": ops,
     "JAX StableHLO": stablehlo_ops,
     "Keras": keras_ops,
     "MindSpore": mindir_ops,
     "MXNet": mxnet_ops,
     "PaddlePaddle": paddle_ops,
-    "PyTorch": torch_ops,
+    "PyTorch": torch_export_ops,
 }
 _TFLITE: Mapping[str, Callable[[np.random.Generator], Operator]] = {
     **integer_cases.ALL,
@@ -195,8 +194,8 @@ def judge(format: str, seed: int, folder: Path) -> Verdict:
 def _comes_back(graph: Graph, folder: Path) -> bool:
     """Does an .ek file give the graph that was saved? Bytes decide: NaN differs from itself."""
     first, second = folder / "again.ek", folder / "twice.ek"
-    file.save(graph, first)
-    file.save(file.load(first), second)
+    ek_file.save(graph, first)
+    ek_file.save(ek_file.load(first), second)
     return first.read_bytes() == second.read_bytes()
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from support.tools import require
 
-from edgekit.codegen.build import generate
-from edgekit.codegen.literal import restored, stored
+from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.printing.literal import restored, stored
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array
+from edgekit.core.ir import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 C99 = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")

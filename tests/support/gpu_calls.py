@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 from support.opencl import arguments
 
-from edgekit import simulate
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
-from edgekit.codegen.literal import restored, stored
-from edgekit.ir import Array, DType, Graph, Node, Type
-from edgekit.ops import Arg, Call, Join, Step, View
+from edgekit.codegen.printing.literal import restored, stored
+from edgekit.core import simulate
+from edgekit.core.ir import Array, DType, Graph, Node, Type
+from edgekit.core.ops import Arg, Call, Join, Step, View
 
 TOLERANCE = 1e-5  # of reals, of the largest that there are
 # Of those that are stored in 16 bits, which may be rounded to the next one.

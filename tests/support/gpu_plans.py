@@ -7,8 +7,8 @@ from support.gpu_calls import Device
 
 from edgekit.codegen.gpu.plan import GpuPlan, Span
 from edgekit.codegen.gpu.use import CONSTANTS, Use
-from edgekit.codegen.literal import restored, stored
-from edgekit.ir import Array
+from edgekit.codegen.printing.literal import restored, stored
+from edgekit.core.ir import Array
 
 
 def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str, Array]:

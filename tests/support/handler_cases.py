@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from support.tools import require_module
 
-from edgekit import simulate
-from edgekit.builder import Builder
 from edgekit.converters.frontend import handlers, tensors
 from edgekit.converters.tensor import Tensor
-from edgekit.ir import Array, type_of
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, type_of
 
 
 def rand(*shape: int, seed: int = 0) -> Array:

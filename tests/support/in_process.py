@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from support.tools import require
 
-from edgekit.branches import Guard
-from edgekit.codegen.driver import FLAGS
-from edgekit.codegen.kernels import Field, Kernel, support_files
-from edgekit.codegen.literal import restored, stored
+from edgekit.codegen.execution.driver import FLAGS
+from edgekit.codegen.kernels.sources import Field, Kernel, support_files
+from edgekit.codegen.lowering.branches import Guard
+from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.program import Program, Test
-from edgekit.ir import Array
+from edgekit.core.ir import Array
 
 _GUARD = 64  # bytes around all memory that kernels write to, which is aligned to as many
 _FILL = 0xA5

@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from hypothesis import strategies as st
 
-from edgekit import fixed
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
-from edgekit.ops import Op
+from edgekit.core import fixed
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Op
 
 T = TypeVar("T")
 # Most channels are few; kernels advance by blocks of 16, and primes fit nothing.

@@ -3,21 +3,21 @@
 import numpy as np
 from support.integer_bench import Bench, Family
 
-from edgekit.ir import DType, Quant, Type
-from edgekit.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
-from edgekit.ops.arithmetic import Add, Clip, Mul, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.expand import Expand
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.quantize import Dequantize, Quantize, Requantize
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import DType, Quant, Type
+from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
+from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 
 def _convolution(b: Bench, groups: int, channels: int, outputs: int, *, first: bool = False) -> None:

@@ -3,18 +3,18 @@
 import numpy as np
 from support.integer_bench import Bench, Family
 
-from edgekit.ir import Array, DType, Quant
-from edgekit.ops import Op
-from edgekit.ops.activations import PRelu
-from edgekit.ops.arithmetic import Max, Min
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.layer_norm import LayerNorm, RmsNorm
-from edgekit.ops.logic import Where
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.recurrent import Gru, Lstm, Recurrent, Rnn
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.resample import Resample
+from edgekit.core.ir import Array, DType, Quant
+from edgekit.core.ops import Op
+from edgekit.core.ops.activations import PRelu
+from edgekit.core.ops.arithmetic import Max, Min
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.logic import Where
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.resample import Resample
 
 
 def _reals(b: Bench, *shape: int, spread: float = 1.0) -> Array:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.builder import Builder
-from edgekit.ir import DType, Graph, Type
-from edgekit.ops import Op
-from edgekit.passes import verify
-from edgekit.passes.transposes import moves
-from edgekit.simulate import random_inputs, run
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ops import Op
+from edgekit.core.passes import verify
+from edgekit.core.passes.transposes import moves
+from edgekit.core.simulate import random_inputs, run
 
 
 class Net(Builder):

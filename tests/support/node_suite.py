@@ -26,12 +26,12 @@ import numpy as np
 from onnx.backend.test.runner import Runner
 from support.onnx_cases import Case, cases
 
-from edgekit import target as targets
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
 from edgekit.onnx_backend import compile_programs, convert_case, counted
 
 # Cases that are right, by kind, of the onnx release that docs/ops.md names. These numbers never go down.

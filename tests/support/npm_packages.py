@@ -10,9 +10,10 @@ import numpy as np
 from support.node_tools import BROWSER_TESTS, node
 from support.tools import ROOT
 
-from edgekit import build, convert, quantize_model, simulate
-from edgekit.ir import Array, Graph
-from edgekit.report import plain
+from edgekit import build, convert, quantize_model
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.reports.results import plain
 
 DIGITS = ROOT / "edgekit" / "digits.onnx"
 DIGITS_DATA = ROOT / "edgekit" / "digits.npz"

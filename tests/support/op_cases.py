@@ -11,15 +11,15 @@ import ml_dtypes
 import numpy as np
 from support.generated import units
 
-from edgekit import target as targets
-from edgekit.builder import Builder
-from edgekit.codegen import toolchain
-from edgekit.codegen.build import write
-from edgekit.codegen.driver import FLAGS, Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import write
+from edgekit.codegen.execution.driver import FLAGS, Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value, type_of
-from edgekit.ops import Op
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value, type_of
+from edgekit.core.ops import Op
 
 
 @dataclass(frozen=True, eq=False)

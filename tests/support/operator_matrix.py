@@ -13,8 +13,8 @@ from onnx import defs
 from support.node_suite import EXACT, Outcome, Verdict
 from support.onnx_cases import Case, cases
 
-from edgekit.converters.from_onnx import handlers
-from edgekit.ir import DType
+from edgekit.converters.onnx.reader import handlers
+from edgekit.core.ir import DType
 
 PAGE = Path(__file__).parents[2] / "docs/ops.md"
 _DOMAINS = {

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 from support import in_process, op_cases, tools
 
-from edgekit import simulate
-from edgekit.codegen import driver, render, runner, toolchain
-from edgekit.codegen.kernels import variant_of
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution import driver, runner
+from edgekit.codegen.kernels.sources import variant_of
+from edgekit.codegen.printing import render
 from edgekit.codegen.program import Program
-from edgekit.target import Target
+from edgekit.core import simulate
+from edgekit.core.target import Target
 
 TAKEN: dict[str, set[str]] = {}
 

@@ -5,17 +5,17 @@ from collections.abc import Callable
 import numpy as np
 from support.nets import Net
 
-from edgekit.ir import DType, Graph
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Mul
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.conv_transpose2d import ConvTranspose2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
 
 SIDE = 6  # of images
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.builder import Builder
-from edgekit.ir import Array, DType, Graph, Quant
-from edgekit.ops._linear import Linear
-from edgekit.ops.cast import BitCast
-from edgekit.ops.flip_sign import FlipSign
-from edgekit.ops.quantize import Dequantize, Quantize
+from edgekit.core import simulate
+from edgekit.core.builder import Builder
+from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.cast import BitCast
+from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.ops.quantize import Dequantize, Quantize
 
 _LEFT_OUT = 0.15  # of the conversions: some tensors of real models have none
 _CALIBRATION = range(3)  # seeds of inputs

@@ -6,22 +6,22 @@ from math import prod
 import numpy as np
 from support.nets import Net
 
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType, Graph
-from edgekit.ops.activations import Sigmoid
-from edgekit.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
-from edgekit.ops.concat import Concat
-from edgekit.ops.conv2d import Conv2d
-from edgekit.ops.dense import Dense
-from edgekit.ops.expand import Expand
-from edgekit.ops.matmul import MatMul
-from edgekit.ops.pad import Pad
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.reduce import Reduce
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.softmax import Softmax
-from edgekit.ops.transpose import Transpose
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType, Graph
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
 
 _LARGEST = 4000  # elements of a value
 

@@ -8,11 +8,11 @@ from zipfile import ZipFile
 import numpy as np
 from support.exports import open_inputs, who_reads
 
-from edgekit import simulate
 from edgekit.converters import read
-from edgekit.ir import Array
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import ModelProto
 from support.tools import require_module
 
-from edgekit.ir import Array, Graph
+from edgekit.core.ir import Array, Graph
 from edgekit.onnx_backend import counted
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit import simulate
-from edgekit.codegen.selftest import SelfTest, tolerance
-from edgekit.codegen.selftest_source import Summary
-from edgekit.ir import Array, Graph, Value
-from edgekit.ops.gather import Gather
+from edgekit.codegen.verification.selftest import SelfTest, tolerance
+from edgekit.codegen.verification.selftest_source import Summary
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph, Value
+from edgekit.core.ops.gather import Gather
 
 _JUDGING = 10  # inputs that say whether a change shows
 

@@ -12,15 +12,16 @@ from pathlib import Path
 
 from support.tools import ROOT, SHARED
 
-from edgekit import api, target
-from edgekit.codegen import toolchain
-from edgekit.codegen.build import compile_objects, measure, write
-from edgekit.codegen.fit import fit
+from edgekit import api
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import compile_objects, measure, write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import Program
-from edgekit.codegen.render import Optimize, render
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
-from edgekit.target import Target
+from edgekit.core import target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.target import Target
 
 FILE = ROOT / "tests" / "sizes.toml"
 COMMAND = "python scripts/sizes.py"

@@ -10,7 +10,7 @@ import flatbuffers
 import numpy as np
 from support.tools import require_module
 
-from edgekit.ir import Array
+from edgekit.core.ir import Array
 
 _TYPES = {
     "float32": "FLOAT32",

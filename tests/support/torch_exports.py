@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from support.tools import require_module
 
-from edgekit import simulate
-from edgekit.converters.from_pt2 import convert
-from edgekit.ir import Array, Graph
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.converters.torch_export.reader import convert
+from edgekit.core import simulate
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 
 def exported(module: Any, inputs: Sequence[Any], path: Path, core: bool = False, **how: Any) -> Path:

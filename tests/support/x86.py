@@ -8,17 +8,18 @@ import pytest
 from support.generated import units
 from support.tools import require
 
-from edgekit import simulate
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.codegen.driver import Driver
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.execution import runner
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.publish import write
-from edgekit.codegen.render import Optimize, render, sources
-from edgekit.codegen.selftest import tolerance
-from edgekit.codegen.verify import compare
-from edgekit.ir import Array
-from edgekit.target import Target
+from edgekit.codegen.verification.selftest import tolerance
+from edgekit.codegen.verification.verify import compare
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Array
+from edgekit.core.target import Target
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 

@@ -6,13 +6,13 @@ from support.tools import require, require_module
 
 from benchmarks.reliability.data_independence import reasons, section, spread
 from edgekit import api
-from edgekit import target as targets
-from edgekit.builder import Builder
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import DType, Quant, Type
-from edgekit.ops.arithmetic import Add
-from edgekit.ops.pool2d import Pool2d
-from edgekit.ops.softmax import Softmax
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ir import DType, Quant, Type
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.softmax import Softmax
 
 
 def test_runs_of_int8_take_the_same_instructions_for_all_inputs() -> None:

@@ -8,10 +8,10 @@ import pytest
 from support.tools import require
 
 from edgekit import api
-from edgekit import target as targets
-from edgekit.codegen.render import Optimize
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.codegen.printing.render import Optimize
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 
 _MAIN = """\
 #include <stdio.h>

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from support.tools import require
 
-from edgekit import target as targets
-from edgekit.codegen import runner, toolchain
-from edgekit.target import Target
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution import runner
+from edgekit.core import target as targets
+from edgekit.core.target import Target
 
 INPUT = bytes(range(256)) * 9
 

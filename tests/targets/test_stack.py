@@ -11,9 +11,9 @@ from support.tools import ROOT
 from benchmarks.reliability.networks import Layers, quantized
 from benchmarks.reliability.stack import Depth, depth
 from edgekit import api
-from edgekit.codegen import stack, toolchain
-from edgekit.codegen.render import Optimize
-from edgekit.ir import Graph
+from edgekit.codegen.compilation import stack, toolchain
+from edgekit.codegen.printing.render import Optimize
+from edgekit.core.ir import Graph
 
 DIGITS = ROOT / "examples" / "digits"
 # Both compilers tell of the stack, each in its own way; a Cortex-M0+ has no floating point.

@@ -7,13 +7,13 @@ import pytest
 from support.tools import ROOT, require, require_module
 
 from edgekit import api
-from edgekit import target as targets
-from edgekit.codegen import toolchain, wasm
-from edgekit.codegen.build import compile_objects, generate, measure
+from edgekit.codegen.compilation import toolchain, wasm
+from edgekit.codegen.compilation.build import compile_objects, generate, measure
+from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.publish import write
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 
 DIGITS = ROOT / "examples" / "digits"
 NAMES = sorted(targets.names())

@@ -9,8 +9,8 @@ import numpy as np
 from support.tflite_writer import Operator, Tensor
 from support.tools import require_module
 
-from edgekit.converters import from_tflite
-from edgekit.ir import Array, Graph
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core.ir import Array, Graph
 
 
 def litert(content: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array]:
@@ -61,7 +61,7 @@ def _data(t: Tensor, rng: np.random.Generator) -> Array:
 def converted(content: bytes, folder: Path, name: str) -> Graph:
     path = folder / f"{name}.tflite"
     path.write_bytes(content)
-    return from_tflite.convert(path, name=name)
+    return tflite_reader.convert(path, name=name)
 
 
 def named(graph: Graph, inputs: Sequence[Array]) -> Mapping[str, Array]:

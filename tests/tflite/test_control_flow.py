@@ -12,15 +12,16 @@ import pytest
 from support.tflite_writer import Operator, Tensor, constant, model, network
 from support.tools import require, require_module
 
-from edgekit import convert, simulate, target
-from edgekit.codegen.build import run
+from edgekit import convert
+from edgekit.codegen.compilation.build import run
 from edgekit.codegen.program import compile_graph
-from edgekit.converters import from_tflite
 from edgekit.converters.read import read
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.ops.while_loop import While
-from edgekit.passes.simplify import simplify
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.while_loop import While
+from edgekit.core.passes.simplify import simplify
 
 X = np.array([1, -2, 3], np.float32)
 
@@ -121,9 +122,9 @@ def test_c_computes_one_branch_of_what_is_worth_it(tmp_path: Path) -> None:
 
 def test_unrolled_loops_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of runs: three of the body, and four of its condition."""
-    monkeypatch.setattr(from_tflite, "MAX_RUNS", 7)
+    monkeypatch.setattr(tflite_reader, "MAX_RUNS", 7)
     convert(loop(tmp_path, 3, constant([0], "float32")))
-    monkeypatch.setattr(from_tflite, "MAX_RUNS", 6)
+    monkeypatch.setattr(tflite_reader, "MAX_RUNS", 6)
     with pytest.raises(EdgeKitError, match="run graphs more than 6 times") as found:
         convert(loop(tmp_path, 3, constant([0], "float32")))
     assert "convert it for shorter sequences" in found.value.hint

@@ -9,8 +9,8 @@ import pytest
 from support.tflite_writer import Operator, Tensor, constant, model, with_data_behind
 from tflite.litert import converted, litert
 
-from edgekit import simulate
-from edgekit.errors import EdgeKitError, Exit
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError, Exit
 
 
 def full_layer(rng: np.random.Generator) -> bytes:

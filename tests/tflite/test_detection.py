@@ -13,13 +13,13 @@ from flatbuffers import flexbuffers
 from support.tflite_writer import Operator, Tensor, constant, model
 from tflite.litert import converted, litert, named
 
-from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 Rng = np.random.Generator
 SAMPLES = 5

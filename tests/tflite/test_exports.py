@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.tools import require_shared
 
-from edgekit import simulate, target
-from edgekit.codegen.build import run
-from edgekit.converters.from_tflite import convert
-from edgekit.passes.simplify import simplify
+from edgekit.codegen.compilation.build import run
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.passes.simplify import simplify
 
 RECORDED = {"net_f32": "net_f32_io", "net_int8": "net_int8_io", "net_keras_export": "io"}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from edgekit import fixed_tfl
-from edgekit.ir import Array
+from edgekit.core import fixed_tfl
+from edgekit.core.ir import Array
 
 ONE = 2.0**31
 EDGES = [

@@ -10,15 +10,15 @@ from support.tflite_writer import Operator, Tensor, constant, model
 from tflite.integer_cases import ALL, BY_MEANING, CASES
 from tflite.litert import converted, inputs_of, litert, named
 
-from edgekit import file, simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core import ek_file, simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ops import Arg
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.ops import Arg
-from edgekit.ops.softmax import Softmax
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 SAMPLES = 8
 COMPILED = 2  # compiling takes most of the time
@@ -99,8 +99,8 @@ def made(kind: str, seed: int, folder: Path) -> tuple[str, Graph, list[Array]]:
 @pytest.mark.parametrize("kind", ALL)
 def test_graph_is_the_same_after_a_file(kind: str, tmp_path: Path) -> None:
     _, graph, _ = made(kind, 0, tmp_path)
-    file.save(graph, tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek") == graph
+    ek_file.save(graph, tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek") == graph
 
 
 @pytest.mark.parametrize("kind", BY_MEANING)

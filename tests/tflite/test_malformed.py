@@ -15,8 +15,8 @@ from support.tools import require_module
 from tflite import integer_cases
 from tflite.litert import converted
 
-from edgekit.errors import EdgeKitError, Exit
-from edgekit.passes.simplify import simplify
+from edgekit.core.errors import EdgeKitError, Exit
+from edgekit.core.passes.simplify import simplify
 
 
 def conv(**changes: Any) -> Operator:

@@ -15,13 +15,13 @@ from support.tools import require_module
 from tflite.litert import converted, named
 from tflite.signal_cases import packed
 
-from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 Rng = np.random.Generator
 SAME, VALID = 1, 2

@@ -13,9 +13,9 @@ from support.tools import require_module
 from tflite import integer_cases, real_cases
 from tflite.litert import converted
 
-from edgekit.converters import tflite_codes
-from edgekit.errors import EdgeKitError
-from edgekit.ir import DType
+from edgekit.converters.tflite import codes
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType
 
 CASES: Mapping[str, real_cases.Make] = {
     **{f"{kind} of floats": make for kind, make in real_cases.CASES.items()},
@@ -48,12 +48,12 @@ def outcome(op: Operator, folder: Path, every_field: bool) -> str:
 def test_numbers_of_operators_and_types_are_those_of_the_schema() -> None:
     schema = require_module("ai_edge_litert.schema_py_generated")
     operators = {n: name for name, n in vars(schema.BuiltinOperator).items() if isinstance(n, int)}
-    assert {n: name for n, name in operators.items() if n < len(tflite_codes.OPERATORS)} == dict(
-        enumerate(tflite_codes.OPERATORS)
+    assert {n: name for n, name in operators.items() if n < len(codes.OPERATORS)} == dict(
+        enumerate(codes.OPERATORS)
     )
     names = {"float": "F", "int": "S", "uint": "U"}
     types = {n: name.lower() for name, n in vars(schema.TensorType).items() if isinstance(n, int)}
-    for number, dtype in tflite_codes.TYPES.items():
+    for number, dtype in codes.TYPES.items():
         if dtype is DType.BOOL:
             assert types[number] == "bool"
         else:

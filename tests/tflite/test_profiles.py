@@ -13,9 +13,9 @@ from support.tools import require
 from tflite.litert import named
 
 import edgekit
-from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, Graph
 
 SEEDS = range(12)
 Rng = np.random.Generator

@@ -10,12 +10,12 @@ from support.tflite_writer import model
 from tflite.litert import converted, inputs_of, litert, named
 from tflite.real_cases import CASES, NOT_IN_REFERENCE
 
-from edgekit import simulate, target
 from edgekit.codegen.program import compile_graph
-from edgekit.ir import Array, Graph
+from edgekit.core import simulate, target
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 SAMPLES = 3
 

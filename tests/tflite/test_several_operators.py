@@ -9,9 +9,9 @@ import pytest
 from support.tflite_writer import Operator, Tensor, constant, model, network
 from tflite.litert import converted, litert, named
 
-from edgekit import simulate
-from edgekit.ir import Array
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.ir import Array
+from edgekit.core.passes.simplify import simplify
 
 
 def simulated(content: bytes, inputs: list[Array], folder: Path) -> list[Array]:

@@ -15,16 +15,16 @@ from tflite.litert import converted, named
 from tflite.micro import micro_says
 from tflite.signal_cases import KINDS, operator, packed
 
-from edgekit import simulate, target
-from edgekit.codegen.build import run
+from edgekit.codegen.compilation.build import run
 from edgekit.codegen.program import compile_graph
-from edgekit.converters.flexbuffers import options
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.converters.file_formats.flexbuffers import options
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.reasons import DamageError
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
-from edgekit.reasons import DamageError
 
 RUNS = 7
 SEEDS = 20

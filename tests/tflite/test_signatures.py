@@ -15,8 +15,9 @@ from support.command_line import CommandLine
 from support.tflite_writer import Operator, Tensor, constant, model
 from support.tools import require_module
 
-from edgekit import convert, simulate
-from edgekit.errors import EdgeKitError
+from edgekit import convert
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
 
 X = np.array([[1, -2, 3]], np.float32)
 

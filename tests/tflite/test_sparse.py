@@ -9,10 +9,10 @@ import pytest
 from support.tflite_writer import Operator, Sparsity, Tensor, network
 from tflite.litert import litert
 
-from edgekit import simulate
-from edgekit.converters import from_tflite
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array
 
 TYPES = ("float32", "float16", "int8")
 Way = Callable[[Array, str], tuple[Array, Sparsity]]
@@ -55,7 +55,7 @@ def content(data: Array, shape: tuple[int, ...], sparsity: Sparsity, **quant: Se
 
 def read(model: bytes, folder: Path) -> Array:
     (folder / "net.tflite").write_bytes(model)
-    (found,) = simulate.run(from_tflite.convert(folder / "net.tflite", name="net"), {}).values()
+    (found,) = simulate.run(tflite_reader.convert(folder / "net.tflite", name="net"), {}).values()
     return found
 
 

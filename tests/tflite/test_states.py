@@ -12,14 +12,14 @@ from support.tflite_writer import Operator, constant, model
 from tflite import integer_cases, real_cases
 from tflite.litert import converted, inputs_of, litert_steps, named
 
-from edgekit import file, simulate, target
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
+from edgekit.core import ek_file, simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 from edgekit.onnx_backend import compile_programs
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
 
 STEPS = 6
 SAMPLES = 30
@@ -82,8 +82,8 @@ def test_runs_depend_on_those_before(kind: str, tmp_path: Path) -> None:
 def test_states_survive_a_file(kind: str, tmp_path: Path) -> None:
     graph, _, _ = made(kind, 0, tmp_path)
     assert graph.states
-    file.save(graph, tmp_path / "net.ek")
-    assert file.load(tmp_path / "net.ek") == graph
+    ek_file.save(graph, tmp_path / "net.ek")
+    assert ek_file.load(tmp_path / "net.ek") == graph
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])

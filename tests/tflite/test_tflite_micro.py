@@ -10,13 +10,13 @@ from support.tools import SHARED, require, require_shared
 from tflite.litert import converted, named
 from tflite.micro import micro_says
 
-from edgekit import simulate, target
-from edgekit.codegen.build import run
-from edgekit.converters.from_tflite import convert
-from edgekit.converters.tflite_file import root
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes.simplify import simplify
+from edgekit.codegen.compilation.build import run
+from edgekit.converters.tflite.file import root
+from edgekit.converters.tflite.reader import convert
+from edgekit.core import simulate, target
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.simplify import simplify
 
 STEPS = 24
 INT32, INT8 = 2, 9

@@ -11,10 +11,11 @@ import pytest
 from support.tflite_networks import Step, Subgraph, network
 from tflite.litert import converted, litert_steps, named
 
-from edgekit import run, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit import run
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 START = np.array([[1, 2, 3]], np.float32)
 

@@ -9,11 +9,12 @@ from support.tools import ROOT, require
 from torch import nn
 
 import edgekit.torch as ek
-from edgekit import api, simulate
-from edgekit.passes.batches import batched
-from edgekit.quantize.prepare import prepare
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.passes.batches import batched
+from edgekit.quantize.preparation.prepare import prepare
+from edgekit.torch.batch_norm import Norm
 from edgekit.torch.layers import Layer
-from edgekit.torch.norms import Norm
 from edgekit.torch.trace import traced
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from edgekit.ops import registry
-from edgekit.ops._map import Map
+from edgekit.core.ops import registry
+from edgekit.core.ops._map import Map
 from edgekit.torch.formulas import elementwise
 
 Tensor = torch.Tensor

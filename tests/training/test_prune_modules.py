@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 import edgekit.torch as ek
-from edgekit.errors import EdgeKitError
+from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.pruning.plan import macs
 
 

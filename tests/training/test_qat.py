@@ -13,11 +13,12 @@ from support.tools import ROOT, require, require_module
 from torch import nn
 
 import edgekit.torch as ek
-from edgekit import api, simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
-from edgekit.passes.batches import batched
-from edgekit.torch.twins import twin
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.passes.batches import batched
+from edgekit.torch.torch_ops import twin
 
 
 class Block(nn.Module):

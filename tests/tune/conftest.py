@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from support.command_line import DIGITS, CommandLine
 
-from edgekit import arrays, convert, target
-from edgekit.ir import Graph
+from edgekit import convert
+from edgekit.core import target
+from edgekit.core.ir import Graph
+from edgekit.samples import arrays
 from edgekit.tuning.problem import Problem
 from edgekit.tuning.tune import problem
 

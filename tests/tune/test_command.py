@@ -10,7 +10,7 @@ from support.command_line import DIGITS, CommandLine
 from support.tools import require
 
 from edgekit import api
-from edgekit.errors import Exit
+from edgekit.core.errors import Exit
 from edgekit.tuning import workers
 from edgekit.tuning.problem import Outcome, Point, Problem
 

@@ -6,10 +6,10 @@ from support.command_line import DIGITS
 from support.residual import calibration, quiet, residual_network
 
 from edgekit import api
-from edgekit import target as targets
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
-from edgekit.passes.simplify import simplify
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.pruning.cost import Cost
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruning

@@ -11,15 +11,16 @@ from support.command_line import DIGITS
 from support.tools import require, require_module, require_shared
 
 from edgekit import api
-from edgekit import target as targets
-from edgekit.codegen import counting, instructions, toolchain
-from edgekit.codegen.bench import compiled
-from edgekit.codegen.calibrations import FOLDER, calibrations
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.cost import counting, instructions
+from edgekit.codegen.cost.bench import compiled
+from edgekit.codegen.cost.calibrations import FOLDER, calibrations
+from edgekit.codegen.cost.cost_features import work
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
-from edgekit.codegen.render import Optimize
-from edgekit.codegen.work import work
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Graph
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
 
 CALIBRATED = sorted(path.stem for path in FOLDER.glob("*.json"))
 

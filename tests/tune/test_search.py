@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from edgekit import target as targets
-from edgekit.errors import EdgeKitError
+from edgekit.core import target as targets
+from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.budget import Budget, binding, dominates
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.output import Limits, board, claimed

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from support.tools import require, require_module
 
-from edgekit.errors import EdgeKitError
+from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
 from edgekit.tuning.problem import Fault, Point, Problem
 from edgekit.tuning.workers import Cluster, Here, Processes

@@ -8,7 +8,7 @@ from edgekit.codegen.gpu.ast import Expr
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.fixed import RULES, clamped, requantized
 from edgekit.codegen.gpu.use import UnsupportedError
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 BOUNDS = "zero lo hi"
 SINGLE = f"multiplier exponent {BOUNDS}"

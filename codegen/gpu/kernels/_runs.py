@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from edgekit.codegen.gpu.ast import Expr, Kernel, select
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import CONSTANTS, Use, groups_for, integer
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 _LONGEST = 6  # what fits registers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from edgekit.codegen.gpu.ast import Expr
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import UnsupportedError, integer, integers, numbered
-from edgekit.ops import Call
-from edgekit.ops._strided import RANK
+from edgekit.core.ops import Call
+from edgekit.core.ops._strided import RANK
 
 
 def sources(k: Builder, i: Expr, letters: str) -> list[Expr]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from edgekit.codegen.gpu.ast import Expr
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import integer, integers
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 PARAMS = "in_h in_w in_c out_h out_w out_c k_h k_w stride_h stride_w pad_top pad_left dilation_h dilation_w"
 _POOL = PARAMS.replace("in_c ", "").replace(" out_c", "")

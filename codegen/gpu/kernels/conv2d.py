@@ -32,7 +32,7 @@ from edgekit.codegen.gpu.kernels._floats import (
     with_bias,
 )
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 CALLS = ("conv2d",)
 _PIXELS = 4  # of a tile, where there are as many

@@ -7,8 +7,8 @@ from functools import cache
 from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, Kernel, number, select
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
-from edgekit.ops import Call
-from edgekit.ops._strided import RANK
+from edgekit.core.ops import Call
+from edgekit.core.ops._strided import RANK
 
 CALLS = ("copy",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from edgekit.codegen.gpu.kernels import conv2d, dense_int
 from edgekit.codegen.gpu.use import Use
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 CALLS = ("dense",)
 

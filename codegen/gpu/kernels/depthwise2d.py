@@ -10,7 +10,7 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _runs, _window, conv2d
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer
-from edgekit.ops import Call
+from edgekit.core.ops import Call
 
 CALLS = ("depthwise2d",)
 _WIDEST = 5  # of windows whose weights fit registers

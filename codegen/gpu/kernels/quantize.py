@@ -20,9 +20,9 @@ from edgekit.codegen.gpu.use import (
     integers,
     real,
 )
-from edgekit.fixed import round_half_away
-from edgekit.ir import Array, DType
-from edgekit.ops import Call
+from edgekit.core.fixed import round_half_away
+from edgekit.core.ir import Array, DType
+from edgekit.core.ops import Call
 
 CALLS = ("quantize",)
 _ROUND: dict[str, Callable[[Array], Array]] = {"quantize": np.rint, "quantize_tfl": round_half_away}

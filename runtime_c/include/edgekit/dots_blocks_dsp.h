@@ -1,5 +1,5 @@
 /* Sums of products like those of dots_dsp.h, with weights of which whole blocks, four inputs of an output, are zero
- * and left out: see blocks.py. Blocks go in pairs, two pairs a turn; an odd one is half a turn. */
+ * and left out: see block_sparsity.py. Blocks go in pairs, two pairs a turn; an odd one is half a turn. */
 #ifndef EDGEKIT_DOTS_BLOCKS_DSP_H
 #define EDGEKIT_DOTS_BLOCKS_DSP_H
 

@@ -2,7 +2,7 @@
 #ifndef EDGEKIT_DYNAMIC_RANGE_H
 #define EDGEKIT_DYNAMIC_RANGE_H
 
-#include "edgekit/math_f32.h"
+#include "edgekit/core/math_f32.h"
 #include "edgekit/types.h"
 
 /* v rounded to a byte. */

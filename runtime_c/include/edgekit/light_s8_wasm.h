@@ -1,6 +1,6 @@
 /* Rows of int8 with relaxed vectors, exact in every engine: where an engine adds two products in 16 bits, weights are such
  * that this fits, and where they say so, sums of two steps do, too. What they have too much comes by itself: see
- * codegen/light.py. */
+ * codegen/kernels/overflow_safe.py. */
 #ifndef EDGEKIT_LIGHT_S8_WASM_H
 #define EDGEKIT_LIGHT_S8_WASM_H
 

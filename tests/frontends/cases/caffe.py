@@ -3,9 +3,9 @@
 import numpy as np
 from support.handler_cases import IMAGE, POSITIVE, X, Y, case, slid
 
-from edgekit.converters import caffe_ops
+from edgekit.converters.caffe import ops
 
-PACKAGE = caffe_ops
+PACKAGE = ops
 CASES = (
     case("Log", POSITIVE, expected=np.log(POSITIVE)),
     case("Log", POSITIVE, base=2.0, scale=3.0, shift=0.5, expected=np.log2(3 * POSITIVE + 0.5)),

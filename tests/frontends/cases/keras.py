@@ -3,9 +3,9 @@
 import numpy as np
 from support.handler_cases import X, Y, case, rand, softmax
 
-from edgekit.converters import keras_function_ops
+from edgekit.converters.keras import function_ops
 
-PACKAGE = keras_function_ops
+PACKAGE = function_ops
 CASES = (
     case("LeakyRelu", X, expected=np.where(X > 0, X, 0.2 * X)),
     case("Elu", X, expected=np.where(X > 0, X, np.expm1(X))),

@@ -3,9 +3,9 @@
 import numpy as np
 from support.handler_cases import IMAGE, ROWS, X, Y, case, rand
 
-from edgekit.converters import keras_ops
+from edgekit.converters.keras import ops
 
-PACKAGE = keras_ops
+PACKAGE = ops
 CASES = (
     case("ThresholdedReLU", X, theta=0.4, expected=np.where(X > 0.4, X, 0)),
     case("ThresholdedReLU", X, expected=np.where(X > 1, X, 0)),

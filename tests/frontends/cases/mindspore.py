@@ -19,9 +19,9 @@ from support.handler_cases import (
     slid,
 )
 
-from edgekit.converters import mindir_ops
+from edgekit.converters.mindir import ops
 
-PACKAGE = mindir_ops
+PACKAGE = ops
 _erf = np.vectorize(erf, otypes=[np.float32])
 CASES = (
     case("AddExt", X, Y, 0.5, expected=X + 0.5 * Y),

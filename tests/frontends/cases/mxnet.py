@@ -17,9 +17,9 @@ from support.handler_cases import (
     softmax,
 )
 
-from edgekit.converters import mxnet_ops
+from edgekit.converters.mxnet import ops
 
-PACKAGE = mxnet_ops
+PACKAGE = ops
 CASES = (
     case("hard_sigmoid", X, expected=np.clip(0.2 * X + 0.5, 0, 1)),
     case("hard_sigmoid", X, alpha=0.6, beta=0.1, expected=np.clip(0.6 * X + 0.1, 0, 1)),

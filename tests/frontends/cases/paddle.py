@@ -3,10 +3,10 @@
 import numpy as np
 from support.handler_cases import COLUMN, IMAGE, MASK, PLACES, ROWS, Known, X, Y, case, of_torch, rand, slid
 
-from edgekit.converters import paddle_ops
-from edgekit.ir import DType
+from edgekit.converters.paddle import ops
+from edgekit.core.ir import DType
 
-PACKAGE = paddle_ops
+PACKAGE = ops
 _bits = np.array([[0, 1, 0], [1, 1, 0]], np.bool_)
 _others = np.array([[0, 0, 1], [1, 0, 1]], np.bool_)
 _weights = rand(4, 2, 3, 3)

@@ -16,9 +16,9 @@ from support.handler_cases import (
     rand,
 )
 
-from edgekit.converters import torch_ops
+from edgekit.converters.torch_export import ops
 
-PACKAGE = torch_ops
+PACKAGE = ops
 _places = PLACES.astype(np.int64)
 _wide = rand(1, 2, 7, 9)
 _heads = rand(2, 6, 4, 3)

@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, limits, normal, special, uniform, whole
 
-from edgekit.ir import DType
-from edgekit.ops.arithmetic import (
+from edgekit.core.ir import DType
+from edgekit.core.ops.arithmetic import (
     Abs,
     Add,
     Clip,

@@ -3,12 +3,12 @@
 import numpy as np
 from support.op_cases import case, normal, special, whole
 
-from edgekit.ir import DType
-from edgekit.ops.cumulative import Cumulative
-from edgekit.ops.gather import Gather, GatherND
-from edgekit.ops.rank import ArgExtreme, TopK
-from edgekit.ops.resample import Resample
-from edgekit.ops.scatter import Scatter, ScatterND
+from edgekit.core.ir import DType
+from edgekit.core.ops.cumulative import Cumulative
+from edgekit.core.ops.gather import Gather, GatherND
+from edgekit.core.ops.rank import ArgExtreme, TopK
+from edgekit.core.ops.resample import Resample
+from edgekit.core.ops.scatter import Scatter, ScatterND
 
 _TYPES = (
     DType.BOOL,

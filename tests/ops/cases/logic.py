@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, normal, special, whole
 
-from edgekit.ir import DType
-from edgekit.ops.logic import (
+from edgekit.core.ir import DType
+from edgekit.core.ops.logic import (
     And,
     Equal,
     IsNaN,

@@ -3,13 +3,13 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.ir import DType
-from edgekit.ops.concat import Concat
-from edgekit.ops.expand import Expand
-from edgekit.ops.pad import Pad
-from edgekit.ops.reshape import Reshape
-from edgekit.ops.slice import Slice
-from edgekit.ops.transpose import Transpose
+from edgekit.core.ir import DType
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.transpose import Transpose
 
 _TYPES = (
     DType.BOOL,

@@ -13,9 +13,9 @@ from typing import Any
 from support.random_networks.judge import Verdict, differences, judged, named, shrunk
 from support.random_networks.trial import STEPS, Recipe, RuntimeRefusalError, Trial, UnfitError
 
-from edgekit import target
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.errors import EdgeKitError
+from edgekit.core import target
+from edgekit.core.errors import EdgeKitError
 from edgekit.onnx_backend import compile_programs
 
 _FAST = ("-O0", "-w")  # each program runs once

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, UnfitError
 
-from edgekit import simulate
-from edgekit.errors import EdgeKitError
-from edgekit.ir import Array, Graph
-from edgekit.passes import verify
-from edgekit.passes.simplify import simplify
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
 
 ROUNDING = 1e-5
 SPREAD = 10.0

@@ -19,7 +19,7 @@ from support.random_networks.trial import (
     spread,
 )
 
-from edgekit.converters.from_onnx import convert
+from edgekit.converters.onnx.reader import convert
 
 _KINDS = (onnx_layers.RECIPES, onnx_layers.RECIPES, onnx_elementwise.RECIPES, onnx_moves.RECIPES)
 _OPSETS = (11, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 21, 22)

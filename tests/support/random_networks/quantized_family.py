@@ -25,8 +25,8 @@ from support.random_networks.onnx_net import OnnxNet, run
 from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError
 from support.tools import require_module
 
-from edgekit.converters.from_onnx import convert
-from edgekit.ir import Array
+from edgekit.converters.onnx.reader import convert
+from edgekit.core.ir import Array
 
 _TRIES = 6
 _SAMPLES = 6

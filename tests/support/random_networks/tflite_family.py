@@ -23,8 +23,8 @@ from support.tflite_writer import Operator, Tensor
 from tflite import integer_cases, real_cases
 from tflite.litert import litert
 
-from edgekit.converters import from_tflite
-from edgekit.ir import Array, Graph
+from edgekit.converters.tflite import reader as tflite_reader
+from edgekit.core.ir import Array, Graph
 
 _TRIES = 5
 _MAX_INPUTS = 5
@@ -117,7 +117,7 @@ def _read(content: bytes) -> Graph:
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         path = Path(folder, "net.tflite")
         path.write_bytes(content)
-        return from_tflite.convert(path, name="net")
+        return tflite_reader.convert(path, name="net")
 
 
 def integers(recipe: Recipe) -> Trial:

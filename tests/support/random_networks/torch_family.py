@@ -20,8 +20,9 @@ from support.random_networks.torch_net import TorchNet
 from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Truth, UnfitError, spread
 from support.torch_exports import exported
 
-from edgekit.converters import from_onnx, from_pt2
-from edgekit.ir import Graph
+from edgekit.converters.onnx import reader as onnx_reader
+from edgekit.converters.torch_export import reader as torch_export_reader
+from edgekit.core.ir import Graph
 
 _TRIES = 6
 _OPSETS = (13, 14, 16, 17, 18, 20)
@@ -69,7 +70,7 @@ def programs(recipe: Recipe) -> Trial:
     def read(module: torch.nn.Module) -> Graph:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch, for each recurrent layer
-            return from_pt2.convert(exported(module, net.inputs, Path(folder, "net.pt2"), core))
+            return torch_export_reader.convert(exported(module, net.inputs, Path(folder, "net.pt2"), core))
 
     return _trial(recipe, net, read)
 
@@ -111,7 +112,7 @@ def onnx_files(recipe: Recipe) -> Trial:
         except (AssertionError, RuntimeError, ValueError, torch.onnx.errors.OnnxExporterError):
             raise UnfitError from None
         proto = onnx.load(path)
-    trial = _trial(recipe, net, lambda _: from_onnx.convert(proto))
+    trial = _trial(recipe, net, lambda _: onnx_reader.convert(proto))
     given = {value.name: trial.inputs[value.name] for value in proto.graph.input}
     if words := differences(trial, run(proto, [given])[0]):
         raise RuntimeRefusalError(f"torch.onnx exports something else: {words}")

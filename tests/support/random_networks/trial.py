@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgekit.ir import Array, Graph
+from edgekit.core.ir import Array, Graph
 
 STEPS = 10
 MAX_ELEMENTS = 3000  # of a value: networks are many, and small

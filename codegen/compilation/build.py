@@ -1,0 +1,405 @@
+"""Graph -> folder: writes the generated library, compiles it, measures it, compares it with the simulator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import edgekit
+from edgekit.codegen import packages
+from edgekit.codegen.compilation import budget, publish, sbom, stack, toolchain, wasm
+from edgekit.codegen.compilation.objects import section_sizes
+from edgekit.codegen.compilation.publish import write as write
+from edgekit.codegen.execution import runner
+from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.memory.planner import Peak
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.packages import Packaged
+from edgekit.codegen.printing.render import Optimize, Weights, render, sources
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification import selftest, selftest_source
+from edgekit.codegen.verification import verify as verification
+from edgekit.codegen.verification.selftest import SelfTest
+from edgekit.codegen.verification.verify import LEVEL, Tell, Verification
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.stored_weights import narrow_weights
+from edgekit.core.target import Target
+
+# Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
+_WARNINGS = "warnings.txt"  # of the compiler
+FLOATS = ("-ffp-contract=off", "-fno-math-errno")
+BASE_FLAGS = ("-std=c99", *FLOATS, "-ffunction-sections", "-fdata-sections")
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One kernel call of the library."""
+
+    name: str  # in the generated C
+    origin: str  # the layer of the source model
+    kernel: str
+    macs: int
+    weight_bytes: int  # of constants that no earlier layer uses
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known when a build ends."""
+
+    name: str
+    target: str
+    optimize: str
+    folder: str
+    files: tuple[str, ...]
+    layers: tuple[Layer, ...]
+    macs: int
+    weight_bytes: int
+    arena_bytes: int
+    arena_lower_bound: int  # no plan for this order of layers needs less
+    working_bytes: int  # arena, inputs and outputs
+    peak: Peak | None  # what fills the arena
+    # What searches did until their budgets ended them: pairs of buffers that were compared, and layers that
+    # were run in other orders. 0 where nothing better exists.
+    arena_compared: int = 0
+    order_runs: int = 0
+    branches: int = 0  # conditions that decide which layers run
+    loops: int = 0
+    state_bytes: int = 0  # what the caller keeps for each stream
+    code_bytes: int | None = None  # None: not compiled
+    constant_bytes: int | None = None  # weights, parameters of the layers, tables
+    stack_bytes: int | None = None  # None: not compiled, or the compiler does not tell
+    compiler: str = ""
+    verification: Verification | None = None
+    unverified: str = ""  # why the compiled code was not compared with the simulator
+    warning: str = ""  # what will not fit on the target, outside of the library
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
+    packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
+
+    @property
+    def flash_bytes(self) -> int | None:
+        return None if self.code_bytes is None else self.code_bytes + (self.constant_bytes or 0)
+
+
+def build(
+    graph: Graph,
+    target: Target,
+    folder: Path | None = None,
+    *,
+    optimize: Optimize = "speed",
+    weights: Weights = "auto",
+    ports: Ports = "caller",
+    check: bool | None = None,
+    package: Sequence[str] = (),
+    helpers: Sequence[str] = (),
+    bill: bool = False,
+    force: bool = False,
+    tell: Tell = lambda step: None,
+) -> Report:
+    """Write the library into `folder`, by default one with its name, after it was compiled and compared with
+    the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
+    leave the comparison out, True to insist, None to do what is possible here. `package` names kinds of
+    packages to make of it, each in a folder of its own in there, and `helpers` what to add to them. `bill`
+    adds a software bill of materials to the library and to each package."""
+    packages.check(package, helpers, target)
+    tell("planning")
+    program = fit(graph, target, ports, optimize=optimize)
+    folder = folder or Path(program.name)
+    test = selftest.prepare(graph)
+    files = generate(program, optimize, weights, test)
+    if not force:
+        publish.check(files, folder)
+    compiler, reason = _compiler(target, insist=bool(check))
+    sizes, verified = None, None
+    budget.check(program, None, _weights_of(program))
+    if compiler:
+        with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+            work = Path(scratch)
+            program, files, objects, sizes = settled(
+                program, files, work, compiler, optimize=optimize, weights=weights, tell=tell, test=test
+            )
+            budget.check(program, sizes, _weights_of(program))
+            if check is False:
+                reason = "verification was switched off"
+            elif check or not reason:
+                driver = verification.drive(program, objects, work, compiler, optimize)
+                test = verification.settled(program, driver, test)
+                files = with_self_test(files, program, test, work)
+                samples = verification.random_samples(program)
+                verified = verification.verify(program, driver, compiler, objects, samples, tell)
+                if check:
+                    verification.insist(verified)
+                elif verified.shortfall:
+                    reason, verified = verified.shortfall, None
+    name = compiler.name if compiler else ""
+    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), sizes, name, bill, tell, test)
+    made = [packages.make(kind, wish) for kind in package]
+    more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
+    if bill:
+        library = {path: data for path, data in files.items() if path != publish.MANIFEST}
+        more |= sbom.file(program, library, optimize, name)
+    files = _with_manifest(files, more)
+    publish.publish(files, folder, force=force)
+    return Report(
+        name=program.name,
+        target=target.name,
+        optimize=optimize,
+        folder=str(folder),
+        files=tuple(files),
+        layers=tuple(layers_of(program)),
+        macs=program.macs,
+        weight_bytes=program.weight_bytes,
+        arena_bytes=program.arena.size,
+        arena_lower_bound=program.arena.lower_bound,
+        working_bytes=program.working_bytes,
+        peak=program.peak,
+        arena_compared=0 if program.arena.optimal else program.arena.compared,
+        order_runs=program.order_runs,
+        branches=program.branches,
+        loops=program.loops,
+        state_bytes=program.state_bytes,
+        narrow_weights=narrow_weights(program.graph),
+        code_bytes=sizes.code if sizes else None,
+        constant_bytes=sizes.constants if sizes else None,
+        stack_bytes=sizes.stack if sizes else None,
+        compiler=name,
+        verification=verified,
+        unverified=reason,
+        warning=budget.warning(program, sizes),
+        packages=tuple(one.summary for one in made),
+    )
+
+
+def _with_manifest(files: Mapping[str, bytes], more: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The library and what was made of it, all in the manifest."""
+    manifest = json.loads(files[publish.MANIFEST])
+    manifest["sha256"] |= {path: hashlib.sha256(data).hexdigest() for path, data in sorted(more.items())}
+    return {**files, **more, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def settled(
+    program: Program,
+    files: dict[str, bytes],
+    folder: Path,
+    compiler: toolchain.Compiler,
+    *,
+    optimize: Optimize,
+    weights: Weights = "auto",
+    test: SelfTest,
+    tell: Tell = lambda step: None,
+) -> tuple[Program, dict[str, bytes], list[str], toolchain.Sizes | None]:
+    """A program that is compiled and fits, if any does: with smaller weights, once it is known what is beside
+    them. Its files, the names of its objects, and its sizes."""
+    while True:
+        write(files, folder)
+        tell(f"compiling with {compiler.name}")
+        objects = compile_objects(program, files, folder, compiler, optimize)
+        sizes = measure(program, objects, folder, compiler)
+        others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
+        smaller = fit(
+            program.graph, program.target, program.ports, optimize=optimize, others=others, before=program
+        )
+        if smaller.weight_bytes >= program.weight_bytes:
+            return program, files, objects, sizes
+        program, files = smaller, generate(smaller, optimize, weights, test)
+
+
+def _compiler(target: Target, *, insist: bool) -> tuple[toolchain.Compiler | None, str]:
+    """The compiler to use, and why its code cannot be verified, if so."""
+    try:
+        return toolchain.find(target), runner.why_not_here(target)
+    except EdgeKitError as error:
+        if insist:
+            raise
+        return None, f"{error.message}; {error.hint}"
+
+
+def _weights_of(program: Program) -> list[tuple[str, int]]:
+    return [(layer.origin, layer.weight_bytes) for layer in layers_of(program)]
+
+
+def layers_of(program: Program) -> Iterator[Layer]:
+    """The kernel calls of a program, and what each of them adds to the constants."""
+    bytes_of = {c.c: c.data.size * c.dtype.bytes for c in program.constants}
+    seen: set[str] = set()
+    for line in program.lines:
+        constants = {o.place.name for o in line.operands if o.place.kind == "constant"} - seen
+        seen |= constants
+        size = sum(bytes_of[name] for name in constants)
+        yield Layer(line.c, line.origin, line.kernel.name, line.macs, size)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A library, compiled for this machine."""
+
+    driver: Driver
+    compiler: toolchain.Compiler
+    sources: tuple[str, ...]
+    files: Mapping[str, bytes]
+    test: SelfTest
+
+
+@contextmanager
+def compiled(program: Program, optimize: Optimize, tell: Tell = lambda step: None) -> Iterator[Compiled]:
+    """The library of a program, in a folder that is gone afterwards."""
+    compiler = toolchain.find(program.target)
+    test = selftest.prepare(program.graph)
+    files = generate(program, optimize, test=test)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        folder = Path(scratch)
+        write(files, folder)
+        tell(f"compiling with {compiler.name}")
+        names = library_sources(files, optimize)
+        driver = verification.drive(program, names, folder, compiler, optimize)
+        yield Compiled(driver, compiler, tuple(names), files, test)
+
+
+def verify(
+    graph: Graph,
+    target: Target,
+    *,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    samples: Sequence[Mapping[str, Array]] | None = None,
+    tell: Tell = lambda step: None,
+) -> Verification:
+    """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
+    self-test that comes with it."""
+    program = fit(graph, target, ports, optimize=optimize)
+    with compiled(program, optimize, tell) as made:
+        test = verification.settled(program, made.driver, made.test)
+        with_self_test(made.files, program, test, made.driver.executable.parent)
+        given = verification.random_samples(program) if samples is None else samples
+        found = verification.verify(program, made.driver, made.compiler, made.sources, given, tell)
+        return verification.insist(found)
+
+
+def run(
+    graph: Graph,
+    target: Target,
+    samples: Sequence[Mapping[str, Array]],
+    *,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    tell: Tell = lambda step: None,
+) -> list[dict[str, Array]]:
+    """The outputs of the compiled library for each sample; where the graph has states, the samples are the
+    steps of one stream."""
+    program = fit(graph, target, ports, optimize=optimize)
+    with compiled(program, optimize, tell) as made:
+        results = []
+        for i, outputs in enumerate(made.driver.run_each(program, samples)):
+            tell(f"ran sample {i + 1} of {len(samples)}")
+            results.append(outputs)
+        return results
+
+
+def with_self_test(
+    files: Mapping[str, bytes], program: Program, test: SelfTest, folder: Path
+) -> dict[str, bytes]:
+    """The files with this self-test, which is written into the folder where it is another."""
+    name, text = f"{program.name}_selftest.c", selftest_source.render(program, test)
+    if files[name] == text:
+        return dict(files)
+    (folder / name).write_bytes(text)
+    manifest = json.loads(files[publish.MANIFEST])
+    manifest["sha256"][name] = hashlib.sha256(text).hexdigest()
+    return {**files, name: text, publish.MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
+
+
+def generate(
+    program: Program, optimize: Optimize, weights: Weights = "auto", test: SelfTest | None = None
+) -> dict[str, bytes]:
+    """Every file of the library, manifest included."""
+    files = render(program, optimize, weights)
+    test = test or selftest.prepare(program.graph)
+    files[f"{program.name}_selftest.c"] = selftest_source.render(program, test)
+    manifest = {
+        "edgekit": edgekit.__version__,
+        "name": program.name,
+        "target": program.target.name,
+        "optimize": optimize,
+        "source": {"file": program.graph.source.file, "sha256": program.graph.source.sha256},
+        "arena_bytes": program.arena.size,
+        **({"ports": program.ports} if program.ports != "caller" else {}),
+        **({"state_bytes": program.state_bytes} if program.states else {}),
+        "weight_bytes": program.weight_bytes,
+        "macs": program.macs,
+        "sha256": {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
+    }
+    files[publish.MANIFEST] = (json.dumps(manifest, indent=2) + "\n").encode()
+    return dict(sorted(files.items()))
+
+
+def library_sources(files: Mapping[str, bytes], optimize: Optimize) -> list[str]:
+    """What is compiled into the library."""
+    return [path for path in sources(files, optimize) if not path.endswith("_selftest.c")]
+
+
+def compile_objects(
+    program: Program,
+    files: Mapping[str, bytes],
+    folder: Path,
+    compiler: toolchain.Compiler,
+    optimize: Optimize,
+) -> list[str]:
+    """Compile the library in its folder; the names of the object files."""
+    names = library_sources(files, optimize)
+    flags = [
+        *BASE_FLAGS,
+        LEVEL[optimize],
+        *program.target.cflags,
+        *runner.compile_flags(program.target),
+        "-I.",
+    ]
+    objects = [f"{Path(name).stem}.o" for name in names]
+    warnings = ""
+    for name, made in zip(names, objects, strict=True):  # not every compiler takes several at once
+        warnings += compiler.run([*flags, *compiler.stack_flags, "-c", name, "-o", made], folder)
+    (folder / _WARNINGS).write_text(warnings)
+    return objects
+
+
+def measure(
+    program: Program, objects: Sequence[str], folder: Path, compiler: toolchain.Compiler
+) -> toolchain.Sizes | None:
+    """The exact sizes of a compiled library; None where its object files are of an unknown format."""
+    paths = [folder / name for name in objects]
+    if all(path.read_bytes().startswith(wasm.MAGIC) for path in paths):
+        # Object files hold room for the linker's changes: the module is what ships.
+        code, constants = wasm.sizes(wasm.link_library(program.name, objects, folder, compiler).read_bytes())
+    else:
+        sizes = section_sizes(paths)
+        if sizes is None:
+            return None
+        code, constants, writable = sizes
+        assert not writable, "generated code has no writable globals"
+    return toolchain.Sizes(code, constants, stack_bound(program, folder))
+
+
+def stack_bound(program: Program, folder: Path) -> int | None:
+    """Bytes of stack that a run takes, from what the compiler left in this folder."""
+    entry = f"{program.name}_run"
+    # The function of a layer in code for speed, and that of its kernel in code for size.
+    layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]
+    pushed = [
+        (kernel.assembly, kernel.stack, (name, kernel.function)) for name, kernel in layers if kernel.stack
+    ]
+    if graphs := sorted(folder.glob("*.ci")):
+        return stack.bound_of_call_graphs(graphs, entry, pushed)
+    warnings = (folder / _WARNINGS).read_text()
+    objects = [path.read_bytes() for path in sorted(folder.glob("*.o"))]
+    known = stack.own_functions(program.target.isa)
+    found = stack.bound_of_objects(objects, warnings, entry, known, pushed)
+    if found is None:
+        names = {name for own, kernel in layers for name in (own, kernel.function)}
+        unseen = max((size for _, size, _ in pushed), default=0)
+        found = stack.bound_of_frames(warnings, entry, names) + unseen
+    return found

@@ -1,0 +1,74 @@
+"""Puts generated files into the user's folder: all or nothing, and never over what somebody else wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.transaction import recover, transaction
+
+MANIFEST = "edgekit.manifest.json"
+_MAX_NAMED = 5
+
+
+def check(files: Mapping[str, bytes], folder: Path) -> None:
+    """Refuse a folder where writing these files would destroy something; asked before the work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise EdgeKitError("E0105", f"cannot write into {folder}: it is no folder")
+    recover(folder)
+    _check(files, folder)
+
+
+def _check(files: Mapping[str, bytes], folder: Path) -> None:
+    foreign = [path for path in files if _is_foreign(folder / path, files[path])]
+    if foreign and (foreign := sorted(set(foreign) - _files_of_earlier_build(folder))):
+        named = ", ".join(foreign[:_MAX_NAMED]) + ", ..." * (len(foreign) > _MAX_NAMED)
+        raise EdgeKitError(
+            "E0109",
+            f"{folder} holds files that edgekit build did not write, or that were changed since: {named}",
+            hint="choose another folder with -o, or overwrite them with --force",
+        )
+
+
+def publish(files: Mapping[str, bytes], folder: Path, *, force: bool = False) -> None:
+    """Write the files, and drop what an earlier build left and this one does not have. Where the manifest is
+    there, all files are those of one build."""
+    with transaction(folder, seal=MANIFEST) as changes:
+        if not force:
+            _check(files, folder)
+        changes.removed |= _files_of_earlier_build(folder) - set(files)
+        for path, data in files.items():
+            changes.write(path, data)
+
+
+def write(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files into a folder of our own."""
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
+def _is_foreign(path: Path, data: bytes) -> bool:
+    """Is something else than this content there already?"""
+    if not path.is_file():
+        return path.exists()
+    return path.stat().st_size != len(data) or path.read_bytes() != data
+
+
+def _files_of_earlier_build(folder: Path) -> set[str]:
+    """The manifest in the folder, and what it lists where the file is still as it was written."""
+    try:
+        listed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sha256"]
+        return {MANIFEST} | {
+            path
+            for path, digest in listed.items()
+            if ".." not in Path(path).parts
+            and not Path(path).is_absolute()
+            and (folder / path).is_file()
+            and hashlib.sha256((folder / path).read_bytes()).hexdigest() == digest
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()

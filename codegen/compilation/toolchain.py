@@ -1,0 +1,119 @@
+"""Compilers: finds one, and runs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+
+from edgekit.core.distribution import install_command
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.reasons import reason_of
+from edgekit.core.target import Target
+
+_SECONDS = 600  # a compiler that runs longer than this is stuck
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: how it is called, and what it is."""
+
+    name: str
+    argv: tuple[str, ...]
+    family: str  # gcc or clang (zig cc is one)
+
+    def run(self, arguments: Sequence[str], folder: Path) -> str:
+        """Run it in a folder, and return its warnings; EdgeKitError with its own words where it fails."""
+        command = [*self.argv, *arguments]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except OSError as error:
+            raise EdgeKitError("E0502", f"{self.name} did not run: {reason_of(error)}") from None
+        except subprocess.TimeoutExpired:
+            raise EdgeKitError("E0502", f"{self.name} did not end within {_SECONDS} s") from None
+        if done.returncode:
+            words = "\n".join(done.stderr.splitlines()[:20])
+            raise EdgeKitError(
+                "E0502",
+                f"{self.name} failed:\n{words}",
+                hint="a fault of the generated code is ours: please report it",
+            )
+        return done.stderr
+
+    @property
+    def stack_flags(self) -> tuple[str, ...]:
+        """What makes it tell of the stack: gcc writes files, clang warns of every frame, and says
+        from version 16 on how it is laid out."""
+        if self.family == "gcc":
+            return ("-fcallgraph-info=su",)
+        return ("-Wframe-larger-than=0", "-Rpass-analysis=stack-frame-layout")
+
+
+@cache
+def _family(argv: tuple[str, ...]) -> str:
+    """gcc or clang, from what the compiler says of itself; empty where it does not run."""
+    try:
+        # Elsewhere: some leave files where they are asked.
+        done = subprocess.run(
+            [*argv, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=tempfile.gettempdir(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode:
+        return ""
+    return "clang" if "clang" in done.stdout.lower() else "gcc"
+
+
+def find(target: Target) -> Compiler:
+    """The first of the target's compilers that is installed."""
+    for name in target.compilers:
+        first, *rest = name.split()
+        if first == "zig":
+            argv = _zig(rest)
+        else:
+            path = shutil.which(first)
+            argv = (path, *rest) if path else ()
+        if argv and (family := _family(argv)):
+            return Compiler(" ".join(takewhile(lambda word: word[0] != "-", name.split())), argv, family)
+    raise EdgeKitError(
+        "E0501",
+        f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
+        hint=f"{install_command('toolchain')} brings one that builds for every target",
+    )
+
+
+def _zig(rest: Sequence[str]) -> tuple[str, ...]:
+    if path := shutil.which("zig"):
+        return (path, *rest)
+    if importlib.util.find_spec("ziglang"):
+        return (sys.executable, "-m", "ziglang", *rest)
+    return ()
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Bytes of a compiled library. `stack` is None where a frame is unbounded."""
+
+    code: int
+    constants: int
+    stack: int | None

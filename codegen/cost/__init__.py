@@ -1,0 +1,1 @@
+"""What a run costs: estimated from calibrated kernels, counted in emulators, measured on machines."""

@@ -1,0 +1,104 @@
+"""What a library will take, without writing it: planned and compiled in a folder that is gone afterwards."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.compilation.build import Layer, generate, layers_of, settled
+from edgekit.codegen.cost import instructions
+from edgekit.codegen.cost.instructions import Instructions
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.memory.planner import Peak
+from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.render import Optimize
+from edgekit.codegen.verification import selftest
+from edgekit.core.ir import Graph
+from edgekit.core.passes.stored_weights import narrow_weights
+from edgekit.core.target import Pace, Target
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a library: its sizes exactly; code is None where object files are of a kind that is not read. What a
+    run takes is an estimate, unless it was counted; None where nothing is known of the target's kernels."""
+
+    target: str
+    memory: Mapping[str, int]  # that the target has
+    weight_bytes: int
+    code_bytes: int | None
+    constant_bytes: int | None
+    stack_bytes: int | None
+    arena_bytes: int
+    working_bytes: int  # arena, inputs and outputs
+    macs: int
+    state_bytes: int = 0
+    peak: Peak | None = None  # what fills the arena
+    layers: tuple[Layer, ...] = ()
+    run: Instructions | None = None
+    pace: Pace | None = field(default=None, repr=False)
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
+    branches: int = 0  # conditions that decide which layers run
+    loops: int = 0
+
+    @property
+    def ram_bytes(self) -> int:
+        """What the library works in, and its stack as far as that is known."""
+        return self.arena_bytes + self.state_bytes + (self.stack_bytes or 0)
+
+    @property
+    def flash_bytes(self) -> int:
+        """Code and constants; weights alone where nothing else is known."""
+        if self.code_bytes is None or self.constant_bytes is None:
+            return self.weight_bytes
+        return self.code_bytes + self.constant_bytes
+
+    @property
+    def instructions(self) -> int | None:
+        return self.run.total if self.run else None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Where the target says its clock, and how many cycles an instruction takes."""
+        return self.pace.milliseconds(self.run.total) if self.run and self.pace else None
+
+
+def estimate(
+    graph: Graph,
+    target: Target,
+    *,
+    optimize: Optimize = "speed",
+    ports: Ports = "caller",
+    count: bool = False,
+) -> Estimate:
+    """The sizes of the library of a graph, and the instructions of a run, with `count` those that an emulator
+    counts; EdgeKitError where there is no compiler for the target."""
+    compiler = toolchain.find(target)
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        first = fit(graph, target, ports, optimize=optimize)
+        test = selftest.prepare(graph)
+        files = generate(first, optimize, test=test)
+        program, _, _, found = settled(first, files, Path(scratch), compiler, optimize=optimize, test=test)
+    how = instructions.counted if count else instructions.estimated
+    return Estimate(
+        target.name,
+        target.memory,
+        program.weight_bytes,
+        found.code if found else None,
+        found.constants if found else None,
+        found.stack if found else None,
+        program.arena.size,
+        program.working_bytes,
+        program.macs,
+        program.state_bytes,
+        program.peak,
+        tuple(layers_of(program)),
+        how(program, optimize),
+        target.pace,
+        narrow_weights(program.graph),
+        program.branches,
+        program.loops,
+    )

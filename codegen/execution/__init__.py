@@ -1,0 +1,1 @@
+"""Runs compiled programs: here, in emulators and in engines of WebAssembly."""

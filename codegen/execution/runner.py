@@ -1,0 +1,195 @@
+"""Runs compiled programs of a target here: natively, under an emulator, or on an emulated board."""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from edgekit.codegen.compilation import toolchain
+from edgekit.codegen.execution import bochs, wasm_host
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target, with_runner
+
+_BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
+NATIVE = "native"
+# What runs WebAssembly: a Python package, a program and a browser; and the package when it counts operations.
+COUNTER = "fuel"
+WASM = ("wasmtime", "node", "chromium", COUNTER)
+_SERVICES = ("explorer.exe", "plugplay.exe", "rpcss.exe", "services.exe", "svchost.exe", "winedevice.exe")
+_INEXACT = 9  # exit code of a program whose engine lacks the products that its kernels need
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a program ended, and what it wrote."""
+
+    code: int
+    out: bytes
+    words: str  # of the program or the emulator, for people
+
+
+def why_not_here(target: Target) -> str:
+    """Why programs for this target cannot run on this machine; empty where they can."""
+    if not target.runner:
+        return f"there is no emulator for target {target.name}: it is compiled, not run"
+    missing = [flag for flag in target.cpu_flags if flag not in _cpu_flags()]
+    needs = f"target {target.name} needs a processor with {', '.join(missing)}, which this one lacks"
+    target = here(target)
+    first = shlex.split(target.runner)[0]
+    if (first == NATIVE or first in WASM) and (first in WASM) != is_wasm(target):
+        return f"{first} does not run programs of target {target.name}"
+    if first == bochs.BOCHS and (lacking := bochs.why_not(target.runner)):
+        return f"{needs}, or {lacking}" if missing else f"target {target.name} runs under {lacking}"
+    if not _is_installed(first):
+        return f"target {target.name} runs under {first}, which is not installed"
+    if target.opencl and ctypes.util.find_library("OpenCL") is None:
+        return f"target {target.name} needs OpenCL, which is not installed"
+    return needs if target.cpu_flags and missing else ""
+
+
+def here(target: Target) -> Target:
+    """The target as programs run on this machine: on an emulated processor, where its own lacks something."""
+    if target.emulator and not set(target.cpu_flags) <= _cpu_flags():
+        target = with_runner(target, target.emulator)
+    return bochs.emulated(target) if target.runner.split()[:1] == [bochs.BOCHS] else target
+
+
+def is_native(target: Target) -> bool:
+    """Do programs for this target run on this processor itself, so that their time says something?"""
+    return not why_not_here(target) and here(target).runner == NATIVE
+
+
+def is_wasm(target: Target) -> bool:
+    """Are programs of this target WebAssembly?"""
+    return target.startup == "wasm"
+
+
+def _is_installed(name: str) -> bool:
+    if name in ("wasmtime", COUNTER):
+        return importlib.util.find_spec("wasmtime") is not None
+    return name == NATIVE or bool(wasm_host.browser() if name == "chromium" else shutil.which(name))
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """What the processor of this machine can do, as Linux names it; nothing where that is not said."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return frozenset()
+    lines = (line for line in text.splitlines() if line.startswith("flags"))
+    return frozenset(next(lines, "").partition(":")[2].split())
+
+
+def link_flags(target: Target, compiler: toolchain.Compiler, folder: Path) -> list[str]:
+    """What the link of a program for this target needs; a linker script for a board goes into the folder."""
+    if not target.startup:
+        return []
+    parts = (f"{target.startup}.c", f"{target.startup}.S", "common.c")
+    sources = [str(_BARE / name) for name in parts if (_BARE / name).is_file()]
+    # The compiler's own functions are needed, for divisions and the like; zig knows without being told.
+    own = ["-nostdlib", "-static", "-lgcc"] if compiler.family == "gcc" else []
+    own += ["-nostdlib", "-static"] if target.startup == bochs.STARTUP else []
+    flags = ["-ffreestanding", f"-I{_BARE}", *sources, *own]
+    if is_wasm(target):
+        return [*flags, "-nostdlib", "-Wl,--no-entry"]
+    if not target.board:
+        return flags
+    names = ("VECTORS (rx)", "FLASH (rx)", "RAM (rwx)")[-len(target.board) :]
+    lines = [
+        f"    {n} : ORIGIN = {{}}, LENGTH = {{}}".format(*b.split())
+        for n, b in zip(names, target.board, strict=True)
+    ]
+    memory = "\n".join(["MEMORY", "{", *lines, "}", ""])
+    if len(target.board) == 2:
+        memory += 'REGION_ALIAS("VECTORS", FLASH)\n'
+    (folder / "board.ld").write_text(memory + (_BARE / "board.ld").read_text(encoding="utf-8"))
+    return [*flags, "-Tboard.ld"]
+
+
+def executable(name: str) -> str:
+    """Its file: Windows wants this ending, and others do not mind."""
+    return f"{name}.exe"
+
+
+def compile_flags(target: Target) -> list[str]:
+    """What every file of a program for this target is compiled with."""
+    return ["-ffreestanding", f"-I{_BARE}"] if target.startup else []
+
+
+def run(
+    target: Target,
+    executable: Path,
+    arguments: Sequence[str],
+    data: bytes = b"",
+    seconds: float = 300,
+    name: str = "",
+) -> Done:
+    """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
+    folder, words = executable.parent, shlex.split(target.runner)
+    command = [*_before(words), str(executable), *arguments]
+    if words[:1] == [bochs.BOCHS]:
+        try:
+            return Done(*bochs.run(target.runner, executable, arguments, data, seconds))
+        except subprocess.TimeoutExpired:
+            raise _endless(name or executable.name, seconds) from None
+    if target.board:
+        (folder / "driver.in").write_bytes(data)
+        (folder / "driver.out").write_bytes(b"")
+        given = ",".join(["enable=on", "target=native", *(f"arg={a}" for a in (executable.name, *arguments))])
+        command = [*words, "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", given]
+        command += ["-kernel", str(executable)]
+        data = b""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=_environment(words),
+            input=data,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _endless(name or executable.name, seconds) from None
+    if is_wasm(target) and done.returncode == _INEXACT:
+        raise EdgeKitError(
+            "E0503",
+            f"{target.runner} multiplies relaxed vectors in another way on this machine",
+            hint="another --runner, or the target wasm32-simd",
+        )
+    out = (folder / "driver.out").read_bytes() if target.board else done.stdout
+    return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
+
+
+def _environment(words: Sequence[str]) -> Mapping[str, str] | None:
+    """Wine says much, and starts services that no program here needs; for its first start it needs them."""
+    if words[:1] != ["wine"]:
+        return None
+    prefix = Path(os.environ.get("WINEPREFIX") or Path.home() / ".wine")
+    without = f"{','.join(_SERVICES)}=" if (prefix / "system.reg").is_file() else "mscoree,mshtml="
+    return {**os.environ, "WINEDEBUG": "-all", "WINEDLLOVERRIDES": without}
+
+
+def _endless(name: str, seconds: float) -> EdgeKitError:
+    return EdgeKitError("E0602", f"{name} did not end in {seconds:g} s")
+
+
+def _before(words: Sequence[str]) -> Sequence[str]:
+    """What stands before the name of a program."""
+    first, *rest = words
+    if first == NATIVE:
+        return rest
+    if first == "node":
+        return [first, *rest, str(wasm_host.SCRIPT)]
+    return [sys.executable, "-m", wasm_host.__name__, *words] if first in WASM else words

@@ -1,0 +1,90 @@
+"""Conditions and sizes in kernel files: Python's expressions over the parameters and facts of a call.
+
+Beside numbers and their operators they may say `small` where weights should be, `rule`, `max` and `min`, and
+of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and `heavy_pairs()`, of
+1000 pairs of these those that have too much for overflow_safe.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from types import CodeType
+
+from edgekit.codegen.kernels.overflow_safe import heavy_pairs
+from edgekit.core.ops import Call
+from edgekit.core.ops._integer import FACTS
+from edgekit.core.reasons import OwnWordsError
+from edgekit.core.tiles import zero_blocks
+
+KNOWN = frozenset({*FACTS, "small", "rule"})  # of any call, beside its parameters
+_OF_WEIGHTS: dict[str, Callable[..., int]] = {f.__name__: f for f in (zero_blocks, heavy_pairs)}
+_FUNCTIONS = frozenset({"max", "min", *_OF_WEIGHTS})
+_NODES = (
+    *(ast.BoolOp, ast.boolop, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
+    *(ast.IfExp, ast.Call, ast.Subscript, ast.Tuple, ast.Constant, ast.Name, ast.expr_context),
+)
+
+
+class ExpressionError(OwnWordsError):
+    """A text that is no condition or size of a kernel file."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """One of them, and the names in it that are not functions."""
+
+    text: str
+    names: frozenset[str] = field(compare=False)
+    body: ast.expr = field(compare=False, repr=False)
+
+    @cached_property
+    def code(self) -> CodeType:
+        return compile(ast.Expression(self.body), "<condition>", "eval")
+
+    def of(self, call: Call) -> int:
+        """Its value: the text comes from our own kernels."""
+        values = {"small": 0, **call.params, **call.facts, "rule": call.rule}
+
+        def of_weights(measure: Callable[..., int]) -> Callable[..., int]:
+            return lambda *sizes: measure(call.args[1].value.data, *sizes)
+
+        known = {"max": max, "min": min} | {n: of_weights(f) for n, f in _OF_WEIGHTS.items()}
+        return int(eval(self.code, {"__builtins__": known}, values))
+
+
+@cache
+def expression(text: str) -> Expression:
+    return _expression(text, _parsed(text))
+
+
+@cache
+def conjuncts(text: str) -> tuple[Expression, ...]:
+    """The parts of a condition that all must hold. An `and` in brackets or beside an `or` parts nothing."""
+    body = _parsed(text)
+    parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
+    return tuple(_expression(text, part) for part in parts)
+
+
+@cache
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        raise ExpressionError(f"{text!r} is no expression") from None
+
+
+def _expression(source: str, body: ast.expr) -> Expression:
+    functions, nodes = set(), tuple(ast.walk(body))
+    for node in nodes:
+        if not isinstance(node, _NODES):
+            raise ExpressionError(f"{ast.unparse(node)!r} is more than conditions and sizes may say")
+        if isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS:
+                words = ", ".join(sorted(_FUNCTIONS))
+                raise ExpressionError(f"{ast.unparse(node.func)} is no function of conditions: {words}")
+            functions.add(id(node.func))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in functions}
+    return Expression(source[body.col_offset : body.end_col_offset], frozenset(names), body)

@@ -1,0 +1,77 @@
+"""Which of the kernels that fit a call is taken: the one with the fewest instructions, as calibrated.
+
+Where a call asks for small weights, those with small ones come before all others. Where one of several is not
+calibrated for the processor, the one with the most conditions is taken, and of these the first by name. See
+docs/adr/0066 and 0073.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from edgekit.codegen.cost.calibrations import calibrations
+from edgekit.codegen.cost.cost_features import work_of
+from edgekit.codegen.kernels.block_sparsity import is_stream
+from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.overflow_safe import is_light
+from edgekit.codegen.kernels.pack import pack
+from edgekit.codegen.kernels.symbols import kernel_id
+from edgekit.codegen.kernels.variants import layouts
+from edgekit.core.ir import Array
+from edgekit.core.ops import Call
+from edgekit.core.target import Target
+
+
+@dataclass(frozen=True, order=True)
+class Cost:
+    """Of a call by one kernel: less is better."""
+
+    instructions: float
+    scratch: int  # bytes of working memory
+
+
+def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
+    """Of kernels that fit, the most special ones first."""
+    if call.facts.get("small"):
+        found = [variant for variant in found if _is_small(variant)] or found
+    if len(found) == 1:
+        return found[0]
+    costs = [cost(variant, call, target, operands) for variant in found]
+    known = [known for known in costs if known]
+    return found[costs.index(min(known))] if len(known) == len(found) else found[0]
+
+
+def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> Cost | None:
+    """None where the kernel is not calibrated for the target's processor."""
+    known = calibrations(target.core, "speed").get(kernel_id(call, variant, target.isa).function)
+    if not known:
+        return None
+    tags = layouts(variant, call)
+    sizes = {
+        operand: _size(tags.get(operand, ""), arg.value.data, call.groups)
+        for operand, arg in zip(operands, call.args, strict=False)
+        if arg.value.data is not None
+    }
+    scratch = variant.scratch.of(call) if variant.scratch else 0
+    done = work_of(replace(call, scratch=scratch), sizes)
+    return Cost(known.count(done), scratch)
+
+
+def _is_small(variant: Variant) -> bool:
+    return any(condition.text == "small" for condition in variant.conditions)
+
+
+def _size(tag: str, data: Array, groups: int) -> int:
+    """Elements of a constant as it is packed."""
+    if is_stream(tag) or is_light(tag):
+        return pack(tag, data, groups).size  # as many as its zeros leave
+    return _size_of(tag, data.shape, data.dtype, groups) if tag else data.size
+
+
+@cache
+def _size_of(tag: str, shape: tuple[int, ...], dtype: np.dtype, groups: int) -> int:
+    return pack(tag, np.zeros(shape, dtype), groups).size

@@ -1,0 +1,283 @@
+"""Kernel sources: finds the file for a call, and turns generic text into the plain C of one instance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.contracts import COMMENT, FIELD
+from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.selection import cheapest
+from edgekit.codegen.kernels.symbols import instance_name, kernel_id
+from edgekit.codegen.kernels.variants import fitting, layouts, variant_named
+from edgekit.core.ir import DType
+from edgekit.core.ops import Call
+from edgekit.core.ops._map import compute_type
+from edgekit.core.ops._strided import RANK
+from edgekit.core.target import Target
+
+_INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
+_PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
+_ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\("
+    r"|#define (EK_\w+)|typedef .*?\b(ek_\w+);|struct (ek_\w+))",
+    re.MULTILINE,
+)
+_SCRATCH = re.compile(r"(?<!\bscratch)(,\s*const struct EK_STRUCT \*p\);)")  # unless it has some
+_MEETING = re.compile(r"\bEK_RESTRICT (?=(?:x|y|image)\b)")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel instance: C text with types filled in, and what codegen must know of it."""
+
+    name: str  # add_f32; its files are <name>.h and <name>.c, its parameters are struct ek_<name>
+    function: str  # ek_add_f32__ref
+    header: str
+    source: str
+    fields: tuple[Field, ...]  # of the parameter struct, in order
+    pack: Mapping[str, str]  # weight layout by operand name, as the kernel's file states it
+    pointers: tuple[Pointer, ...]  # the arguments before the parameters, in order
+    supports: tuple[str, ...]  # headers of the runtime that its text needs
+
+    @property
+    def stack(self) -> int:
+        """Bytes that inline assembly pushes, which no compiler sees: headers say so in a line `stack N`."""
+        return max((int(size) for text in self._texts() for size in _PUSHED.findall(text)), default=0)
+
+    @property
+    def assembly(self) -> tuple[str, ...]:
+        """The functions that do that: all of them is assembly."""
+        texts = [text for text in self._texts() if _PUSHED.search(text)]
+        return tuple(name for text in texts for name in _ASSEMBLY.findall(text))
+
+    def _texts(self) -> tuple[str, ...]:
+        return (self.source, *map(contracts.header, self.supports))
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """One pointer argument of a kernel."""
+
+    name: str
+    ctype: str
+    const: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a parameter struct."""
+
+    name: str
+    ctype: str
+    count: int  # elements of an array, 0 for a scalar
+
+
+def instantiate(call: Call, target: Target) -> Kernel:
+    """The kernel of a call on a target."""
+    return instance_of(variant_of(call, target), call, target)
+
+
+def instance_of(variant: Variant, call: Call, target: Target) -> Kernel:
+    """The instance of a kernel file that computes a call."""
+    name = kernel_id(call, variant, target.isa).name
+    kernel = _instantiate(
+        call.kernel, name, tuple(call.types.items()), call.expr, call.tail, call.rule, variant, target.isa
+    )
+    return replace(kernel, pack=layouts(variant, call)) if "{" in "".join(kernel.pack.values()) else kernel
+
+
+def variant_of(call: Call, target: Target) -> Variant:
+    """The kernel file for a call on a target: the one that was selected before, if any."""
+    name = instance_name(call)
+    if call.file:
+        return variant_named(call.file, (name, call.kernel))
+    contract = contracts.header(contracts.contract(call.kernel, name))
+    operands = contracts.operands(contract)
+    return cheapest(call, fitting(call, name, target.isa, operands), target, operands)
+
+
+@cache
+def _instantiate(
+    kernel: str,
+    name: str,
+    types: tuple[tuple[str, DType], ...],
+    expr: str,
+    tail: str,
+    rule: str,
+    variant: Variant,
+    isas: tuple[str, ...],
+) -> Kernel:
+    contract = contracts.contract(kernel, name)
+    tokens = _tokens(types, expr, name, variant.isa) | {"EK_RULE": variant.rules.get(rule, rule)}
+    tokens["EK_TAIL"] = tail
+    text = variant.source()
+    header = contracts.header(contract)
+    if variant.scratch:
+        header = _SCRATCH.sub(r", uint8_t *EK_RESTRICT scratch\1", header)
+    if variant.order:
+        text, header = may_meet(text), may_meet(header)
+    included = _INCLUDE.findall(text)
+    given = [macro for macro, operand in _OPTIONAL.items() if operand.search(header)]
+    text, header = _substitute(text, tokens, given), _substitute(header, tokens, given)
+    guard = f"EDGEKIT_{name.upper()}_H"
+    header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
+    supports = tuple(sorted(_supports(header + text, included, (variant.isa, *isas))))
+    includes = "".join(f'#include "{h}"\n' for h in supports)
+    header = _place_includes(header, contract, includes)
+    text = _place_includes(text, contract, f'#include "{name}.h"\n')
+    pointers, fields = _signature(header, name)
+    operands = {
+        pointer.name for pointer in pointers
+    }  # of this contract: the text may serve another with more
+    pack = {operand: tag for operand, tag in variant.pack.items() if operand in operands}
+    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports)
+
+
+def may_meet(text: str) -> str:
+    """C in which x, or the image as helpers call it, is not said to be apart from y."""
+    return _MEETING.sub("", text)
+
+
+def _tokens(types: Sequence[tuple[str, DType]], expr: str, name: str, isa: str) -> dict[str, str]:
+    """What each token of a generic kernel stands for."""
+    tokens = {"EK_FN": f"ek_{name}__{isa}", "EK_FN_block": f"ek_{name}_block", "EK_STRUCT": f"ek_{name}"}
+    tokens["EK_EXPR"] = expr
+    for letter, dtype in types:
+        compute = compute_type(dtype)
+        tokens[f"EK_{letter}"] = dtype.c
+        tokens[f"EK_{letter}_ACC"] = compute.c
+        tokens[f"EK_LOAD_{letter}"] = f"EK_LOAD_{dtype.value}"
+        tokens[f"EK_STORE_{letter}"] = f"EK_STORE_{dtype.value}"
+        tokens[f"EK_PAIR_{letter}"] = f"EK_PAIR_{dtype.value}"
+        tokens[f"EK_AT_{letter}"] = f"EK_AT_{dtype.value}"
+        tokens[f"EK_MATH_{letter}"] = compute.value
+    of = dict(types)
+    for letter in "WZ":  # integers of weights, and their zero points, become what they are multiplied in
+        if {"T", letter} <= of.keys() and of[letter].is_integer and of[letter] is not of["T"]:
+            tokens[f"EK_LOAD_{letter}"] = f"ek_{of[letter].value}_as_{compute_type(of['T']).value}"
+    return tokens
+
+
+# Storing as the type that was computed is no conversion: the macro would only hide the formula.
+_TRIVIAL = re.compile(r"\bEK_(?:LOAD|STORE)_(?:f32|f64)\(")
+# Operands that some contracts of a text have: what is added to the result, scales of weights, zero points.
+# What these macros hold is for contracts with that operand; and what brackets hold that hold brackets.
+_OPTIONAL = {
+    "EK_ADD": re.compile(r"\*r\b"),
+    "EK_SCALE": re.compile(r"\bEK_RESTRICT scale\b"),
+    "EK_ZERO": re.compile(r"\bEK_RESTRICT zero\b"),
+}
+_INSIDE = r"((?:[^()]|\([^()]*(?:\([^()]*\)[^()]*)*\))*?)"
+# Elements of a byte and more are those of an array.
+_ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
+
+
+def _substitute(text: str, tokens: Mapping[str, str], given: Sequence[str]) -> str:
+    for macro in _OPTIONAL:
+        if macro in given:
+            text = re.sub(rf"\b{macro}\({_INSIDE} ?\)", r"\1", text)
+        else:
+            without = rf"^ *{macro}\({_INSIDE}\)\n|\b{macro}\({_INSIDE}\) ?"
+            text = re.sub(without, "", text, flags=re.MULTILINE)
+    text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
+    for token in (t for t in tokens if t.startswith("EK_MATH_")):
+        text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)
+    # Names derived from the function's (EK_FN_block) belong to the instance as well.
+    function, struct = tokens["EK_FN"], tokens["EK_STRUCT"]
+    text = re.sub(r"\bEK_FN_(\w+)\b", rf"{struct}_\1", text)
+    text = re.sub(r"\bEK_\w+\b", lambda m: tokens.get(m[0], m[0]), text)
+    assert function in text
+    return _drop_trivial(_ELEMENT.sub(r"\1[\2]", text))
+
+
+def _drop_trivial(text: str) -> str:
+    """EK_LOAD_f32(x[i]) -> x[i]; a compound argument keeps its brackets."""
+    while match := _TRIVIAL.search(text):
+        end, depth = match.end(), 1
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        inner = text[match.end() : end - 1]
+        simple = re.fullmatch(r"[\w\[\]*+> .-]*\]|\w+", inner) is not None or text[end : end + 1] == ";"
+        text = text[: match.start()] + (inner if simple else f"({inner})") + text[end:]
+    return text
+
+
+def _place_includes(text: str, contract: str, includes: str) -> str:
+    """Replace the includes of a generic file by those that the instance needs."""
+    found = list(_INCLUDE.finditer(text))
+    assert found, f"{contract}: no #include of an edgekit header"
+    head, tail = text[: found[0].start()], text[found[0].start() :]
+    return head + includes + _INCLUDE.sub("", tail)
+
+
+@cache
+def _definitions() -> Mapping[str, tuple[str, ...]]:
+    """Which headers of the runtime define each inline function, macro or type that kernels may use. Those of
+    instruction sets define the same names."""
+    found: dict[str, tuple[str, ...]] = {}
+    for header in contracts.headers():
+        if header == "generic.h" or "EK_FN" in contracts.header(header):
+            continue
+        for names in _DEFINED.findall(COMMENT.sub("", contracts.header(header))):
+            name = "".join(names)  # one of them
+            found[name] = (*found.get(name, ()), header)
+    return found
+
+
+def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
+    """The headers that define what a text uses: those that it includes go first, then those that are named
+    after one of the instruction sets, in their order. Conversions of 16-bit floats hide behind macros."""
+    sets = [f"_{isa}.h" for isa in isas]
+    used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
+    found = set()
+    for name in used & _definitions().keys():
+        headers = _definitions()[name]
+        own = [header for header in headers if header in included]
+        own += [header for ending in sets for header in headers if header.endswith(ending)]
+        found.add((own or list(headers))[0])
+    if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
+        found.add("half.h")
+    return found | {"types.h"}
+
+
+def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(name, text) of support headers and of what they include, with includes made relative to each other."""
+    queue, seen = list(headers), set(headers)
+    while queue:
+        header = queue.pop()
+        text = contracts.header(header)
+        for name in _INCLUDE.findall(text):
+            if name not in seen:
+                seen.add(name)
+                queue.append(name)
+        yield header, _INCLUDE.sub(r'#include "\1"\n', text)
+
+
+_ARGUMENT = re.compile(r"(const )?(\w+) \*\s*(?:EK_RESTRICT )?(\w+)$")
+_RANK = {"EK_RANK": RANK}
+
+
+def _signature(header: str, name: str) -> tuple[tuple[Pointer, ...], tuple[Field, ...]]:
+    """Arguments and struct fields, read from the contract itself: they are stated once."""
+    text = COMMENT.sub("", header)
+    body = re.search(rf"struct ek_{name} \{{(.*?)\}};", text, re.DOTALL)
+    fields = [
+        Field(field, ctype, _RANK[count] if count in _RANK else int(count or 0))
+        for ctype, field, count in FIELD.findall(body[1] if body else "")
+    ]
+    prototype = re.search(rf"\bek_{name}__\w+\((.*?)\);", text, re.DOTALL)
+    assert prototype, f"{name}: no prototype in its contract"
+    pointers = []
+    for argument in prototype[1].split(","):
+        if argument.strip().startswith("const struct"):
+            continue
+        match = _ARGUMENT.match(" ".join(argument.split()))
+        assert match, f"{name}: argument {argument!r} is no pointer"
+        pointers.append(Pointer(match[3], match[2], bool(match[1])))
+    return tuple(pointers), tuple(fields)

@@ -1,0 +1,69 @@
+"""Which kernels fit a call: those of the best instruction set of the target that has any.
+
+What kernels are for, their files say: kernel_files.py. Of several, cheapest.py takes one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from edgekit.codegen.kernels.block_sparsity import is_stream, tiled
+from edgekit.codegen.kernels.expressions import expression
+from edgekit.codegen.kernels.kernel_files import Variant, variants_of
+from edgekit.codegen.kernels.pack import is_tiled
+from edgekit.core.ops import Call
+
+_BRACES = re.compile(r"\{(.*?)\}")
+
+
+def fits(variant: Variant, call: Call, operands: Sequence[str]) -> bool:
+    """Can this kernel compute the call, whose operands have these names in C?"""
+    for letter, wanted in variant.types.items():
+        if letter not in call.types or call.types[letter].value != wanted:
+            return False
+    if variant.rules and call.rule not in variant.rules:
+        return False
+    for operand, tag in variant.pack.items():
+        if operand not in operands:  # of another contract that the text fulfils
+            continue
+        if is_tiled(tag) and call.args[operands.index(operand)].value.data is None:
+            return False
+    return all(condition.of(call) for condition in variant.conditions)
+
+
+def layouts(variant: Variant, call: Call) -> Mapping[str, str]:
+    """Of the kernel's constant operands, with the numbers of this call."""
+    return {
+        operand: _BRACES.sub(lambda found: str(expression(found[1]).of(call)), tag)
+        for operand, tag in variant.pack.items()
+    }
+
+
+@cache
+def variants(isa: str, kernel: str) -> tuple[Variant, ...]:
+    """The kernels of an instruction set for a contract, the most special ones first."""
+    return tuple(sorted(variants_of(isa, kernel), key=lambda v: (-len(v.conditions), v.name)))
+
+
+def fitting(call: Call, name: str, isas: Sequence[str], operands: Sequence[str]) -> tuple[Variant, ...]:
+    """The kernels for a call, of the first of these instruction sets that has any, the most special ones
+    first. `name` is that of the instance: files of exactly this name go first."""
+    for isa in isas:
+        for kernel in (name, call.kernel):
+            if found := tuple(v for v in variants(isa, kernel) if fits(v, call, operands)):
+                return found
+    raise AssertionError(f"no kernel {name} or {call.kernel} in kernels/{{{','.join(isas)}}}")
+
+
+def variant_named(file: str, kernels: Sequence[str]) -> Variant:
+    """The kernel file of this name, which has one of these contracts."""
+    isa, _, stem = file.partition("/")
+    return next(v for kernel in kernels for v in variants(isa, kernel) if v.stem == stem)
+
+
+def tile_of(isas: Sequence[str]) -> tuple[int, int] | None:
+    """Outputs and inputs of the blocks of zeros that kernels of these sets leave out; None if none does."""
+    tags = (variant.pack.get("w", "") for isa in isas for variant in variants(isa, "dense_int"))
+    return next((tiled(tag)[1:] for tag in tags if is_stream(tag)), None)

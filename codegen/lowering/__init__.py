@@ -1,0 +1,1 @@
+"""Graph -> kernel calls, and the rewrites of calls that suit a target."""

@@ -1,0 +1,1 @@
+"""Where tensors live: order of execution, lifetimes, aliasing, offsets in the arena."""

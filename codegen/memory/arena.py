@@ -1,0 +1,298 @@
+"""Places buffers in one arena, as tightly as can be found, beside a proven bound for how tight it can get."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from math import gcd
+
+from edgekit.codegen.memory.arena_search import Problem, solve
+from edgekit.codegen.memory.arena_sweep import sweep
+
+# Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
+# every machine.
+BUDGET = 4_000_000
+# With more pairs of buffers that are live at once, they are placed in one sweep, without comparing pairs.
+MAX_PAIRS = 500_000
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One allocation; views and in-place aliases of it were merged before."""
+
+    name: str
+    size: int  # bytes, the most that it has
+    first: int  # the first step at which it is live
+    last: int  # the last step at which it is live
+    align: int = 16
+    # Steps from which on its first so many bytes are in use, and the others free: where a smaller result has
+    # taken over a larger input, or not all parts of something that is joined are there yet.
+    uses: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        assert self.size > 0, f"{self.name} has {self.size} bytes"
+        assert 0 <= self.first <= self.last, f"{self.name} is live from step {self.first} to step {self.last}"
+        assert self.align > 0, f"{self.name} is aligned to {self.align}"
+        steps = [self.first - 1, *(step for step, _ in self.uses), self.last + 1]
+        assert all(a < b for a, b in pairwise(steps)), f"{self.name} is used from steps {steps[1:-1]} on"
+        assert all(0 < used <= self.size for _, used in self.uses), f"{self.name}: {self.uses} of {self.size}"
+
+    def used(self, first: int, last: int) -> int:
+        """The most bytes in use at a step from `first` to `last`, at all of which it is live."""
+        if not self.uses:
+            return self.size
+        start, end = bisect_right(self.steps, first), bisect_right(self.steps, last)
+        most = max((used for _, used in self.uses[max(start - 1, 0) : end]), default=0)
+        return max(most, self.size) if start == 0 else most
+
+    @cached_property
+    def steps(self) -> list[int]:
+        """The steps of `uses`."""
+        return [step for step, _ in self.uses]
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A kernel may write `output` over `input` in the step that both share, when the output starts at least
+    `distance` bytes before the input."""
+
+    output: str
+    input: str
+    distance: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    offsets: dict[str, int]
+    size: int  # bytes of the arena
+    lower_bound: int  # bytes that no placement can do without
+    compared: int = field(default=0, compare=False)  # pairs of buffers that the search looked at
+
+    @property
+    def optimal(self) -> bool:
+        return self.size == self.lower_bound
+
+
+def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: float | None = None) -> Plan:
+    """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`."""
+    budget = BUDGET if budget is None else budget
+    problems = _problems(buffers, shifts)
+    # No group needs less than another group takes in any case: the most demanding ones come first.
+    problems.sort(key=lambda problem: -problem.bound)
+    size = proven = problems[0].bound if problems else 0
+    offsets = [0] * len(buffers)
+    left = budget
+    for past, problem in enumerate(problems):
+        share = left / (len(problems) - past)
+        if isinstance(problem, Problem):
+            layout = solve(problem, enough=size, budget=share)
+        else:
+            layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
+        left += layout.unspent - share
+        size = max(size, layout.size)
+        proven = max(proven, layout.proven)
+        for member, offset in zip(problem.members, layout.offsets, strict=True):
+            offsets[member] = offset
+    found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
+    return Plan(found, size, proven, int(budget - left))
+
+
+def crowded(buffers: Sequence[Buffer], shifts: Sequence[Shift] = ()) -> int:
+    """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
+    return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """Buffers of which too many are live at once to compare each with each."""
+
+    members: list[int]
+    bound: int
+
+
+def _problems(buffers: Sequence[Buffer], shifts: Sequence[Shift]) -> list[Problem | _Crowd]:
+    """Parts that can be solved one by one, for they share no step."""
+    index = {buffer.name: i for i, buffer in enumerate(buffers)}
+    assert len(index) == len(buffers), "two buffers have the same name"
+    distances = {(index[shift.output], index[shift.input]): shift.distance for shift in shifts}
+    assert len(distances) == len(shifts), "two shifts for the same pair"
+    outputs = {output for output, _ in distances}
+    over: dict[int, dict[tuple[int, int], int]] = {}
+    for (output, source), distance in distances.items():
+        name = buffers[source].name
+        assert distance >= 0, f"{name}: negative distance"
+        assert buffers[output].first == buffers[source].last, f"{name}: not its last use"
+        made_before = source not in outputs or buffers[source].first < buffers[source].last
+        assert made_before, f"{name}: input and output of one step"
+        over.setdefault(output, {})[output, source] = distance
+    found: list[Problem | _Crowd] = []
+    for members in _groups(buffers):
+        own = {pair: distance for i in members if i in over for pair, distance in over[i].items()}
+        if _pairs([buffers[i] for i in members]) > MAX_PAIRS:
+            number = {member: i for i, member in enumerate(members)}
+            named = {(number[o], number[i]): distance for (o, i), distance in own.items()}
+            found.append(_Crowd(members, _bound_of_sums([buffers[i] for i in members], named)))
+        else:
+            found.append(_problem(buffers, members, own))
+    return found
+
+
+def _pairs(buffers: Sequence[Buffer]) -> int:
+    """How many entries the lists of a problem would have: for each buffer those that are live at its first
+    step, and for each step at which something changes those that are live then."""
+    steps = sorted({step for buffer in buffers for step in (buffer.first, *buffer.steps)})
+    firsts = sorted(buffer.first for buffer in buffers)
+    lasts = sorted(buffer.last for buffer in buffers)
+    return sum(bisect_right(firsts, step) - bisect_left(lasts, step) for step in (*steps, *firsts))
+
+
+def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
+    """Buffers in the order of their first step, parted where all those before have ended."""
+    groups: list[list[int]] = []
+    end = -1
+    for i in sorted(range(len(buffers)), key=lambda i: buffers[i].first):
+        if buffers[i].first > end:
+            groups.append([])
+        groups[-1].append(i)
+        end = max(end, buffers[i].last)
+    return groups
+
+
+def _problem(
+    buffers: Sequence[Buffer], members: list[int], distances: Mapping[tuple[int, int], int]
+) -> Problem:
+    own = [buffers[i] for i in members]
+    number = {member: i for i, member in enumerate(members)}
+    shifts = {(number[o], number[i]): d for (o, i), d in distances.items()}
+    over: dict[int, list[tuple[int, int]]] = {}
+    for pair in shifts:
+        over.setdefault(pair[0], []).append(pair)
+    near: list[list[int]] = [[] for _ in own]
+    closer: dict[tuple[int, int], int] = {}
+    live: list[int] = []
+    for i, buffer in enumerate(own):
+        live = [j for j in live if own[j].last >= buffer.first]
+        for j in live:
+            near[j].append(i)
+            for lower, upper in ((i, j), (j, i)):
+                if own[lower].uses:
+                    closer[lower, upper] = own[lower].used(buffer.first, min(buffer.last, own[j].last))
+        near[i] += live
+        live.append(i)
+    for pair, distance in shifts.items():
+        closer[pair] = min(distance, closer.get(pair, distance))
+    together = _crowds(own)
+
+    def among(live: Mapping[int, int]) -> dict[tuple[int, int], int]:
+        return {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
+
+    return Problem(
+        members=members,
+        sizes=[buffer.size for buffer in own],
+        aligns=[buffer.align for buffer in own],
+        spans=[buffer.last - buffer.first + 1 for buffer in own],
+        near=near,
+        together=together,
+        closer={pair: distance for pair, distance in closer.items() if distance < own[pair[0]].size},
+        overlaps=frozenset(shifts),
+        bound=max(
+            _bound(
+                own, live, {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
+            )
+            for live in together
+        ),
+    )
+
+
+def _crowds(buffers: Sequence[Buffer]) -> list[dict[int, int]]:
+    """What is in use at each step, in bytes of each buffer, but where that is part of what is in use at the
+    step before or behind."""
+    steps = {step for buffer in buffers for step in (buffer.first, *(step for step, _ in buffer.uses))}
+    crowds: list[dict[int, int]] = []
+    live: list[int] = []
+    coming = 0
+    for step in sorted(steps):
+        live = [i for i in live if buffers[i].last >= step]
+        while coming < len(buffers) and buffers[coming].first <= step:
+            live.append(coming)
+            coming += 1
+        crowd = {i: buffers[i].used(step, step) for i in live}
+        if crowds and _covers(crowd, crowds[-1]):
+            crowds[-1] = crowd
+        elif not crowds or not _covers(crowds[-1], crowd):
+            crowds.append(crowd)
+    return crowds
+
+
+def _covers(crowd: Mapping[int, int], other: Mapping[int, int]) -> bool:
+    """Does each of the other crowd have at least as many bytes in this one?"""
+    return crowd.keys() >= other.keys() and all(size <= crowd[i] for i, size in other.items())
+
+
+def _bound(buffers: Sequence[Buffer], live: Mapping[int, int], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Bytes that buffers need at least at a step at which so many of each are in use.
+
+    Buffers whose alignments are multiples of some grain fill whole grains, all but the topmost one. This is
+    true of every grain.
+    """
+    grains = {buffers[i].align for i in live}
+    need = 0
+    for grain in {*grains, gcd(*grains)}:
+        fitting = [i for i in live if buffers[i].align % grain == 0]
+        grown = {i: -(-live[i] // grain) for i in fitting}
+        padding = max(grown[i] * grain - live[i] for i in fitting)
+        pairs = {pair: -(-d // grain) for pair, d in shifts.items() if pair[0] in grown and pair[1] in grown}
+        need = max(need, _grains(grown, pairs) * grain - padding)
+    return need
+
+
+def _bound_of_sums(buffers: Sequence[Buffer], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Bytes that buffers need at least, from what is in use at each step alone."""
+    grain = gcd(*(buffer.align for buffer in buffers))
+    changes: dict[int, int] = {}
+    padding = 0
+    for buffer in buffers:
+        level = 0
+        for step, used in ((buffer.first, buffer.size), *buffer.uses, (buffer.last + 1, 0)):
+            grains = -(-used // grain)
+            padding = max(padding, grains * grain - used)
+            changes[step] = changes.get(step, 0) + grains - level
+            level = grains
+    overlapping: dict[int, dict[tuple[int, int], int]] = {}
+    for pair, distance in shifts.items():
+        overlapping.setdefault(buffers[pair[0]].first, {})[pair] = -(-distance // grain)
+    need = live = 0
+    for step in sorted(changes):
+        live += changes[step]
+        pairs = overlapping.get(step, {})
+        sizes = {i: -(-buffers[i].used(step, step) // grain) for pair in pairs for i in pair}
+        need = max(need, live + _grains(sizes, pairs) - sum(sizes.values()))
+    return need * grain - padding
+
+
+def _grains(sizes: Mapping[int, int], shifts: Mapping[tuple[int, int], int]) -> int:
+    """Grains that the buffers cover at least, where some outputs may lie over some inputs.
+
+    Outputs do not meet, nor do inputs. An output that lies over inputs begins at least the distance before
+    the lowest of them, and there it meets no input.
+    """
+    total = sum(sizes.values())
+    for pairs in _connected(shifts):
+        outputs = sum(sizes[i] for i in {output for output, _ in pairs})
+        inputs = sum(sizes[i] for i in {source for _, source in pairs})
+        ahead = min(min(distance, sizes[output]) for (output, _), distance in pairs.items())
+        total += max(outputs, inputs + ahead) - outputs - inputs
+    return total
+
+
+def _connected(shifts: Mapping[tuple[int, int], int]) -> list[dict[tuple[int, int], int]]:
+    """The pairs parted into sets that have no buffer in common."""
+    parts: list[dict[tuple[int, int], int]] = []
+    for pair, distance in shifts.items():
+        touching = [part for part in parts if any({*pair} & {*other} for other in part)]
+        parts = [part for part in parts if part not in touching]
+        parts.append({pair: distance} | {k: v for part in touching for k, v in part.items()})
+    return parts

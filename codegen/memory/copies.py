@@ -1,0 +1,77 @@
+"""Moves a tensor before a layer whose result cannot lie over it otherwise, for a much smaller arena.
+
+A result that grows must start far before its input. If the input has come to lie at the foot of the arena,
+over what it was computed from itself, there is no room: copied to the top, it costs time instead of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from edgekit.codegen.memory.arena import BUDGET, Plan, crowded, plan
+from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, shifts_of
+from edgekit.codegen.memory.sharing import Sharing
+from edgekit.core.ir import Value
+from edgekit.core.ops import Arg
+from edgekit.core.ops._copy import copy
+
+# What the arena must shrink by for a move to be worth its time: one part in so many.
+_WORTH = 10
+# Layers for which a move is tried, fewer where there are many calls to plan for each; and comparisons of
+# buffers that each such plan may make.
+_TRIED = 32
+_TRIED_CALLS = 1 << 16
+_BUDGET = 100_000
+
+
+def with_moves(
+    calls: Sequence[Scheduled], sharing: Sharing, align: int
+) -> tuple[list[Scheduled], Plan | None]:
+    """The calls, with copies before those for which that pays; and their plan, where that was made on the
+    way with all of the budget."""
+    best = [*calls]
+    # A copy cannot help where everything is in use at once, nor need it where a longer search does.
+    least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
+    if _size(best, sharing, align) - least <= least // _WORTH:
+        return best, None
+    planned: Plan | None
+    size = (planned := _plan(best, sharing, align, budget=BUDGET)).size
+    while size - least > least // _WORTH:
+        trials = [_moved(best, step, sharing) for step in _candidates(best, sharing)]
+        sizes = [_size(trial, sharing, align) for trial in trials]
+        if min(sizes, default=size) > size - size // _WORTH:
+            break
+        size, planned = min(sizes), None
+        best = trials[sizes.index(size)]
+        least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
+    return best, planned
+
+
+def _size(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> int:
+    return _plan(calls, sharing, align, _BUDGET).size
+
+
+def _plan(calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float) -> Plan:
+    return plan(buffers_of(calls, sharing, align), shifts=shifts_of(calls, sharing), budget=budget)
+
+
+def _candidates(calls: Sequence[Scheduled], sharing: Sharing) -> list[int]:
+    """The calls whose results may lie over their inputs, the largest results first."""
+    results = {shift.output for shift in shifts_of(calls, sharing)}
+    steps = [i for i, s in enumerate(calls) if sharing.root(s.call.args[-1].name)[0] in results]
+    overlaps = [i for i in steps if calls[i].call.overlap is not None]
+    count = max(1, min(_TRIED, _TRIED_CALLS // max(len(calls), 1)))
+    return sorted(overlaps, key=lambda i: -calls[i].call.args[-1].type.bytes)[:count]
+
+
+def _moved(calls: Sequence[Scheduled], step: int, sharing: Sharing) -> list[Scheduled]:
+    """The calls, with the first operand of one of them copied for it."""
+    scheduled = calls[step]
+    x, *others = scheduled.call.args
+    target = Arg(f"{x.name}#moved", Value(x.type))
+    sharing.size[target.name] = x.type.bytes
+    calls_of_copy = copy(x, target, (x.type.size,), (1,), (1,))
+    copies = [Scheduled(call, scheduled.node, "", scheduled.guards) for call in calls_of_copy]
+    changed = replace(scheduled, call=replace(scheduled.call, args=(target, *others)))
+    return [*calls[:step], *copies, changed, *calls[step + 1 :]]

@@ -1,0 +1,1 @@
+"""A lowered program as text: the files of a generated library."""

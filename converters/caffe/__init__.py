@@ -1,0 +1,4 @@
+"""Caffe models."""
+
+FORMAT = "Caffe"
+SUFFIXES = (".prototxt", ".caffemodel")

@@ -1,0 +1,4 @@
+"""Keras models."""
+
+FORMAT = "Keras"
+SUFFIXES = (".keras", ".h5", ".hdf5")

@@ -1,0 +1,97 @@
+"""Fully connected layers, tables, and attention."""
+
+from __future__ import annotations
+
+from edgekit.converters.keras.ops.activations import Named, _activated
+from edgekit.converters.keras.weights import Weights
+from edgekit.converters.onnx.ops import indexing
+from edgekit.converters.semantics.compose import dense
+from edgekit.converters.semantics.einsum import einsum
+from edgekit.converters.semantics.movement import cast
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.torch_export.ops.linear import scaled_dot_product_attention
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType
+
+
+def Dense(
+    x: Tensor, *, weights: Weights, units: int, activation: Named = "linear", use_bias: bool = True
+) -> Tensor:
+    kernel, *bias = _checked(weights, 2 if use_bias else 1)
+    if kernel.shape != (x.shape[-1], units):
+        raise EdgeKitError("E0401", f"weights {kernel.type} do not make {units} of {x.type}")
+    return _activated(dense(x, kernel.transpose(1, 0), *bias), activation)
+
+
+def EinsumDense(
+    x: Tensor,
+    *,
+    weights: Weights,
+    equation: str,
+    output_shape: int | tuple[int | None, ...],
+    activation: Named = "linear",
+    bias_axes: str = "",
+) -> Tensor:
+    kernel, *bias = _checked(weights, 2 if bias_axes else 1)
+    y = einsum(equation, [x, kernel])
+    return _activated(y + bias[0] if bias else y, activation)
+
+
+def Embedding(
+    index: Tensor, *, weights: Weights, input_dim: int, output_dim: int, mask_zero: bool = False
+) -> Tensor:
+    if mask_zero:
+        hint = "build the model without mask_zero: steps of a fixed count need no mask"
+        raise EdgeKitError("E0205", "Embedding with mask_zero is not supported", hint=hint)
+    (table,) = _checked(weights, 1)
+    return indexing.Gather(table, cast(index, DType.S32))
+
+
+def MultiHeadAttention(
+    query: Tensor,
+    value: Tensor,
+    key: Tensor | None = None,
+    *,
+    weights: Weights,
+    num_heads: int,
+    key_dim: int,
+    value_dim: int = 0,
+    use_bias: bool = True,
+    output_shape: int | tuple[int, ...] = (),
+    attention_axes: tuple[int, ...] = (),
+    use_causal_mask: bool = False,
+    return_attention_scores: bool = False,
+    use_gate: bool = False,
+) -> Tensor:
+    """Projections of each to heads, attention of each head, and a projection of what they say together."""
+    if query.rank != 3 or attention_axes not in ((), (1,)) or return_attention_scores or use_gate:
+        raise EdgeKitError(
+            "E0203", "MultiHeadAttention over other axes, with scores or gates, is not supported"
+        )
+    count = 2 if use_bias else 1
+    heads = [
+        _heads(x, *_checked(weights.part(f"{name}_dense", name), count))
+        for name, x in (("query", query), ("key", value if key is None else key), ("value", value))
+    ]
+    y = scaled_dot_product_attention(heads[0], key=heads[1], value=heads[2], is_causal=use_causal_mask)
+    batch, _, steps, width = y.shape
+    kernel, *bias = _checked(weights.part("output_dense", "attention_output"), count)
+    joint = y.transpose(0, 2, 1, 3).reshape(batch, steps, num_heads * width)
+    return dense(joint, kernel.reshape(num_heads * width, kernel.shape[-1]).transpose(1, 0), *bias)
+
+
+def _heads(x: Tensor, kernel: Tensor, *bias: Tensor) -> Tensor:
+    """x [B, T, D] as [B, heads, T, width] by a kernel [D, heads, width]."""
+    inputs, heads, width = kernel.shape
+    flat = kernel.reshape(inputs, heads * width).transpose(1, 0)
+    y = dense(x, flat, *(b.reshape(heads * width) for b in bias))
+    return y.reshape(*x.shape[:2], heads, width).transpose(0, 2, 1, 3)
+
+
+def _checked(weights: Weights, count: int) -> list[Tensor]:
+    """The weights of a layer, which has that many."""
+    found = weights.tensors()
+    if len(found) != count:
+        hint = "" if found else "is the layer shared by two models? Make them one"
+        raise EdgeKitError("E0401", f"the file holds {len(found)} weights for it, not {count}", hint=hint)
+    return found

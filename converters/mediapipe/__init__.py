@@ -1,0 +1,4 @@
+"""MediaPipe task bundles."""
+
+FORMAT = "MediaPipe task bundle"
+SUFFIXES = (".task",)

@@ -1,0 +1,4 @@
+"""MindSpore's MindIR models."""
+
+FORMAT = "MindSpore"
+SUFFIXES = (".mindir",)

@@ -1,0 +1,4 @@
+"""MXNet models."""
+
+FORMAT = "MXNet"
+SUFFIXES = (".params", ".json")

@@ -1,0 +1,4 @@
+"""ONNX models."""
+
+FORMAT = "ONNX"
+SUFFIXES = (".onnx",)

@@ -1,0 +1,144 @@
+"""MatMulInteger and ConvInteger: sums of products of integers, whose constant weights stay bytes.
+
+Where float32 holds every sum exactly, in whatever order, layers of floats compute them: their kernels are the
+fastest, and their integers the same.
+
+Weights around a zero point span nine bits. Where they do not fit into eight, the zero point is left out of
+them, and so many times the sum of what each output reads is subtracted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from edgekit.converters.semantics.compose import matmul, reduce
+from edgekit.converters.semantics.convolution import Sliding, check_kernel, conv, sliding
+from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.quantized import centred
+from edgekit.converters.tensor import Tensor
+from edgekit.core.ir import Array, DType, Quant, Value
+from edgekit.core.ops.dense import Dense
+
+Ints = tuple[int, ...] | None
+_BYTES = (DType.S8, DType.U8)
+
+
+def MatMulInteger(a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
+    return cast(integer_product(a, b, a_zero, b_zero), DType.S32)
+
+
+def integer_product(a: Tensor, b: Tensor, a_zero: Tensor | None, b_zero: Tensor | None) -> Tensor:
+    """The sums, as int32 or as whole numbers in float32."""
+    rows = rows_of(a_zero)
+    weights = _bytes(b, b_zero) if b.rank == 2 and a.rank >= 1 and a.data is None else None
+    if weights is None:
+        return matmul(centred(a, rows), centred(b, b_zero))
+    w, zero = weights
+    is_exact = _is_exact(a, w, zero, 0)
+    x, w = (_reals(a, rows), _of_reals(w)) if is_exact else (centred(a, rows), w)
+    y = x.apply(Dense(), w.transpose(1, 0), x.like(np.zeros(b.shape[1])))
+    return y if zero is None else y - cast(zero, y.dtype) * reduce(x, "sum", [-1])
+
+
+def ConvInteger(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> Tensor:
+    check_kernel(w, kernel_shape)
+    slide = sliding(x, w, auto_pad, dilations, pads, strides)
+    return cast(integer_conv(x, w, x_zero, w_zero, None, slide, group), DType.S32)
+
+
+def integer_conv(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None,
+    w_zero: Tensor | None,
+    b: Tensor | None,
+    slide: Sliding,
+    group: int,
+) -> Tensor:
+    """The sums, as int32 or as whole numbers in float32."""
+    x_zero, w_zero = None if x_zero is None else one(x_zero), channels(w_zero, w.rank)
+    weights = _bytes(w, w_zero) if x.data is None else None
+    if weights is None or b is not None:
+        return conv(centred(x, x_zero), centred(w, w_zero), b, slide, group)
+    narrow, zero = weights
+    if zero is not None and group > 1:  # windows of single channels: their sums are as many as their products
+        return conv(centred(x, x_zero), cast(centred(w, w_zero), DType.S16), None, slide, group)
+    ones = w.new(np.ones((1, *w.shape[1:]), np.int8))
+    if _is_exact(x, narrow, zero, tuple(range(1, w.rank))):
+        image, narrow, ones = _reals(x, x_zero), _of_reals(narrow), _of_reals(ones)
+    else:
+        image = centred(x, x_zero)
+    y = conv(image, narrow, None, slide, group)
+    return y if zero is None else y - _first(cast(zero, y.dtype)) * conv(image, ones, None, slide, 1)
+
+
+def _is_exact(x: Tensor, w: Tensor, zero: Tensor | None, axes: int | tuple[int, ...]) -> bool:
+    """Does float32 hold every sum over `axes` of weights exactly, in whatever order?"""
+    magnitudes = np.abs(w.constant("the weights").astype(np.int64))
+    if zero is not None:
+        magnitudes = magnitudes + np.abs(zero.constant("the zero point").astype(np.int64)).max(initial=0)
+    return x.dtype in _BYTES and int(magnitudes.sum(axis=axes).max(initial=0)) * 255 < 1 << 24
+
+
+def _reals(x: Tensor, zero: Tensor | None) -> Tensor:
+    """x - zero as whole numbers in float32, whose kernels are the fastest."""
+    real = cast(x, DType.F32)
+    return real if zero is None else real - cast(zero, DType.F32)
+
+
+def _of_reals(w: Tensor) -> Tensor:
+    """Bytes as weights of layers of floats, in units of 1."""
+    name = w.builder.fresh("weights")
+    w.builder.values[name] = Value(replace(w.type, quant=Quant((1.0,), (0,))), w.data)
+    return Tensor(w.builder, name)
+
+
+def _bytes(w: Tensor, zero: Tensor | None) -> tuple[Tensor, Tensor | None] | None:
+    """Constant weights as int8, and the zero points that are left, as int32; None for weights that are known
+    at run time only."""
+    if w.data is None or (zero is not None and zero.data is None) or w.dtype not in _BYTES:
+        return None
+    integers = centred(w, None if zero is None else one(zero)).constant("the weights")
+    if not integers.size or -128 <= integers.min() <= integers.max() <= 127:
+        return w.new(integers.astype(np.int8)), None
+    assert zero is not None, "only bytes without a sign span nine bits"
+    middle = 0 if w.dtype.is_signed else 128
+    return w.new(_less(w, middle).astype(np.int8)), w.new(_less(one(zero), middle))
+
+
+def _less(x: Tensor, middle: int) -> Array:
+    integers: Array = x.constant("the weights").astype(np.int32) - np.int32(middle)
+    return integers
+
+
+def _first(zero: Tensor) -> Tensor:
+    """Zero points of outputs [O, 1, ..., 1] as results have them, [O, 1, ...]."""
+    return zero if zero.rank == 0 else zero.reshape(*zero.shape[:-1])
+
+
+def rows_of(p: Tensor | None) -> Tensor | None:
+    """A parameter of the left matrix: one, or one a row."""
+    return p if p is None or p.type.size == 1 or p.rank != 1 else p.reshape(p.shape[0], 1)
+
+
+def one(p: Tensor) -> Tensor:
+    return p.reshape() if p.type.size == 1 else p
+
+
+def channels(p: Tensor | None, rank: int) -> Tensor | None:
+    """A parameter of weights or results: one, or one an output."""
+    return p if p is None or p.type.size == 1 else p.reshape(p.type.size, *(1,) * (rank - 1))

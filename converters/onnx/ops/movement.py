@@ -1,0 +1,129 @@
+"""Moving elements: parts, joints, repetition, borders and other orders of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from edgekit.converters.semantics import movement
+from edgekit.converters.semantics.movement import part, where
+from edgekit.converters.semantics.selected_rows import check_end, filled
+from edgekit.converters.tensor import Operand, Tensor, concat, scalar
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.logic import Less
+
+
+def Concat(*xs: Tensor, axis: int = 1) -> Tensor:
+    return concat(xs, axis) if len(xs) > 1 else xs[0]
+
+
+def Split(
+    x: Tensor,
+    given: Tensor | None = None,
+    *,
+    axis: int = 0,
+    split: tuple[int, ...] | None = None,
+    num_outputs: int | None = None,
+    outputs: int,
+) -> list[Tensor]:
+    axis = x.axis(axis)
+    n = x.shape[axis]
+    sizes = given.ints("the sizes of Split") if given is not None else split
+    if sizes is None:
+        if num_outputs not in (None, outputs):
+            raise EdgeKitError("E0401", f"Split into {num_outputs} parts has {outputs} outputs")
+        size = -(-n // outputs)
+        sizes = tuple(max(0, min(size, n - i * size)) for i in range(outputs))
+    if sum(sizes) != n or min(sizes, default=0) < 0 or len(sizes) != outputs:
+        raise EdgeKitError("E0401", f"Split into {list(sizes)} does not fit axis {axis} of {x.type}")
+    check_end(x, axis)
+    starts = np.cumsum((0, *sizes)).tolist()
+    return [part(x, axis, start, size) for start, size in zip(starts, sizes, strict=False)]
+
+
+def Slice(
+    x: Tensor,
+    first: Tensor | None = None,
+    last: Tensor | None = None,
+    along: Tensor | None = None,
+    step: Tensor | None = None,
+    *,
+    starts: tuple[int, ...] = (),
+    ends: tuple[int, ...] = (),
+    axes: tuple[int, ...] | None = None,
+) -> Tensor:
+    starts = first.ints("the starts of Slice") if first is not None else starts
+    ends = last.ints("the ends of Slice") if last is not None else ends
+    axes = along.ints("the axes of Slice") if along is not None else axes or tuple(range(len(starts)))
+    steps = step.ints("the steps of Slice") if step is not None else (1,) * len(starts)
+    for axis, begin, end, stride in zip(axes, starts, ends, steps, strict=True):
+        at = x.axis(axis)
+        if end < 0 < stride:
+            check_end(x, at)
+        cells = range(*slice(begin, end, stride).indices(x.shape[at]))
+        x = part(x, at, cells.start, len(cells), stride)
+    return x
+
+
+def Pad(
+    x: Tensor,
+    given: Tensor | None = None,
+    fill: Tensor | None = None,
+    along: Tensor | None = None,
+    *,
+    mode: str = "constant",
+    pads: tuple[int, ...] = (),
+    value: float = 0.0,
+) -> Tensor:
+    pads = given.ints("the pads of Pad") if given is not None else pads
+    axes = [x.axis(a) for a in along.ints("the axes of Pad")] if along is not None else list(range(x.rank))
+    if mode not in ("constant", "reflect", "edge", "wrap") or len(pads) != 2 * len(axes):
+        raise EdgeKitError("E0401", f"Pad of {x.type} by {list(pads)} in mode {mode} makes no sense")
+    before, after = [0] * x.rank, [0] * x.rank
+    for axis, b, a in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
+        before[axis], after[axis] = b, a
+    number: Operand = value if fill is None else fill.reshape()
+    for axis in axes if mode == "constant" else ():
+        x = filled(x, axis, number)
+    return movement.pad(x, before, after, mode, number)
+
+
+def Expand(x: Tensor, shape: Tensor) -> Tensor:
+    return movement.expand(x, shape.ints("the shape of Expand"))
+
+
+def Tile(x: Tensor, repeats: Tensor) -> Tensor:
+    return movement.tile(x, repeats.ints("the repeats of Tile"))
+
+
+def DepthToSpace(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    n, c, h, w = x.shape
+    depth = c // blocksize**2
+    if mode == "DCR":
+        cells = x.reshape(n, blocksize, blocksize, depth, h, w).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        cells = x.reshape(n, depth, blocksize, blocksize, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return cells.reshape(n, depth, h * blocksize, w * blocksize)
+
+
+def SpaceToDepth(x: Tensor, *, blocksize: int, mode: str = "DCR") -> Tensor:
+    n, c, h, w = x.shape
+    cells = x.reshape(n, c, h // blocksize, blocksize, w // blocksize, blocksize)
+    cells = cells.transpose(*((0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)))
+    return cells.reshape(n, c * blocksize**2, h // blocksize, w // blocksize)
+
+
+def Trilu(x: Tensor, k: Tensor | None = None, *, upper: int = 1) -> Tensor:
+    offset = 0 if k is None else int(scalar(k, "the diagonal of Trilu"))
+    ones = np.ones(x.shape[-2:], np.bool_)
+    kept = np.triu(ones, offset) if upper else np.tril(ones, offset)
+    return x if kept.all() else where(x.new(kept, "mask"), x, 0)
+
+
+def ReverseSequence(x: Tensor, lengths: Tensor, *, batch_axis: int = 1, time_axis: int = 0) -> Tensor:
+    """The first `lengths[b]` steps of batch b in reverse; the others stay."""
+    time, batch = x.axis(time_axis), x.axis(batch_axis)
+    steps = lengths.new(np.arange(x.shape[time]).reshape([-1 if i == time else 1 for i in range(x.rank)]))
+    ends = movement.cast(lengths, DType.S64).reshape(*(n if i == batch else 1 for i, n in enumerate(x.shape)))
+    return x.apply(Gather(time), where(steps.apply(Less(), ends), ends - 1 - steps, steps))

@@ -1,0 +1,4 @@
+"""PaddlePaddle models."""
+
+FORMAT = "PaddlePaddle"
+SUFFIXES = (".pdmodel", ".pdiparams")

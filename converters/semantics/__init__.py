@@ -1,0 +1,1 @@
+"""What operators of several formats mean alike, in operators of EdgeKit."""

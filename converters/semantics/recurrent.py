@@ -1,0 +1,174 @@
+"""RNN, GRU and LSTM as ONNX has them: the plain ones are one operator, all others are unrolled over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.converters.semantics.compose import dense
+from edgekit.converters.semantics.movement import part, where
+from edgekit.converters.tensor import Tensor, concat
+from edgekit.core.ops.logic import Less
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+
+Result = tuple[Tensor, Tensor, "Tensor | None"]  # y [T, B, H], the last state, the last cells
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of gates, by the name that the plain operators know."""
+
+    name: str
+    apply: Callable[[Tensor], Tensor]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.apply(x)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One direction of a recurrent layer.
+
+    x [T, B, I], w [gates H, I], r [gates H, H], biases of the input and of the state [gates H], the first
+    state [B, H], and for an LSTM the cells and peepholes [3 H]."""
+
+    x: Tensor
+    w: Tensor
+    r: Tensor
+    input_bias: Tensor
+    state_bias: Tensor
+    h: Tensor
+    c: Tensor | None = None
+    peepholes: Tensor | None = None
+    lengths: Tensor | None = None  # steps of each sequence [B], None: all
+    reverse: bool = False
+    activations: Sequence[Activation] = ()
+    clip: float | None = None
+
+    @property
+    def size(self) -> int:
+        return self.h.shape[1]
+
+    def is_plain(self, *activations: str) -> bool:
+        """Is there nothing that the operators leave to unrolling?"""
+        names = tuple(a.name for a in self.activations)
+        return names == activations and self.clip is None and self.peepholes is None and self.lengths is None
+
+    def gates(self, bias: Tensor) -> Tensor:
+        """What the input adds to each gate, for all steps at once."""
+        steps, batch, inputs = self.x.shape
+        flat = self.input_products(self.x.reshape(steps * batch, inputs)) + bias
+        return flat.reshape(steps, batch, self.w.shape[0])
+
+    def input_products(self, x: Tensor) -> Tensor:
+        """x w'"""
+        return linear(x, self.w)
+
+    def state_products(self, h: Tensor) -> Tensor:
+        """h r'"""
+        return linear(h, self.r)
+
+    def lstm(self, gates: Tensor) -> Result:
+        """A plain LSTM, where the input adds so much to its gates."""
+        assert self.c is not None, "an LSTM has cells"
+        y, h, c = gates.apply_all(Lstm(self.reverse), self.r, self.h, self.c)
+        return y, h, c
+
+    def clipped(self, a: Tensor) -> Tensor:
+        return a if self.clip is None else a.clip(-self.clip, self.clip)
+
+
+def linear(x: Tensor, w: Tensor) -> Tensor:
+    """x w' for weights that are constant or computed."""
+    return dense(x, w) if w.data is not None else x.apply(MatMul((), (1, 0)), w)
+
+
+def rnn(layer: Layer) -> Result:
+    gates = layer.gates(layer.input_bias + layer.state_bias)
+    (f,) = layer.activations
+    if layer.is_plain("tanh") or layer.is_plain("relu"):
+        y, h = gates.apply_all(Rnn(layer.reverse, f.name), layer.r, layer.h)
+        return y, h, None
+
+    def step(x: Tensor, h: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return f(layer.clipped(x + linear(h, layer.r))), None
+
+    return _unrolled(layer, gates, step)
+
+
+def gru(layer: Layer, reset_after: bool) -> Result:
+    n = layer.size
+    bias = part(layer.state_bias, 0, 2 * n, n)
+    inner = concat(
+        [part(layer.state_bias, 0, 0, 2 * n), bias if not reset_after else bias.like(np.zeros(n))], 0
+    )
+    gates = layer.gates(layer.input_bias + inner)
+    if layer.is_plain("sigmoid", "tanh"):
+        y, h = gates.apply_all(Gru(layer.reverse, reset_after), layer.r, layer.h, bias)
+        return y, h, None
+    f, g = layer.activations
+    first, last = part(layer.r, 0, 0, 2 * n), part(layer.r, 0, 2 * n, n)
+
+    def step(x: Tensor, h: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        zs = f(layer.clipped(part(x, 1, 0, 2 * n) + linear(h, first)))
+        z, s = part(zs, 1, 0, n), part(zs, 1, n, n)
+        new = s * (linear(h, last) + bias) if reset_after else linear(s * h, last)
+        new = g(layer.clipped(part(x, 1, 2 * n, n) + new))
+        return (1 - z) * new + z * h, None
+
+    return _unrolled(layer, gates, step)
+
+
+def lstm(layer: Layer, input_forget: bool) -> Result:
+    n = layer.size
+    gates = layer.gates(layer.input_bias + layer.state_bias)
+    if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
+        return layer.lstm(gates)
+    f, g, last = layer.activations
+    p = layer.peepholes
+    p_i, p_o, p_f = (None,) * 3 if p is None else (part(p, 0, i * n, n) for i in range(3))
+
+    def gate(i: int, a: Tensor, peephole: Tensor | None, c: Tensor) -> Tensor:
+        own = part(a, 1, i * n, n)
+        return f(layer.clipped(own if peephole is None else own + peephole * c))
+
+    def step(x: Tensor, h: Tensor, c: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        assert c is not None, "an LSTM has cells"
+        a = x + layer.state_products(h)
+        i = gate(0, a, p_i, c)
+        forget = 1 - i if input_forget else gate(2, a, p_f, c)
+        c = forget * c + i * g(layer.clipped(part(a, 1, 3 * n, n)))
+        return gate(1, a, p_o, c) * last(c), c  # ONNX Runtime does not clip the cells either
+
+    return _unrolled(layer, gates, step)
+
+
+Step = Callable[[Tensor, Tensor, "Tensor | None"], tuple[Tensor, "Tensor | None"]]
+
+
+def _unrolled(layer: Layer, gates: Tensor, step: Step) -> Result:
+    """Every step for itself. A sequence that has ended keeps its state, and its results are 0."""
+    steps, batch, width = gates.shape
+    h, c = layer.h, layer.c
+    results: dict[int, Tensor] = {}
+    for t in range(steps - 1, -1, -1) if layer.reverse else range(steps):
+        new_h, new_c = step(part(gates, 0, t, 1).reshape(batch, width), h, c)
+        results[t] = new_h
+        if layer.lengths is not None:
+            goes_on = layer.lengths.like(t).apply(Less(), layer.lengths.reshape(batch, 1))
+            results[t] = where(goes_on, new_h, 0)
+            new_h = where(goes_on, new_h, h)
+            new_c = None if new_c is None or c is None else where(goes_on, new_c, c)
+        h, c = new_h, new_c
+    rows = [results[t].reshape(1, batch, layer.size) for t in range(steps)]
+    y = concat(rows, 0) if rows else gates.like(np.zeros((0, batch, layer.size)))
+    return y, h, c
+
+
+def directions(tensor: Tensor | None, count: int) -> Iterator[Tensor | None]:
+    """A tensor [directions, ...] cut into one for each direction."""
+    for i in range(count):
+        yield None if tensor is None else part(tensor, 0, i, 1).reshape(*tensor.shape[1:])

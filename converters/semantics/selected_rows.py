@@ -1,0 +1,284 @@
+"""Rows that NonMaxSuppression or NonZero selects: room for a fixed number, and a count of those there are.
+
+Which tensors have such rows is found from the graph; what would mix them with unused rows is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from edgekit.converters.semantics.movement import cast, where
+from edgekit.converters.tensor import FIXED, Operand, Tensor
+from edgekit.core.builder import Builder
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.fixed import int_range
+from edgekit.core.ir import CountedRows, DType, Node, Type
+from edgekit.core.ops import Op
+from edgekit.core.ops._map import Map
+from edgekit.core.ops.arithmetic import Min
+from edgekit.core.ops.cast import BitCast, Cast
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.gather import Gather, GatherND
+from edgekit.core.ops.logic import Less
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.non_max_suppression import NonMaxSuppression
+from edgekit.core.ops.non_zero import NonZero
+from edgekit.core.ops.pad import Pad
+from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.ops.rank import ArgExtreme, TopK
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.roi_align import RoiAlign
+from edgekit.core.ops.slice import Slice
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Along an axis of a tensor, min(count, most) cells are selected rows, and those beyond are unused."""
+
+    axis: int
+    count: str  # the edge with the number of rows
+    most: int
+    by: str  # the operator that selects them
+    blank: bool = False  # unused cells are 0
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """What a node made of selected and unused rows together: good as long as no output depends on it."""
+
+    op: str
+    origin: str
+    by: str
+    count: str
+
+
+class MixError(Exception):
+    """A node mixes selected rows with unused ones."""
+
+
+Found = dict[str, Rows | Mixed]
+
+
+def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
+    """The tensors with selected rows. Those that are `padded` have unused ones no longer."""
+    found: Found = {}
+    for node in builder.nodes:
+        if isinstance(node.op, NonMaxSuppression | NonZero):
+            *selected, count = node.outputs
+            axis, by = isinstance(node.op, NonZero), type(node.op).__name__
+            most = builder.type(selected[0]).shape[axis]
+            found |= dict.fromkeys(selected, Rows(int(axis), count, most, by, blank=True))
+            if mixed := _selects_from(node, found):
+                found |= dict.fromkeys(node.outputs, mixed)
+        elif any(name in found for name in node.inputs):
+            rows = _after(builder, node, found)
+            found |= {name: rows for name in node.outputs if name not in padded}
+    return found
+
+
+def of(x: Tensor) -> Rows | None:
+    """The selected rows of a tensor, where it has some."""
+    if not any(isinstance(node.op, NonMaxSuppression | NonZero) for node in x.builder.nodes):
+        return None
+    found = trace(x.builder).get(x.name)
+    return found if isinstance(found, Rows) else None
+
+
+def check_end(x: Tensor, axis: int) -> None:
+    """Refuse what is counted from the last row on, or by how many there are."""
+    rows = of(x)
+    if rows is not None and rows.axis == axis:
+        message = f"this takes a part of the rows that {rows.by} selects by where they end"
+        raise refusal(x.builder, rows, message, f"node {x.builder.origin}")
+
+
+def filled(x: Tensor, axis: int, value: Operand) -> Tensor:
+    """x, with a value in unused rows along an axis."""
+    rows = of(x)
+    return x if rows is None or rows.axis != axis else where(_used(x, rows), x, value)
+
+
+def ranked_last(x: Tensor, axis: int, *, largest: bool) -> Tensor:
+    """x, with unused rows along an axis last where the largest, or the smallest, come first."""
+    if x.dtype.is_float:
+        return filled(x, axis, -np.inf if largest else np.inf)
+    least, most = int_range(x.dtype)
+    return filled(x, axis, least if largest else most)
+
+
+def with_counts(
+    builder: Builder, outputs: Sequence[tuple[str, Tensor]], found: Found
+) -> tuple[list[tuple[str, Tensor]], list[CountedRows]]:
+    """Outputs whose unused rows are 0, with the counts behind them, and which count belongs to which."""
+    results: list[tuple[str, Tensor]] = []
+    counts: dict[tuple[str, int], tuple[str, Tensor]] = {}
+    counted = []
+    for name, x in outputs:
+        rows = found.get(x.name)
+        if isinstance(rows, Mixed):
+            message = f"{rows.op} computes one number from rows that {rows.by} selects and unused ones"
+            raise refusal(builder, rows, message, f"node {rows.origin}")
+        results.append((name, x))
+        if rows is None:
+            continue
+        if not rows.blank:
+            results[-1] = name, where(_used(x, rows), x, 0)
+        key = rows.count, rows.most
+        if key not in counts:
+            count = Tensor(builder, rows.count)
+            if rows.most < _room(builder, rows.count):
+                count = count.apply(Min(), rows.most)
+            counts[key] = (
+                _free(f"{name}_count", [*(n for n, _ in outputs), *(n for n, _ in counts.values())]),
+                (count.reshape(1)),
+            )
+        counted.append(CountedRows(name, rows.axis, counts[key][0]))
+    return [*results, *counts.values()], counted
+
+
+def refusal(builder: Builder, rows: Rows | Mixed, message: str, where: str) -> EdgeKitError:
+    """How many rows there are is known at run time only. Where it comes from NonZero, constants may help."""
+    inputs = Tensor(builder, rows.count).ancestors
+    if rows.by == NonZero.__name__:
+        message += f": how many depends on the input {', '.join(inputs)}"
+        return EdgeKitError("E0301", message, where, FIXED, inputs)
+    hint = "let the model end before this node (onnx.utils.extract_model), and go on in your program"
+    return EdgeKitError("E0205", f"{message}: how many is known at run time only", where, hint)
+
+
+def _room(builder: Builder, count: str) -> int:
+    """The most that a count can be."""
+    node = next(node for node in builder.nodes if count in node.outputs)
+    return builder.type(node.outputs[0]).shape[isinstance(node.op, NonZero)]
+
+
+def _selects_from(node: Node, found: Found) -> Mixed | None:
+    """Rows may be selected from rows, if what belongs to unused ones is no candidate."""
+    known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
+    for rows in known.values():
+        if isinstance(rows, Mixed):
+            return rows
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    scores = operands.get(1)
+    for i, rows in operands.items():
+        alike = scores and (rows.count, rows.most) == (scores.count, scores.most)
+        if not (isinstance(node.op, NonMaxSuppression) and alike and rows.axis == i + 1):
+            return Mixed(type(node.op).__name__, node.origin, rows.by, rows.count)
+    return None
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _used(x: Tensor, rows: Rows) -> Tensor:
+    """Which cells along the axis are selected rows, for broadcasting to x."""
+    shape = [-1 if i == rows.axis else 1 for i in range(x.rank)]
+    dtype = DType.S16 if x.shape[rows.axis] < 1 << 15 else DType.S32
+    numbers = np.arange(x.shape[rows.axis], dtype=dtype.numpy)
+    numbers[rows.most :] = np.iinfo(dtype.numpy).max
+    return x.new(numbers.reshape(shape)).apply(Less(), cast(Tensor(x.builder, rows.count), dtype))
+
+
+def _after(builder: Builder, node: Node, found: Found) -> Rows | Mixed:
+    """What a node makes of selected rows."""
+    ins = [builder.type(name) for name in node.inputs]
+    known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
+    mixed = [rows for rows in known.values() if isinstance(rows, Mixed)]
+    if mixed:
+        return mixed[0]
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    try:
+        out = builder.type(node.outputs[0])
+        found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
+        results = [rows for rows in found_by if rows is not None]
+        if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
+            raise MixError
+    except MixError:
+        first = next(iter(operands.values()))
+        return Mixed(type(node.op).__name__, node.origin, first.by, first.count)
+    return replace(results[0], blank=all(rows.blank for rows in results))
+
+
+def _through(
+    op: Op, at: int, rows: Rows, ins: Sequence[Type], out: Type, operands: dict[int, Rows]
+) -> Rows | None:
+    """The rows of the result, as far as operand `at` has some; None: those of another operand count."""
+    axis, x = rows.axis, ins[at]
+    last = x.rank - 1
+    full = replace(rows, blank=False)
+    match op:
+        case Cast() | BitCast():
+            return rows
+        case Map() | Expand():
+            return replace(full, axis=_kept(axis + out.rank - x.rank, x.shape[axis], out))
+        case Transpose(perm):
+            return replace(rows, axis=perm.index(axis))
+        case Reshape(shape):
+            return replace(rows, axis=_reshaped(x.shape, axis, shape))
+        case Slice(starts, steps, shape) if starts[axis] == 0 and steps[axis] == 1:
+            return replace(rows, most=min(rows.most, shape[axis]))
+        case Pad(before, after) if before[axis] == after[axis] == 0:
+            return full
+        case Concat(along) if along != axis:
+            return rows if len(operands) == len(ins) else full
+        case Gather(along) if at == 1 or axis != along:
+            return replace(full, axis=_kept(axis, x.shape[axis], out))
+        case Gather() if 1 in operands:
+            return None
+        case GatherND() if at == 1 and axis < last:
+            return full
+        case GatherND(batch) if at == 0:
+            depth = batch + ins[1].shape[-1]
+            if batch <= axis < depth and 1 in operands:
+                return None
+            if axis < batch or axis >= depth:
+                return replace(full, axis=axis if axis < batch else ins[1].rank - 1 + axis - depth)
+        case Reduce(_, axes, keeps) if axis not in axes:
+            return replace(full, axis=axis if keeps else axis - sum(a < axis for a in axes))
+        case ArgExtreme(along) if along != axis:
+            return full
+        case TopK(along, k):  # `ranked_last` has made unused rows the last
+            return replace(full, most=min(rows.most, k) if along == axis else rows.most)
+        case Quantize() | Dequantize():
+            return full
+        case Softmax() | Dense() if at == 0 and axis != last:
+            return full
+        case MatMul() if axis == _place(op, at, x.rank):
+            return replace(full, axis=out.rank - 2 + at)
+        case RoiAlign() if at in (1, 2) and axis == 0:
+            return full
+    raise MixError
+
+
+def _kept(axis: int, size: int, out: Type) -> int:
+    """An axis that is not repeated."""
+    if out.shape[axis] != size:
+        raise MixError
+    return axis
+
+
+def _reshaped(shape: Sequence[int], axis: int, to: Sequence[int]) -> int:
+    """Where an axis is, if it stays a dimension of its own."""
+    before, size = prod(shape[:axis]), shape[axis]
+    for place, n in enumerate(to):
+        if n == size and prod(to[:place]) == before:
+            return place
+    raise MixError
+
+
+def _place(op: MatMul, at: int, rank: int) -> int:
+    """The dimension of an operand that is not added up, of the last two."""
+    perm = (op.perm_b if at else op.perm_a) or tuple(range(rank))
+    return perm[-1 if at else -2]

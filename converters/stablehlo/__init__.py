@@ -1,0 +1,4 @@
+"""StableHLO text, as JAX exports it."""
+
+FORMAT = "JAX StableHLO"
+SUFFIXES = (".mlir",)

@@ -1,0 +1,4 @@
+"""TFLite models."""
+
+FORMAT = "TFLite"
+SUFFIXES = (".tflite", ".lite")

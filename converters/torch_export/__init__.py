@@ -1,0 +1,4 @@
+"""PyTorch's exported programs."""
+
+FORMAT = "PyTorch"
+SUFFIXES = (".pt2",)

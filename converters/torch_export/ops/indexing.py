@@ -1,0 +1,205 @@
+"""Elements by index: lookups, gathers, scatters, parts that are written into a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod as _prod
+
+import numpy as np
+
+from edgekit.converters.onnx.ops import indexing as _onnx
+from edgekit.converters.semantics.movement import cast, part
+from edgekit.converters.semantics.movement import where as _where
+from edgekit.converters.tensor import Tensor, concat
+from edgekit.converters.torch_export.ops.reduce import amax as _amax
+from edgekit.converters.torch_export.ops.reduce import mean as _mean
+from edgekit.converters.torch_export.ops.reduce import sum as _sum
+from edgekit.converters.torch_export.type_promotion import Number
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import DType
+from edgekit.core.ops.logic import Less
+from edgekit.core.ops.scatter import Scatter
+
+_REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
+
+
+def embedding(
+    weight: Tensor,
+    *,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    return _onnx.Gather(weight, indices)
+
+
+def embedding_bag(
+    weight: Tensor,
+    *,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or extremes of rows, for bags of one size."""
+    (n,) = indices.shape
+    starts = offsets.constant("where bags begin").tolist()[: -1 if include_last_offset else None]
+    count = max(len(starts), 1)
+    if starts != [i * n // count for i in range(count)] or not n or n % count:
+        hint = "rows of a matrix are bags of one size; sum what embedding gives of others"
+        raise EdgeKitError("E0205", "embedding_bag with bags of different sizes is not supported", hint=hint)
+    if padding_idx not in (None, -1):
+        hint = "make that row of the table zero, and leave out padding_idx"
+        raise EdgeKitError("E0205", "embedding_bag with padding_idx is not supported", hint=hint)
+    rows = embedding(weight, indices=indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(n, 1)
+    bags = rows.reshape(count, n // count, weight.shape[1])
+    return (_sum, _mean, _amax)[mode](bags, dim=[1])
+
+
+embedding_bag_forward_only = embedding_bag
+
+
+def index_select(x: Tensor, *, dim: int, index: Tensor) -> Tensor:
+    return _onnx.Gather(x, index, axis=dim)
+
+
+def gather(x: Tensor, *, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
+    return _onnx.GatherElements(x, index, axis=dim)
+
+
+def index(x: Tensor, *, indices: Sequence[Tensor | None]) -> Tensor:
+    """x[..., i, ..., j, ...]: indices of several dimensions go together. Their dimension comes where the
+    first of them is, or in front where they do not stand side by side."""
+    chosen = [(axis, i) for axis, i in enumerate(_spread(indices)) if i is not None]
+    if not chosen:
+        return x
+    axes = [axis for axis, _ in chosen]
+    together = axes == list(range(axes[0], axes[-1] + 1))
+    rest = [i for i in range(x.rank) if i not in axes]
+    at = axes[0] if together else 0
+    sizes = [x.shape[a] for a in axes]
+    before, behind = rest[:at], rest[at:]
+    flat = x.transpose(*before, *axes, *behind)
+    flat = flat.reshape(*(x.shape[i] for i in before), _prod(sizes), *(x.shape[i] for i in behind))
+    return _onnx.Gather(flat, _linear([i for _, i in chosen], sizes), axis=at)
+
+
+def index_put(
+    x: Tensor, *, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    given = list(indices)
+    if len(given) == 1 and given[0] is not None and given[0].dtype is DType.BOOL and values.type.size == 1:
+        mask = given[0].reshape(*given[0].shape, *(1,) * (x.rank - given[0].rank))
+        fill = cast(values.reshape(), x.dtype)
+        return _where(mask, x + fill if accumulate else fill, x)
+    if any(i is None for i in given):
+        raise EdgeKitError("E0205", "index_put into some dimensions only is not supported")
+    parts = [i for i in _spread(given) if i is not None]
+    sizes = x.shape[: len(parts)]
+    at = _linear(parts, sizes)
+    rows = x.reshape(_prod(sizes), *x.shape[len(parts) :])
+    shape = (*at.shape, *rows.shape[1:])
+    update = values.reshape(*(1,) * (len(shape) - values.rank), *values.shape)
+    update = update if update.shape == shape else update + update.like(np.zeros(shape))
+    reduction = "add" if accumulate else "none"
+    return _onnx.ScatterND(rows, at.reshape(*at.shape, 1), update, reduction=reduction).reshape(*x.shape)
+
+
+def scatter(
+    x: Tensor,
+    *,
+    dim: int,
+    index: Tensor,
+    src: Tensor | None = None,
+    value: Number = 0,
+    reduce: str | None = None,
+) -> Tensor:
+    update = x.new(np.full(index.shape, value, x.dtype.numpy)) if src is None else _fitting(src, index)
+    return _onnx.ScatterElements(x, index, update, axis=dim, reduction=_reduction(reduce))
+
+
+def scatter_add(x: Tensor, *, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    return scatter(x, dim=dim, index=index, src=src, reduce="add")
+
+
+def scatter_reduce(
+    x: Tensor, *, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> Tensor:
+    if not include_self:
+        raise EdgeKitError("E0205", "scatter_reduce without the elements that are there is not supported")
+    return scatter(x, dim=dim, index=index, src=src, reduce=reduce)
+
+
+def slice_scatter(
+    x: Tensor, *, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    axis = x.axis(dim)
+    n = x.shape[axis]
+    cells = range(*slice(start, end, step).indices(n))
+    if src.shape != (*x.shape[:axis], len(cells), *x.shape[axis + 1 :]):
+        raise EdgeKitError("E0401", f"{src.type} does not fit into axis {axis} of {x.type}")
+    if step != 1:
+        at = np.asarray(cells).reshape([-1 if i == axis else 1 for i in range(x.rank)])
+        return x.apply(Scatter(axis), x.new(at.astype(np.int32), "index"), src)
+    behind = cells.start + len(cells)
+    pieces = [part(x, axis, 0, cells.start), src, part(x, axis, behind, n - behind)]
+    return concat([p for p in pieces if p.shape[axis]] or [x], axis) if len(cells) else x
+
+
+def select_scatter(x: Tensor, *, src: Tensor, dim: int, index: int) -> Tensor:
+    axis = x.axis(dim)
+    at = index % x.shape[axis]
+    row = src.reshape(*src.shape[:axis], 1, *src.shape[axis:])
+    return slice_scatter(x, src=row, dim=axis, start=at, end=at + 1)
+
+
+def one_hot(x: Tensor, *, num_classes: int = -1) -> Tensor:
+    if num_classes < 1:
+        raise EdgeKitError("E0301", "the count of classes depends on the data", hint="state num_classes")
+    values = x.new(np.asarray([0, 1], np.int64))
+    return _onnx.OneHot(x, x.new(np.asarray(num_classes)), values)
+
+
+def _spread(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Masks as the indices of what is true in them."""
+    found: list[Tensor | None] = []
+    for i in indices:
+        if i is not None and i.dtype is DType.BOOL:
+            found += [i.new(places) for places in np.nonzero(i.constant("the size of what a mask selects"))]
+        else:
+            found.append(i)
+    return found
+
+
+def _linear(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """Indices of several dimensions as one of all of them laid flat, none negative."""
+    total: Tensor | None = None
+    for i, n in zip(indices, sizes, strict=True):
+        wide = cast(i, DType.S64)
+        if i.data is not None and i.data.size and not -n <= int(i.data.min()) <= int(i.data.max()) < n:
+            raise EdgeKitError("E0401", f"an index is outside of {n} elements")
+        if len(sizes) > 1 or i.data is not None:  # Gather counts from the back itself
+            wide = _where(wide.apply(Less(), 0), wide + n, wide)
+        total = wide if total is None else total * n + wide
+    assert total is not None, "there are indices"
+    return total
+
+
+def _fitting(src: Tensor, index: Tensor) -> Tensor:
+    """The part of src that an index speaks of."""
+    for axis, n in enumerate(index.shape):
+        src = part(src, axis, 0, n)
+    return src
+
+
+def _reduction(name: str | None) -> str:
+    if name is not None and name not in _REDUCTIONS:
+        raise EdgeKitError("E0205", f"scatter that takes the {name} is not supported")
+    return "none" if name is None else _REDUCTIONS[name]

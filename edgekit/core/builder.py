@@ -1,0 +1,216 @@
+"""Builds graphs: adds nodes and constants, infers their types, and folds what depends on constants alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import (
+    Array,
+    DType,
+    Graph,
+    GroupwiseWeights,
+    Node,
+    Quant,
+    Source,
+    State,
+    Type,
+    Value,
+    type_of,
+)
+from edgekit.core.ops import Op
+from edgekit.core.reasons import reason_of
+
+# More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
+# and folding that takes more work than this, or so much more memory than the constants of the model.
+MAX_ELEMENTS = 1 << 27
+MAX_RANK = 32
+_MAX_STEPS = 1 << 16
+_MAX_STEPS_GROWTH = 16  # of what a model holds
+_MAX_FOLD_MACS = 1 << 32
+_MAX_FOLD_BYTES = 1 << 28
+_MAX_FOLD_GROWTH = 8
+# Formats of weights alone, and the elements from which on it counts that they are widened.
+_NARROW = (DType.F16, DType.BF16, DType.S8, DType.U8, DType.S4, DType.U4)
+MIN_NARROW = 64
+
+
+def absurd(shape: Sequence[int]) -> bool:
+    """Does no tensor of a model have this shape? A huge dimension beside a 0 counts: some code meets it."""
+    if len(shape) > MAX_RANK or any(not 0 <= n <= MAX_ELEMENTS for n in shape):
+        return True
+    return math.prod(shape) > MAX_ELEMENTS
+
+
+class Builder:
+    """A graph in the making. Names that are taken get a number behind them. `given` counts the bytes of the
+    constants that a model holds, and `nodes` its operators: the more there are, the more may be made."""
+
+    def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0, nodes: int = 0) -> None:
+        self.values: dict[str, Value] = dict(values or {})
+        self.nodes: list[Node] = []
+        self.narrow: set[DType] = set()  # of constants that were widened
+        self.groupwise: dict[bytes, GroupwiseWeights] = {}  # by digest of what was widened
+        self.origin = ""  # the source layer that the next nodes come from
+        self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
+        self._counts: dict[str, int] = {}
+        self._steps = 0
+        self._max_steps = max(_MAX_STEPS, _MAX_STEPS_GROWTH * nodes)
+        given += sum(value.data.nbytes for value in self.values.values() if value.data is not None)
+        self._fold_bytes_left = _MAX_FOLD_BYTES + _MAX_FOLD_GROWTH * given
+
+    def fresh(self, hint: str) -> str:
+        """A name that nothing has yet."""
+        name = hint
+        while not name or name in self.values:
+            self._counts[hint] = self._counts.get(hint, 0) + 1
+            name = f"{hint}_{self._counts[hint]}"
+        return name
+
+    def input(self, name: str, type: Type) -> str:
+        name = self.fresh(name)
+        self.values[name] = Value(type)
+        return name
+
+    def const(self, data: ArrayLike, like: Array | np.dtype[Any] | None = None, hint: str = "c") -> str:
+        """A constant; scalars take the dtype `like`. Small equal constants share one name."""
+        dtype = like.dtype if isinstance(like, np.ndarray) else like
+        array = np.asarray(data, dtype)
+        array = np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray makes scalars 1-d
+        key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= 64 else None
+        if key is not None and key in self._constants:
+            return self._constants[key]
+        name = self.fresh(hint)
+        array.flags.writeable = False
+        self.values[name] = Value(type_of(array), array)
+        self._charge(array.nbytes)
+        if key is not None:
+            self._constants[key] = name
+        return name
+
+    def type(self, name: str) -> Type:
+        return self.values[name].type
+
+    def data(self, name: str) -> Array | None:
+        return self.values[name].data
+
+    def add(
+        self,
+        op: Op,
+        *inputs: str,
+        names: Sequence[str] = (),
+        quant: Quant | Sequence[Quant | None] | None = None,
+    ) -> tuple[str, ...]:
+        """Apply an operator and return the names of its results, `names` where they are free. What depends on
+        constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
+        for, all of them or each, where the operator does not take that over from its operands."""
+        self._steps += 1
+        if self._steps > self._max_steps:  # some operators are unrolled
+            message = f"the model has more than {self._max_steps} operators"
+            raise EdgeKitError("E0402", message, self.where(inputs))
+        types = [self.type(name) for name in inputs]
+        try:
+            results = op.infer(*types)
+        except TypeError as error:
+            raise EdgeKitError(
+                "E0401", f"{type(op).__name__}: {reason_of(error)}", self.where(inputs)
+            ) from None
+        if not op.moves:
+            quants = quant if isinstance(quant, Sequence) else [quant] * len(results)
+            results = tuple(replace(r, quant=q) for r, q in zip(results, quants, strict=True))
+        for result in results:
+            if absurd(result.shape):
+                raise EdgeKitError(
+                    "E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs)
+                )
+        outputs: tuple[str, ...] = ()
+        for i, result in enumerate(results):
+            hint = names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}"
+            outputs += (self.fresh(hint),)
+            self.values[outputs[-1]] = Value(result)
+        data = [self.data(name) for name in inputs]
+        if inputs and all(x is not None for x in data) and (op.moves or quant is None):
+            if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
+                message = f"this constant takes {macs:.0e} multiplications to compute"
+                raise EdgeKitError("E0402", message, self.where(inputs))
+            self._charge(sum(result.bytes for result in results))
+            arrays = op.eval(*(x for x in data if x is not None))
+            self.note_widened(types[0], results[0])
+            for name, result, array in zip(outputs, results, arrays, strict=True):
+                check_result(op, result, array)
+                array = np.asarray(array)
+                if array.base is not None or any(array is x for x in data):
+                    array = array.copy()  # never a view: the argument may be huge
+                array.flags.writeable = False
+                self.values[name] = Value(result, array)
+            return outputs
+        self.nodes.append(Node(op, inputs, outputs, self.origin))
+        return outputs
+
+    def note_widened(self, stored: Type, wide: Type) -> None:
+        """A constant that the file stores in fewer bytes than the graph, for passes that shrink it again."""
+        if stored.dtype in _NARROW and stored.size >= MIN_NARROW and wide.dtype in (DType.F32, DType.S32):
+            self.narrow.add(stored.dtype)
+
+    def afford(self, shape: Sequence[int]) -> None:
+        """Refuse a constant of this shape before it is made: small files can describe endless ones."""
+        if absurd(shape):
+            message = f"a constant of shape {list(shape)[:8]} is absurd"
+            raise EdgeKitError("E0402", message, f"node {self.origin}")
+        self._check_room(8 * math.prod(shape))
+
+    def _charge(self, size: int) -> None:
+        self._check_room(size)
+        self._fold_bytes_left -= size
+
+    def _check_room(self, size: int) -> None:
+        if size > self._fold_bytes_left:
+            message = f"computed constants take more than {_MAX_FOLD_BYTES >> 20} MiB"
+            hint = f"a model may compute so much, and {_MAX_FOLD_GROWTH} times the constants that it holds"
+            raise EdgeKitError("E0402", message, f"node {self.origin}", hint)
+
+    def one(self, op: Op, *inputs: str, name: str = "") -> str:
+        """Apply an operator with a single result."""
+        (result,) = self.add(op, *inputs, names=(name,) if name else ())
+        return result
+
+    def where(self, inputs: Sequence[str]) -> str:
+        """The place of an error: the layer and the types that it reads."""
+        types = ",".join(str(self.type(name)) for name in inputs)
+        return f"node {self.origin or '?'}   in {types}"
+
+    def graph(
+        self,
+        name: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        source: Source | None = None,
+        states: Sequence[State] = (),
+    ) -> Graph:
+        """The finished graph, without values that nothing uses."""
+        used = {*inputs, *outputs, *(n for s in states for n in (s.input, s.output))}
+        used |= {n for node in self.nodes for n in (*node.inputs, *node.outputs)}
+        values = {n: v for n, v in self.values.items() if n in used}
+        return Graph(
+            name,
+            tuple(inputs),
+            tuple(outputs),
+            tuple(self.nodes),
+            values,
+            source or Source(),
+            tuple(states),
+            tuple(sorted(self.narrow, key=lambda dtype: dtype.value)),
+            self.groupwise,
+        )
+
+
+def check_result(op: Op, expected: Type, array: Array) -> None:
+    """`eval` must keep the promise of `infer`: a slip here would be a wrong model, not a crash."""
+    found = type_of(np.asarray(array))
+    assert found == replace(expected, quant=None), f"{op} inferred {expected}, computed {found}"

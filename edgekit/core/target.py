@@ -1,0 +1,168 @@
+"""A target: what to build for, and how to run it here; one TOML file in targets/ each."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from edgekit.core import suggest
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.reasons import reason_of
+
+_GPUS = ("", "opencl", "webgpu")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long instructions take."""
+
+    clock: int
+    cycles_per_instruction: float
+    basis: str = ""
+
+    def milliseconds(self, instructions: int) -> float:
+        return 1e3 * instructions * self.cycles_per_instruction / self.clock
+
+    def in_words(self, instructions: int) -> str:
+        words = f"{self.milliseconds(instructions):.3g} ms at {self.clock / 1e6:g} MHz"
+        return f"{words} {self.basis}" if self.basis else words
+
+
+@dataclass(frozen=True)
+class Target:
+    """`isa` lists kernel variants from best to plainest; `compilers` are tried in order."""
+
+    name: str
+    description: str = ""
+    isa: tuple[str, ...] = ("ref",)
+    align: int = 8  # of tensors in the arena, in bytes: that of the widest element that its kernels load
+    channels: int = 1  # kernels are at their best where numbers of channels are multiples of this
+    compilers: tuple[str, ...] = ("cc",)
+    cflags: tuple[str, ...] = ()
+    runner: str = "native"  # the command that runs a program here; empty where nothing can
+    # What programs need of this machine's processor, as /proc/cpuinfo names it.
+    cpu_flags: tuple[str, ...] = ()
+    emulator: str = ""  # the runner where that processor lacks some of it
+    # Programs that run here without a C library start by this file of runtime_c/bare.
+    startup: str = ""
+    # Without an operating system: start and size of the memory for code, and of that for data, on the board
+    # that runs programs here; in front of them that for vectors, where it is not where the code is.
+    board: tuple[str, ...] = ()
+    # opencl: libraries have a path for GPUs, too; webgpu: npm packages have one
+    gpu: str = ""
+    layer_hook: bool = False  # libraries call a function of the user's behind each layer
+    # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
+    weight_growth: float = 0.0
+    memory: dict[str, int] = field(default_factory=dict, hash=False)  # bank -> bytes, in files 128K or 1M too
+    clock: int = 0  # Hz, in files 168M too; 0: unknown
+    cycles_per_instruction: float = 0.0  # 0: unknown
+    cycles_basis: str = ""  # where that comes from, unless it was measured on the device
+    core: str = ""  # the processor of a board: its base, and the base of that; of others their own name
+
+    @property
+    def pace(self) -> Pace | None:
+        """How long instructions take, where that is known."""
+        if not self.clock or not self.cycles_per_instruction:
+            return None
+        return Pace(self.clock, self.cycles_per_instruction, self.cycles_basis)
+
+    @property
+    def opencl(self) -> bool:
+        """Do its libraries have a path for GPUs?"""
+        return self.gpu == "opencl"
+
+
+def load(name: str) -> Target:
+    """The target of this name, or of a TOML file."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        if not path.is_file():
+            raise EdgeKitError("E0106", f"no target file {name}")
+        return parse(path.stem, path.read_text(encoding="utf-8"))
+    file = files("edgekit.targets") / f"{name}.toml"
+    if name not in names():
+        raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, names()))
+    return parse(name, file.read_text(encoding="utf-8"))
+
+
+# Options of compilers that choose instructions, macros or an effort, and load nothing.
+_HARMLESS = re.compile(r"-(m[a-z-]+(=[\w+.-]+)?|[DU]\w+(=\w+)?|O[0-3sz])")
+
+
+def foreign_programs(path: str) -> list[str]:
+    """Programs, and options of compilers, that a target file names and no target of EdgeKit does."""
+    target = load(path)
+    known = [load(name) for name in names()]
+    words = {word for t in known for word in (*t.compilers, t.runner, t.emulator, *t.cflags)}
+    flags = [flag for flag in target.cflags if not _HARMLESS.fullmatch(flag)]
+    return [w for w in (*target.compilers, target.runner, target.emulator, *flags) if w and w not in words]
+
+
+def with_runner(target: Target, runner: str) -> Target:
+    """The same target, run by another command."""
+    return replace(target, runner=runner)
+
+
+def names() -> Iterator[str]:
+    """The targets that come with EdgeKit."""
+    yield from sorted(f.name[:-5] for f in files("edgekit.targets").iterdir() if f.name.endswith(".toml"))
+
+
+def parse(name: str, text: str) -> Target:
+    """A target from TOML; an unknown or ill-typed key is an error, not a silent default. `base` names a
+    target whose settings hold where this one says nothing: a board is a processor with memory."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise EdgeKitError("E0106", f"target {name}: {reason_of(error)}") from None
+    base = table.pop("base", "")
+    if base and (base not in names() or base == name):
+        raise EdgeKitError("E0106", f"target {name}: no base {base}", hint=suggest.hint(base, names()))
+    known = {f.name for f in fields(Target)} - {"name", "core"}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise EdgeKitError(
+                "E0106", f"target {name}: unknown key {key}", hint=f"known: {', '.join(sorted(known))}"
+            )
+        expected = type(getattr(Target(name), key))
+        value = tuple(value) if isinstance(value, list) else value
+        if key == "clock":
+            value = _hertz(name, value)
+        elif expected is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, expected):
+            raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
+        values[key] = value
+    if "memory" in values:
+        values["memory"] = {bank: _bytes(name, bank, size) for bank, size in values["memory"].items()}
+    if values.get("gpu", "") not in _GPUS:
+        raise EdgeKitError("E0106", f"target {name}: unknown gpu {values['gpu']}", hint="opencl or webgpu")
+    if "cycles_per_instruction" in values:
+        values.setdefault("cycles_basis", "")  # that of the base is for its own number
+    if values.get("cycles_per_instruction", 0.0) < 0:
+        raise EdgeKitError("E0106", f"target {name}: an instruction takes at least no time")
+    return replace(load(base), name=name, **values) if base else Target(name, **values, core=name)
+
+
+def _hertz(name: str, value: object) -> int:
+    """A frequency: a number of Hz, or 168M."""
+    match = re.fullmatch(r"(\d+)(M?)", str(value)) if isinstance(value, int | str) else None
+    if match is None:
+        hint = "a number of Hz, or such as 168M"
+        raise EdgeKitError("E0106", f"target {name}: {value} is no clock", hint=hint)
+    return int(match[1]) * (1_000_000 if match[2] else 1)
+
+
+def _bytes(name: str, bank: str, size: object) -> int:
+    """A size in bytes: a number, or 128K, or 1M."""
+    match = re.fullmatch(r"(\d+)([KM]?)", str(size)) if isinstance(size, int | str) else None
+    if match is None:
+        hint = "a number of bytes, or such as 128K"
+        raise EdgeKitError("E0106", f"target {name}: {size} is no size of {bank}", hint=hint)
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]

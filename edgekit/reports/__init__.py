@@ -1,0 +1,1 @@
+"""Results for people and scripts: text, JSON and HTML pages."""

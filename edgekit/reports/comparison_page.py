@@ -1,0 +1,280 @@
+"""A comparison of two graphs as one HTML page that needs nothing else: no script or font from elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from edgekit.comparison.difference import Difference, Layer, other_weights, range_warnings, short_name
+from edgekit.comparison.histogram import Histogram
+from edgekit.core import atomic, templating
+from edgekit.core.errors import EdgeKitError
+
+_MOST_DRAWN = 100  # histograms on one page, of the layers that come first
+_FULL_BAR = 80.0  # dB, at most
+_STEP = 20  # dB between the lines of the chart
+_WIDTH, _HEIGHT = 180.0, 34.0  # of a histogram
+_CHART_WIDTH, _CHART_HEIGHT, _CHART_TOP = 1100.0, 170.0, 8.0
+_NUMBER_WIDTH = 24.0
+_TIP = 80  # letters of a name
+_LEAST_SLOT, _MOST_SLOT = 7.0, 48.0  # of a layer in the chart
+
+
+def check_destination(path: Path) -> None:
+    """Refuse a file name that is none of a page; asked before the work is done."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise EdgeKitError("E0105", f"cannot write {path}: the report goes into an .html file")
+
+
+def save(path: Path, found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> None:
+    """Write the page, whole or not at all. `names` are those of both models, `told` are warnings of whoever
+    made the second one."""
+    check_destination(path)
+    atomic.write(path, [render(found, names, told).encode()])
+
+
+def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> str:
+    """The page."""
+    top = _top(found.layers)
+    page = templating.environment("edgekit.reports").get_template("difference.html.j2")
+    return page.render(
+        title=" and ".join(names),
+        facts=_facts(found),
+        warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,
+        rows=[_row(layer, top, i < _MOST_DRAWN) for i, layer in enumerate(found.layers)],
+        chart=_chart(found.layers, top),
+        width=_number(_WIDTH),
+        height=_number(_HEIGHT),
+        order="the layer that does most harm first" if found.order == "culprit" else "as in the graph",
+    )
+
+
+def _facts(found: Difference) -> list[tuple[str, str]]:
+    """What the page says first."""
+    facts = [(f"output {d.name}", _decibels(d.sqnr_db)) for d in found.outputs]
+    worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
+    if worst and worst.noise_share:
+        facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {short_name(worst)}"))
+    before, after = found.weight_bytes
+    facts.append(("weights", f"{before:,} B to {after:,} B" + f", {after / before:.0%}" * bool(before)))
+    facts.append(("compared", f"{_count(len(found.layers), 'layer')} on {_count(found.samples, 'sample')}"))
+    if found.unmatched:
+        facts.append(("without counterpart", _count(found.unmatched, "result")))
+    return facts
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One number: as text, as what the table is sorted by, and as the length of a bar in percent."""
+
+    text: str
+    value: str
+    bar: str = ""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One layer as the table shows it."""
+
+    layer: Layer
+    number: int
+    format: str
+    details: str
+    noise: _Cell
+    alone: _Cell
+    accumulated: _Cell
+    clipped: _Cell
+    macs: _Cell
+    bytes: _Cell
+    plot: _Plot | None
+    is_exact: bool  # alone
+    is_hot: bool  # so much is clipped that it is worth a warning
+
+
+@dataclass(frozen=True)
+class _Plot:
+    """A histogram: paths of the cells inside and outside of the range, and where its ends are."""
+
+    inside: str
+    outside: str
+    marks: tuple[str, ...]
+    label: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A rectangle from the base of the chart upwards."""
+
+    kind: str
+    x: str
+    y: str
+    width: str
+    height: str
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """One layer in the chart."""
+
+    number: int
+    bars: tuple[_Bar, ...]
+    middle: str
+    tip: str
+    label: str  # empty where it would not fit
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """Signal to noise of all layers in the order of the graph."""
+
+    width: str
+    height: str  # with what is below the base
+    lines: tuple[tuple[int, str, str], ...]  # dB, where, and where the text beside it stands
+    below: str  # where the numbers of the layers stand
+    top: int  # dB
+    slots: tuple[_Slot, ...]
+
+
+def _row(layer: Layer, top: float, drawn: bool) -> _Row:
+    details = [] if layer.scale is None else [f"scale {layer.scale:.4g}", f"zero {layer.zero}"]
+    if weights := other_weights(layer):
+        details.append(weights)
+    share, clipped = layer.noise_share, layer.clipped
+    return _Row(
+        layer=layer,
+        number=layer.place + 1,
+        format=layer.format,
+        details=", ".join(details),
+        noise=_Cell("" if share is None else _percent(share), _value(share), _length(share or 0.0)),
+        alone=_sqnr(layer.alone_db, top),
+        accumulated=_sqnr(layer.sqnr_db, top),
+        clipped=_Cell("" if clipped is None else _percent(clipped), _value(clipped)),
+        macs=_Cell(f"{layer.macs:,}", str(layer.macs)),
+        bytes=_Cell(f"{layer.weight_bytes:,}", str(layer.weight_bytes)),
+        plot=_plot(layer, layer.histogram) if drawn and layer.histogram else None,
+        is_exact=layer.alone_db == math.inf,
+        is_hot=bool(range_warnings([layer])),
+    )
+
+
+def _sqnr(ratio: float, top: float) -> _Cell:
+    return _Cell(_decibels(ratio), _value(ratio), _length(ratio / top))
+
+
+def _length(share: float) -> str:
+    return _number(100 * min(max(share, 0.0), 1.0))
+
+
+def _value(number: float | None) -> str:
+    """For scripts, in full; `Infinity` as JavaScript spells it."""
+    if number is None:
+        return "-1"
+    return repr(number) if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
+
+
+def _decibels(ratio: float) -> str:
+    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else "no signal"
+
+
+def _percent(share: float) -> str:
+    return "0" if not share else f"{share:.1%}" if share >= 0.001 else "< 0.1%"
+
+
+def _number(value: float) -> str:
+    """A coordinate, as short as it may be."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def _plain(value: float) -> str:
+    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _plot(layer: Layer, found: Histogram) -> _Plot:
+    """Heights are logarithmic: what is clipped is rare, and would not be seen beside the zeros of a ReLU."""
+    low, high = found.start, found.start + found.width * len(found.counts)
+    step = layer.scale or 0.0
+    if layer.range:
+        low, high = min(low, layer.range[0]), max(high, layer.range[1])
+    span = (high - low) or 1.0
+    tallest = math.log1p(max(found.counts))
+    inside: list[str] = []
+    outside: list[str] = []
+    for i, count in enumerate(found.counts):
+        if not count:
+            continue
+        left = found.start + i * found.width
+        x, end = _WIDTH * (left - low) / span, _WIDTH * (left + found.width - low) / span
+        is_out = layer.range and (
+            left >= layer.range[1] + step or left + found.width <= layer.range[0] - step
+        )
+        y = _HEIGHT * (1 - math.log1p(count) / tallest)
+        base, wide = _number(_HEIGHT), _number(max(end - x, 0.8))
+        (outside if is_out else inside).append(f"M{_number(x)} {base}V{_number(y)}h{wide}V{base}")
+    tip = f"values from {_plain(found.low)} to {_plain(found.high)}"
+    if layer.range:
+        tip += f", {layer.format} holds {_plain(layer.range[0])} to {_plain(layer.range[1])}"
+    return _Plot(
+        inside="".join(inside),
+        outside="".join(outside),
+        marks=tuple(_number(_WIDTH * (end - low) / span) for end in layer.range or ()),
+        label=f"{_plain(found.low)} \N{HORIZONTAL ELLIPSIS} {_plain(found.high)}",
+        tip=tip,
+    )
+
+
+def _top(layers: Sequence[Layer]) -> float:
+    """The SQNR of a full bar."""
+    finite = [r for layer in layers for r in (layer.alone_db, layer.sqnr_db) if math.isfinite(r)]
+    return min(_FULL_BAR, max(_STEP * math.ceil(max(finite, default=0.0) / _STEP), 2 * _STEP))
+
+
+def _chart(layers: Sequence[Layer], top: float) -> _Chart:
+    wide = min(max(_CHART_WIDTH / max(len(layers), 1), _LEAST_SLOT), _MOST_SLOT)
+    every = math.ceil(_NUMBER_WIDTH / wide)
+    base = _CHART_TOP + _CHART_HEIGHT
+    slots = []
+    for i, layer in enumerate(sorted(layers, key=lambda layer: layer.place)):
+        left = i * wide
+        slots.append(
+            _Slot(
+                number=layer.place + 1,
+                bars=(
+                    _Bar("hit", _number(left), _number(_CHART_TOP), _number(wide), _number(_CHART_HEIGHT)),
+                    _bar("alone", left + 0.12 * wide, wide, layer.alone_db / top),
+                    _bar("all", left + 0.5 * wide, wide, layer.sqnr_db / top),
+                ),
+                middle=_number(left + 0.5 * wide),
+                tip=f"{layer.place + 1}. {short_name(layer):.{_TIP}} ({layer.op}): {_both(layer)}",
+                label=str(layer.place + 1) if i % every == 0 else "",
+            )
+        )
+    lines = [(db, base - _CHART_HEIGHT * db / top) for db in range(0, int(top) + 1, _STEP)]
+    return _Chart(
+        width=_number(max(wide * len(layers), _MOST_SLOT)),
+        height=_number(base + 18),
+        lines=tuple((db, _number(y), _number(y + 3.5)) for db, y in lines),
+        below=_number(base + 14),
+        top=int(top),
+        slots=tuple(slots),
+    )
+
+
+def _both(layer: Layer) -> str:
+    return f"alone {_decibels(layer.alone_db)}, accumulated {_decibels(layer.sqnr_db)}"
+
+
+def _bar(kind: str, x: float, slot: float, share: float) -> _Bar:
+    height = _CHART_HEIGHT * min(max(share, 0.0), 1.0)
+    if math.isinf(share):
+        kind += " exact"
+    return _Bar(
+        kind, _number(x), _number(_CHART_TOP + _CHART_HEIGHT - height), _number(0.38 * slot), _number(height)
+    )

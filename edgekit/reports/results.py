@@ -1,0 +1,366 @@
+"""Results as text for people and as JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from edgekit.checkup import TargetStatus
+from edgekit.comparison.difference import other_weights, short_name
+from edgekit.comparison.noise import Distance
+from edgekit.core.distribution import install_command
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Type
+from edgekit.core.passes.stored_weights import narrow_weights
+
+if TYPE_CHECKING:
+    from edgekit.api import (
+        Checkup,
+        Difference,
+        Estimate,
+        Graph,
+        Inspection,
+        Quantization,
+        Report,
+        Target,
+        Verification,
+    )
+
+VERSION = 1  # of the JSON; raised when a script that reads it would break
+_MAX_NAME = 40  # letters of a layer's name in a table
+_MAX_SHOWN = 12  # elements of an output that a person gets to see
+
+
+def as_json(command: str, result: object) -> str:
+    """A result as one JSON object: the fields of the dataclass, and what is derived from them."""
+    content = plain(result)
+    content = content if isinstance(content, dict) else {"result": content}
+    return json.dumps({"version": VERSION, "command": command, **content}, indent=2, allow_nan=False)
+
+
+def errors_as_json(command: str, error: EdgeKitError) -> str:
+    """A failure as one JSON object."""
+    errors = [
+        {"code": e.code, "message": e.message, "where": e.where, "hint": e.hint} for e in (error, *error.also)
+    ]
+    return json.dumps({"version": VERSION, "command": command, "errors": errors}, indent=2)
+
+
+def plain(value: object) -> Any:
+    """A value in the types of JSON. What is no finite number is null."""
+    match value:
+        case Type():
+            return {"dtype": value.dtype.value, "shape": list(value.shape)}
+        case Enum():
+            return value.value
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+    if is_dataclass(value):
+        names = [f.name for f in fields(value)]
+        names += [n for n, member in vars(type(value)).items() if isinstance(member, property)]
+        return {name: plain(getattr(value, name)) for name in names}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Sequence):
+        return [plain(v) for v in value]
+    raise AssertionError(f"{type(value).__name__} has no form in JSON")
+
+
+def table(rows: Sequence[Sequence[object]], head: Sequence[str] = (), right: str = "") -> list[str]:
+    """Columns side by side; `right` marks those of numbers with >, others with <."""
+    cells = [[str(cell) for cell in row] for row in ([head] if head else []) + list(rows)]
+    if not cells:
+        return []
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    sides = right.ljust(len(widths), "<")
+    lines = ["  ".join(f"{c:{s}{w}}" for c, s, w in zip(row, sides, widths, strict=True)) for row in cells]
+    return [line.rstrip() for line in lines]
+
+
+def size(count: int | None) -> str:
+    """Bytes, exact."""
+    return "unknown" if count is None else f"{count:,} B"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What convert wrote."""
+
+    file: str
+    name: str
+    inputs: Mapping[str, Type]
+    outputs: Mapping[str, Type]
+    states: Mapping[str, Type]
+    operators: int
+    weight_bytes: int
+    narrow_weights: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(graph: Graph, file: str) -> Conversion:
+        return Conversion(
+            file,
+            graph.name,
+            {name: graph.type(name) for name in graph.inputs},
+            {name: graph.type(name) for name in graph.outputs},
+            {state.input: state.initial.type for state in graph.states},
+            len(graph.nodes),
+            sum(data.nbytes for _, data in graph.constants()),
+            narrow_weights(graph),
+        )
+
+
+def conversion(found: Conversion) -> list[str]:
+    made = f"{found.operators} operators, {size(found.weight_bytes)} of weights"
+    rows = [("file", f"{found.file}: {found.name}, {made}")]
+    rows += compressed(found.narrow_weights)
+    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
+    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
+    return table(rows)
+
+
+def compressed(weights: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Weights in a format that floats are not computed in."""
+    parts = [f"{count:,} B in {name}" for name, count in weights.items()]
+    return [("weights", f"{' and '.join(parts)}, computed with as f32")] if parts else []
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What quantize wrote."""
+
+    file: str
+    quantization: Quantization
+
+
+def quantization(file: str, found: Quantization) -> list[str]:
+    share = found.bytes_after / max(found.bytes_before, 1)
+    weights = f"{size(found.bytes_after)} of weights and biases, {share:.0%} of {size(found.bytes_before)}"
+    rows: list[tuple[object, ...]] = [("file", f"{file}: {found.name}, {weights}")]
+    if found.calibrate:
+        data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
+        rows.append(("data", data))
+    rows += [("quality", f"{shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
+    verdict = found.verdict
+    if verdict.accuracy is not None and verdict.accuracy_before is not None:
+        rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
+    if verdict.text:
+        rows.append(("gate", f"{'passed' if verdict.passed else 'missed'}: {verdict.text}"))
+    asked = any(x.sensitivity_db is not None for x in found.layers)
+    layers = [
+        (
+            shortened(x.origin or x.name),
+            x.op,
+            x.runs_in,
+            "" if x.scale is None else f"{x.scale:.4g}",
+            "" if x.zero is None else x.zero,
+            x.range,
+            _decibels(x.sqnr_db),
+            *((f"{x.sensitivity_db:+.1f} dB" if x.sensitivity_db is not None else "",) if asked else ()),
+        )
+        for x in found.layers
+    ]
+    head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR", *(("in floats",) * asked))
+    return [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
+
+
+def _decibels(ratio: float) -> str:
+    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
+
+
+def shortened(name: str) -> str:
+    """A name that fits into a table."""
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 3]}..."
+
+
+def inspection(found: Inspection, *, verbose: bool) -> list[str]:
+    rows: list[tuple[object, ...]] = [("model", found.name)]
+    if found.source.file:
+        rows.append(("source", f"{found.source.file} ({found.source.format})"))
+    if found.source.producer:
+        rows.append(("made by", found.source.producer))
+    rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
+    rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
+    rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
+    rows += [
+        ("parameters", f"{found.parameters:,} in {size(found.weight_bytes)}"),
+        ("MACs", f"{found.macs:,}"),
+    ]
+    if found.arena:
+        arena = found.arena
+        proof = _arena(arena.bytes, arena.lower_bound, arena.compared)
+        rows.append(("arena", f"{proof}, target {arena.target}"))
+        rows += _order(arena.order_runs)
+    else:
+        rows.append(("arena", f"unknown: {found.missing}"))
+    used = ", ".join(f"{name} {count}" for name, count in found.operators.items())
+    rows.append(("operators", f"{len(found.layers)}: {used}" if used else "none"))
+    lines = table(rows)
+    if verbose:
+        layers = [
+            (x.origin or x.name, x.op, x.output, f"{x.parameters:,}", f"{x.macs:,}") for x in found.layers
+        ]
+        lines += ["", *table(layers, ("layer", "operator", "output", "parameters", "MACs"), "<<<>>")]
+    return lines
+
+
+def _arena(actual: int, bound: int, compared: int) -> str:
+    if actual == bound:
+        return f"{size(actual)}, no plan needs less"
+    percent = -(-100 * (actual - bound) // max(bound, 1))
+    search = f"search stopped after {compared:,} comparisons, at most {percent} % above the least"
+    return f"{size(actual)}, no plan needs less than {bound:,} B ({search})"
+
+
+def _order(runs: int) -> list[tuple[str, str]]:
+    """Whether layers might need less memory in another order."""
+    return [("order", f"search stopped after {runs:,} trials, another one may need less memory")] * (runs > 0)
+
+
+def build(found: Report, *, verbose: bool) -> list[str]:
+    made = f"{len(found.files)} files, target {found.target}, --optimize {found.optimize}"
+    rows: list[tuple[object, ...]] = [("library", f"{found.folder}: {made}")]
+    if found.code_bytes is None:
+        why = (
+            f"{found.compiler} makes object files of an unknown format" if found.compiler else "not compiled"
+        )
+        rows.append(("flash", f"weights {size(found.weight_bytes)}, code unknown: {why}"))
+    else:
+        other = (found.constant_bytes or 0) - found.weight_bytes
+        parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
+        rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
+    rows += compressed(found.narrow_weights)
+    whole = f"{size(found.working_bytes)} with inputs and outputs"
+    proof = _arena(found.arena_bytes, found.arena_lower_bound, found.arena_compared)
+    rows.append(("arena", f"{proof}; {whole}"))
+    rows += _order(found.order_runs)
+    if found.peak:
+        tensors = " + ".join(f"{shortened(name)} {bytes:,}" for name, bytes in found.peak.tensors)
+        rows.append(("peak", f"{shortened(found.peak.layer)}: {tensors}"))
+    if found.state_bytes:
+        rows.append(("state", f"{size(found.state_bytes)} for each stream"))
+    rows.append(("stack", _stack(found)))
+    rows.append(("MACs", multiplications(found)))
+    checked = _verified(found.verification) if found.verification else f"no: {found.unverified}"
+    rows.append(("verified", checked))
+    rows += [row for package in found.packages for row in package.notes]
+    lines = table(rows)
+    if verbose:
+        layers = [(x.name, x.origin, x.kernel, f"{x.macs:,}", size(x.weight_bytes)) for x in found.layers]
+        lines += ["", *table(layers, ("call", "layer", "kernel", "MACs", "weights"), "<<<>>")]
+    return lines
+
+
+def multiplications(found: Report | Estimate) -> str:
+    """Of a run; of branches the more expensive sides, and of loops all iterations that there may be."""
+    counts = (found.branches, "branch", "branches"), (found.loops, "loop", "loops")
+    parts = " and ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
+    return f"{found.macs:,} at most, through {parts}" if parts else f"{found.macs:,}"
+
+
+def _stack(found: Report) -> str:
+    if found.stack_bytes is not None:
+        return f"at most {size(found.stack_bytes)}"
+    return f"unknown: {found.compiler} does not tell" if found.compiler else "unknown: not compiled"
+
+
+def _samples(count: int) -> str:
+    return "1 sample" if count == 1 else f"{count} samples"
+
+
+def verification(found: Verification) -> list[str]:
+    lines = [f"verified  {_verified(found)}"]
+    if len(found.outputs) > 1:
+        rows = [(x.name, x.type, _error(x.max_error), "yes" if x.exact else "no") for x in found.outputs]
+        lines += ["", *table(rows, ("output", "type", "largest error", "exact"), "<<>")]
+    return lines
+
+
+def _verified(found: Verification) -> str:
+    seen = f"{found.compared:.0%} of the values vary with the inputs"
+    how = f"{seen}; {_samples(found.samples)}, {found.compiler}, self-test passed"
+    how += f"; none takes {' or '.join(found.untaken)}" if found.untaken else ""
+    if found.exact:
+        return f"equal to the simulator bit by bit; {how}"
+    off = f"at most {found.max_error:.1e} off the simulator, relative {found.relative_error:.1e}"
+    if found.explained is not None:
+        off += f", where rounding explains {found.explained:.1e}"
+    return f"{off}; {how}"
+
+
+def difference(found: Difference) -> list[str]:
+    layers = [
+        (
+            shortened(short_name(x)),
+            x.op,
+            ", ".join(filter(None, (x.format, other_weights(x)))),
+            _decibels(x.alone_db),
+            _decibels(x.sqnr_db),
+            "" if x.noise_share is None else f"{x.noise_share:.1%}",
+            "" if x.clipped is None else f"{x.clipped:.2%}",
+        )
+        for x in found.layers
+    ]
+    head = ("layer", "operator", "format", "alone", "accumulated", "noise", "clipped")
+    outputs = [_distance(d) for d in found.outputs]
+    return [
+        *(table(layers, head, "<<<>>>>") if layers else ["no layer of one is in the other"]),
+        "",
+        *table(outputs, ("output", "type", "largest error", "SQNR"), "<<>>"),
+        "",
+        _samples(found.samples) + ", all outputs equal" * found.exact,
+    ]
+
+
+def _distance(d: Distance) -> tuple[object, ...]:
+    name = d.name if d.name == d.other else f"{d.name} / {d.other}"
+    return name, d.type, _error(d.max_error), "exact" if d.exact else f"{d.sqnr_db:.1f} dB"
+
+
+def _error(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def outputs(arrays: Mapping[str, Array]) -> list[str]:
+    """Outputs of a run, shortened where they are long."""
+    rows = []
+    for name, array in arrays.items():
+        shape = ",".join(map(str, array.shape))
+        flat = array.reshape(-1)
+        form = "{}" if array.dtype.kind in "biu" else "{:.6g}"
+        shown = " ".join(form.format(x) for x in flat[:_MAX_SHOWN].tolist())
+        more = f" ... ({flat.size:,} numbers, -o file.npz keeps them)" if flat.size > _MAX_SHOWN else ""
+        rows.append((name, f"[{shape}]", f"{shown}{more}"))
+    return table(rows)
+
+
+def targets(found: Sequence[Target]) -> list[str]:
+    rows = [(t.name, t.description, " ".join(t.isa), t.runner) for t in found]
+    return table(rows, ("target", "what it is", "kernels", "runs by"))
+
+
+def checkup(found: Checkup) -> list[str]:
+    lines = [f"edgekit {found.edgekit}, Python {found.python}, {found.machine}", ""]
+    rows = []
+    for package in found.packages:
+        missing = f"missing: {install_command(package.extra)}" if package.extra else "missing"
+        rows.append((package.name, package.version or missing, package.extra or "core"))
+    lines += [*table(rows, ("package", "version", "part of")), ""]
+    able = [(t.name, ", ".join(_abilities(t)), t.compiler_version or t.hint) for t in found.targets]
+    return lines + table(able, ("target", "here it", "with"))
+
+
+def _abilities(status: TargetStatus) -> Iterator[str]:
+    yield "writes C"
+    if status.compiler:
+        yield "compiles and measures"
+    if status.runs_here:
+        yield f"runs and verifies by {status.emulator.split()[0]}" if status.emulator else "runs and verifies"

@@ -1,0 +1,90 @@
+"""What tuning found, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from edgekit.api import Tuned
+from edgekit.reports.results import size, table
+from edgekit.tuning.budget import costs, quality
+from edgekit.tuning.problem import Result
+from edgekit.tuning.tune import Missed, Tried, in_words
+
+
+def lines(found: Tuned, folder: Path) -> list[str]:
+    """What was chosen, and the points that no other one beats."""
+    chosen = found.best or found.closest
+    rows = [
+        ("tried", f"{len(found.tried)} variants of {found.name}, judged by {found.samples} samples"),
+        ("target", found.target),
+        ("chosen" if found.best else "closest", in_words(chosen.point)),
+        ("flash", _of(size(chosen.result.flash), found.budget.flash)),
+        ("ram", _of(size(chosen.result.ram), found.budget.ram)),
+        ("run", _run(found, chosen.result)),
+        ("quality", _quality(found, chosen.result)),
+    ]
+    if found.best:
+        rows.append(
+            ("folder", f"{folder}: {found.name}.ek, edgekit.toml and board.toml to build it, report.html")
+        )
+    head = ("", "variant", "flash", "ram", "instructions", "accuracy", "SQNR")
+    front = sorted(found.front, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
+    points = [_row(one, "*" if one is found.best else "" if one.fits else "-") for one in front]
+    notes = ["", "* chosen, - not within the budget"]
+    return [
+        *table(rows),
+        "",
+        *table(points, head, "<<>>>>>"),
+        *notes,
+        *(f"failed: {why}" for why in found.faults),
+    ]
+
+
+def why_not(found: Tuned) -> tuple[str, str]:
+    """The limits that the closest point misses, and the layers that they are missed by."""
+    parts = [f"{one.limit} is {one.share:.0%} beyond its limit" for one in found.missed]
+    layers = [f"{one.limit} is bound by layer {one.layer}{_amount(one)}" for one in found.missed if one.layer]
+    closest = in_words(found.closest.point)
+    return f"nothing that was tried keeps the limits; closest: {closest}: {', '.join(parts)}", "; ".join(
+        layers
+    )
+
+
+def _amount(one: Missed) -> str:
+    if one.amount is None:
+        return ""
+    return f", {one.amount:,} {'instructions' if one.limit == 'instructions' else 'B'}"
+
+
+def _row(one: Tried, mark: str) -> tuple[str, ...]:
+    result = one.result
+    return (
+        mark,
+        in_words(one.point),
+        f"{result.flash:,}",
+        f"{result.ram:,}",
+        "" if result.instructions is None else f"{result.instructions:,}",
+        "" if result.accuracy is None else f"{result.accuracy:.2%}",
+        f"{min(result.sqnr_db, 999):.1f} dB",
+    )
+
+
+def _of(text: str, limit: int | None) -> str:
+    return text if limit is None else f"{text} of {limit:,} B"
+
+
+def _run(found: Tuned, result: Result) -> str:
+    if result.instructions is None:
+        return f"{result.macs:,} MACs; how many instructions is not known"
+    how = f"within {result.instructions_error:.1%}" if result.instructions_error else "counted"
+    limit = found.budget.instructions
+    words = f"{result.instructions:,} instructions, {how}" + (f", of {limit:,}" if limit is not None else "")
+    return f"{words}: {found.pace.in_words(result.instructions)}" if found.pace else words
+
+
+def _quality(found: Tuned, result: Result) -> str:
+    ratio = f"{min(result.sqnr_db, 999):.1f} dB"
+    if result.accuracy is None:
+        return ratio
+    before = found.budget.accuracy or 0.0
+    return f"accuracy {result.accuracy:.2%}, before {before:.2%}; outputs {ratio}"

@@ -1,0 +1,234 @@
+"""What calibration sees of each tensor: extremes, a histogram, channel means; memory does not grow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.ops.recurrent import Recurrent
+from edgekit.quantize.calibration.sample_batches import Sample, Stack, stack_size
+
+_BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
+
+
+@dataclass
+class Statistics:
+    """One tensor over all samples so far."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    reach: float = 0.0
+    counts: Array = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    sums: Array | None = None  # of each channel (last dimension)
+    lows: Array | None = None  # of each channel, as highs
+    highs: Array | None = None
+    rows: int = 0
+
+    def add(self, x: Array) -> None:
+        low, high = float(x.min()), float(x.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        largest = max(abs(low), abs(high))
+        if largest:
+            self._reach_to(2.0 ** np.ceil(np.log2(largest)))
+        if self.reach:
+            self.counts += np.histogram(x, _BINS, (-self.reach, self.reach))[0]
+        else:
+            self.counts[_BINS // 2] += x.size
+        channels = x.reshape(-1, x.shape[-1] if x.ndim else 1).astype(np.float64)
+        total = channels.sum(axis=0)
+        self.sums = total if self.sums is None else self.sums + total
+        lows, highs = channels.min(axis=0), channels.max(axis=0)
+        self.lows = lows if self.lows is None else np.minimum(self.lows, lows)
+        self.highs = highs if self.highs is None else np.maximum(self.highs, highs)
+        self.rows += channels.shape[0]
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Both together."""
+        first, second = replace(self), replace(other)
+        for part, reach in ((first, second.reach), (second, first.reach)):
+            part._reach_to(reach)
+        assert first.sums is not None
+        assert first.lows is not None
+        assert second.lows is not None
+        assert first.highs is not None
+        assert second.highs is not None
+        return replace(
+            first,
+            low=min(first.low, second.low),
+            high=max(first.high, second.high),
+            counts=first.counts + second.counts,
+            sums=first.sums + second.sums,
+            lows=np.minimum(first.lows, second.lows),
+            highs=np.maximum(first.highs, second.highs),
+            rows=first.rows + second.rows,
+        )
+
+    def _reach_to(self, reach: float) -> None:
+        """Make room for values up to `reach`, a power of two, or 0."""
+        if self.reach == 0.0 and reach:
+            self.reach = reach
+        while self.reach < reach:
+            self._double()
+
+    def _double(self) -> None:
+        """The same counts over a range twice as wide."""
+        pairs = self.counts.reshape(-1, 2).sum(axis=1)
+        self.counts = np.concatenate([np.zeros(_BINS // 4, np.int64), pairs, np.zeros(_BINS // 4, np.int64)])
+        self.reach *= 2
+
+    @property
+    def reaches(self) -> Array | None:
+        """The largest magnitude of each channel."""
+        return None if self.lows is None or self.highs is None else np.maximum(-self.lows, self.highs)
+
+    @property
+    def means(self) -> Array:
+        """Mean of each channel."""
+        assert self.sums is not None
+        return self.sums / max(self.rows, 1)
+
+    @property
+    def centres(self) -> Array:
+        """The value that each count stands for."""
+        return (np.arange(_BINS) + 0.5) * (2 * self.reach / _BINS) - self.reach
+
+
+class Observer:
+    """Statistics of every floating tensor that a graph takes or computes, over all samples so far."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.seen = 0
+        self._statistics: dict[str, Statistics] = {}
+        self._waiting: list[Sample] = []
+        self._together = 0  # how many samples run together; 0: not known yet
+
+    def add(self, sample: Sample) -> None:
+        for name, data in sample.items():
+            if data.dtype.kind == "f" and not np.isfinite(data).all():
+                raise EdgeKitError(
+                    "E0408", f"sample {self.seen} of {name} holds NaN or infinity", hint="clean the data"
+                )
+        self.seen += 1
+        self._waiting.append(sample)
+        if not self._together and len(self._waiting) > 1:
+            self._together = stack_size(self.graph, self._waiting)
+        if self._together and len(self._waiting) >= self._together:
+            self._run()
+
+    @property
+    def statistics(self) -> dict[str, Statistics]:
+        if self._waiting:
+            self._run()
+        return self._statistics
+
+    def _run(self) -> None:
+        size = self._together or 1
+        for first in range(0, len(self._waiting), size):
+            self._look_at(
+                Stack.of(self._waiting[first : first + size]), self.seen - len(self._waiting) + first
+            )
+        self._waiting.clear()
+
+    def _look_at(self, stack: Stack, first: int) -> None:
+        """A stack whose first sample is of this number."""
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            values = simulate.run_all(stack.graph(self.graph), stack.values)
+        for node in self.graph.nodes:
+            if isinstance(node.op, Recurrent):
+                values |= zip(node.outputs, node.op.course(*(values[n] for n in node.inputs)), strict=True)
+        for name, value in values.items():
+            if self.graph.data(name) is None and value.dtype.kind == "f" and value.size:
+                is_finite = np.isfinite(value)
+                if not is_finite.all():
+                    which = first + int(is_finite.reshape(stack.count, -1).all(axis=1).argmin())
+                    raise EdgeKitError(
+                        "E0408",
+                        f"sample {which} makes {name} infinite or NaN",
+                        hint=self._suspect(),
+                    )
+                last = self.graph.type(name).shape[-1:] or (1,)  # a stack of vectors is one longer vector
+                self._statistics.setdefault(name, Statistics()).add(value.reshape(-1, *last))
+
+    def _suspect(self) -> str:
+        """What may have made a result infinite."""
+        for name, data in self.graph.constants():
+            if data.dtype.kind == "f" and np.isnan(data).any():
+                return f"{name} holds NaN: train again, or from an earlier checkpoint"
+        return "are the data normalized as in training?"
+
+
+# Ranges. Each takes statistics and gives (low, high).
+Range = tuple[float, float]
+
+
+def minmax(s: Statistics) -> Range:
+    """All that was seen."""
+    return s.low, s.high
+
+
+def percentile(s: Statistics, share: float) -> Range:
+    """Without the outermost values on both sides, so that `share` of all remain."""
+    cumulative = np.cumsum(s.counts) / s.counts.sum()
+    tail = (1 - share) / 2
+    first = int(np.searchsorted(cumulative, tail))
+    last = int(np.searchsorted(cumulative, 1 - tail))
+    width = 2 * s.reach / _BINS
+    low = s.low if s.low >= 0 else max(s.low, first * width - s.reach)
+    high = s.high if s.high <= 0 else min(s.high, (last + 1) * width - s.reach)
+    return low, high
+
+
+def least_error(s: Statistics) -> Range:
+    """The clipped range whose 255 steps are nearest to what was seen, in the mean square."""
+    x, weights = s.centres, s.counts.astype(np.float64)
+    seen = weights > 0
+    x, weights = x[seen], weights[seen]
+    best, best_error = minmax(s), np.inf
+    for kept in np.linspace(1.0, 0.3, 36):
+        low, high = min(s.low, 0.0) * kept, max(s.high, 0.0) * kept
+        step = (high - low) / 255 or 1.0
+        error = float((weights * (np.clip(np.rint(x / step) * step, low, high) - x) ** 2).sum())
+        if error < best_error:
+            best, best_error = (low, high), error
+    return best
+
+
+def least_entropy(s: Statistics) -> Range:
+    """The clipped range in which 255 steps tell the most about what was seen: the least divergence between
+    the counts, with outliers at the ends, and their means over each step."""
+    x, seen = s.centres, s.counts.astype(np.float64)
+    seen[_BINS // 2 - 1 : _BINS // 2 + 1] = 0  # zeros are exact in any range, and would outnumber all else
+    best, least = minmax(s), np.inf
+    for kept in np.linspace(1.0, 0.3, 36):
+        low, high = min(s.low, 0.0) * kept, max(s.high, 0.0) * kept
+        inside = (x >= low) & (x <= high)
+        if not seen[inside].any():
+            continue
+        clipped = seen[inside].copy()
+        clipped[0] += seen[x < low].sum()
+        clipped[-1] += seen[x > high].sum()
+        step = ((x[inside] - low) / ((high - low) / 255 or 1.0)).astype(np.int64)
+        used = seen[inside] > 0
+        total = np.bincount(step, seen[inside], 256)
+        cells = np.bincount(step, used, 256)
+        told = np.where(used, (total / np.maximum(cells, 1))[step], 0.0)
+        p, q = clipped / clipped.sum(), told / told.sum()
+        both = p > 0
+        divergence = float((p[both] * np.log(p[both] / np.maximum(q[both], 1e-12))).sum())
+        if divergence < least:
+            best, least = (low, high), divergence
+    return best
+
+
+RANGES: Mapping[str, Callable[[Statistics], Range]] = {
+    "minmax": minmax,
+    "percentile": lambda s: percentile(s, 0.9999),
+    "mse": least_error,
+    "entropy": least_entropy,
+}

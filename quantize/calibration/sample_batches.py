@@ -1,0 +1,84 @@
+"""Samples that run together: what is small takes numpy about as long for many samples as for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgekit.core import simulate
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Array, Graph
+from edgekit.core.passes.batches import batched
+
+_MOST = 64  # samples in a stack, whose memory does not grow with the samples that there are
+_LARGEST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing
+_ALIKE = 1e-4  # of the largest number: sums of other lengths are added in another order
+Sample = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Samples along the first dimension."""
+
+    count: int
+    values: Sample
+
+    @staticmethod
+    def of(samples: Sequence[Sample]) -> Stack:
+        if len(samples) == 1:
+            return Stack(1, samples[0])
+        values = {name: np.concatenate([sample[name] for sample in samples]) for name in samples[0]}
+        return Stack(len(samples), values)
+
+    def graph(self, graph: Graph) -> Graph:
+        """The graph for so many samples."""
+        return graph if self.count == 1 else batched(graph, self.count)
+
+    def apart(self, x: Array) -> Sequence[Array]:
+        """A value of each sample."""
+        return np.split(x, self.count)
+
+
+def stacks(graph: Graph, samples: Sequence[Sample]) -> list[Stack]:
+    """All samples, in order, as many together as is worth it."""
+    if not samples:
+        return []
+    count = -(-len(samples) // stack_size(graph, samples))
+    return [Stack.of([samples[i] for i in part]) for part in np.array_split(np.arange(len(samples)), count)]
+
+
+def stack_size(graph: Graph, samples: Sequence[Sample]) -> int:
+    """How many samples to run together: 1 where the graph does not compute each by itself, as the first of
+    them show."""
+    largest = max((value.type.size for value in graph.values.values() if value.data is None), default=1)
+    size = min(_MOST, _LARGEST // max(largest, 1))
+    return size if size > 1 and _each_by_itself(graph, samples[:2]) else 1
+
+
+def _each_by_itself(graph: Graph, samples: Sequence[Sample]) -> bool:
+    if graph.states or len(samples) < 2:
+        return False
+    stack = Stack.of(samples)
+    with np.errstate(all="ignore"):
+        try:
+            together = simulate.run_all(stack.graph(graph), stack.values)
+        except EdgeKitError:  # the first dimension does not count samples
+            return False
+        alone = [simulate.run_all(graph, sample) for sample in samples]
+    return all(
+        _alike(together[name], np.concatenate([values[name] for values in alone]))
+        for node in graph.nodes
+        for name in node.outputs
+        if together[name].shape[:1] == (len(samples),)
+    )
+
+
+def _alike(a: Array, b: Array) -> bool:
+    if a.shape != b.shape:  # what depends on no sample, and is as long as there are samples
+        return False
+    if a.dtype.kind != "f" or not a.size:
+        return np.array_equal(a, b)
+    reach = float(np.abs(b).max(initial=0, where=np.isfinite(b)))
+    return np.allclose(a, b, rtol=_ALIKE, atol=_ALIKE * reach, equal_nan=True)

@@ -1,0 +1,1 @@
+"""Float graph -> graph of integers, once scales and formats are known."""

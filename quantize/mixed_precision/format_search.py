@@ -1,0 +1,195 @@
+"""Mixed precision: the cheapest formats of the layers with which a quantized model passes its gate.
+
+All layers start in int8, many of them with int4 weights where those are wanted. The layer whose next better
+format gains most for what it costs gets that format, until the gate is passed; then every layer that does not
+need its better format goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from edgekit.core.ir import DType, Graph, Node
+from edgekit.core.ops._linear import Linear
+from edgekit.quantize.calibration.range_search import Tensors
+from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
+from edgekit.quantize.gate import Judge, Verdict
+from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.mixed_precision.formats import Formats, takes_wide
+
+INT8, INT16, BF16, F32 = LADDER = ("int8", "int16", "bf16", "f32")
+INT4 = "int4"  # weights beside int8, where a model is to have them: the lowest step
+_STEPS = (INT4, *LADDER)
+# What a format costs, as a multiple of int8: the time of a multiplication, and the bytes of a weight.
+_TIME = {INT4: 1.0, INT8: 1.0, INT16: 1.5, BF16: 4.0, F32: 4.0}
+_BYTES = {INT4: 0.5, INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}
+_OVERHEAD = 0.02  # of the whole, for conversions beside a layer that is not like its neighbours
+Tell = Callable[[str], None]
+Levels = Mapping[str, str]  # the format of each layer that is not int8, by its result
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The formats that were found, and what they lead to."""
+
+    levels: Levels
+    trial: Trial
+    verdict: Verdict
+    sensitivity: Mapping[str, float]  # dB that the outputs gain when this layer alone is computed in floats
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A layer in a better format."""
+
+    name: str
+    level: str
+    gain: float  # dB
+    cost: float
+    age: int  # of the state that the gain was measured in
+
+    @property
+    def score(self) -> float:
+        return self.gain / self.cost
+
+
+@dataclass
+class Search:
+    """What the search knows. `finish` gives the trial with which the quality of formats is judged."""
+
+    tensors: Tensors
+    methods: Mapping[str, str]
+    measure: Measure
+    judge: Judge
+    finish: Callable[[Formats], Trial]
+    allowed: Sequence[str]
+    tell: Tell
+
+    def __post_init__(self) -> None:
+        self.graph: Graph = self.tensors.graph
+        layers = {n.outputs[0]: n for n in self.graph.nodes if runs_in_int8(self.graph, n)}
+        self.layers = {name: node for name, node in layers.items() if name not in self.tensors.joins.real}
+        self.group = tied(self.graph, self.tensors.joins.uneven)
+        self.members: dict[str, list[str]] = {}
+        for name in self.tensors.means:
+            self.members.setdefault(self.group[name], []).append(name)
+        self.macs = max(sum(self._macs(n) for n in self.graph.nodes), 1)
+        self.weights = max(sum(self._weights(n) for n in self.graph.nodes), 1)
+
+    def run(self) -> Mixed:
+        """The cheapest formats that pass, or the best where none do."""
+        levels: Levels = {}
+        trial = self.finish(Formats())
+        verdict = self.judge(trial)
+        if verdict.passed:
+            return Mixed(levels, trial, verdict, {})
+        plain = self.trial(levels)
+        sensitivity = self.sensitivity(plain)
+        best = (trial, verdict, levels)
+        age = 0
+        queue = [c for name in self.layers if (c := self._next(name, levels, plain, age)) is not None]
+        while queue:
+            queue.sort(key=lambda c: (-c.score, -sensitivity.get(c.name, 0.0)))
+            top = queue.pop(0)
+            if top.age < age:  # measured before the last change
+                found = self._next(top.name, levels, plain, age)
+                assert found is not None, "what was possible is so until it is done"
+                queue.append(found)
+                continue
+            levels = {**levels, top.name: top.level}
+            age += 1
+            plain = self.trial(levels, plain)
+            trial = self.finish(self.formats(levels))
+            verdict = self.judge(trial)
+            self.tell(f"{len(levels)} layers in better formats, {verdict.sqnr_db:.1f} dB")
+            if verdict.passed:
+                return self._frugal(Mixed(levels, trial, verdict, sensitivity))
+            if _is_better(verdict, best[1]):
+                best = (trial, verdict, levels)
+            if following := self._next(top.name, levels, plain, age):
+                queue.append(following)
+        trial, verdict, levels = best
+        return Mixed(levels, trial, verdict, sensitivity)
+
+    def trial(self, levels: Levels, before: Trial | None = None) -> Trial:
+        return self.measure.trial(self.tensors.quantized(self.methods, self.formats(levels)), before)
+
+    def formats(self, levels: Levels) -> Formats:
+        """The formats of tensors and layers: those on both sides of a better layer have 16 bits, too."""
+        real = frozenset(name for name, level in levels.items() if level in (BF16, F32))
+        wide: set[str] = set()
+        for name in (name for name, level in levels.items() if level != INT8):
+            for neighbour in (*self.layers[name].inputs, name):
+                members = self.members.get(self.group[neighbour], [])
+                if INT16 in self.allowed and all(self._can_be_wide(m, real) for m in members):
+                    wide.update(members)
+        weights = {name: DType.BF16 for name, level in levels.items() if level == BF16}
+        weights |= {name: DType.S8 for name, level in levels.items() if level in (INT8, INT16)}
+        return Formats(frozenset(wide), real, weights)
+
+    def _can_be_wide(self, name: str, real: frozenset[str]) -> bool:
+        if name in given(self.graph) or not self.graph.type(name).dtype.is_float:
+            return False
+        node = self.graph.producer(name)
+        return node is None or name in real or name not in self.layers or takes_wide(node)
+
+    def sensitivity(self, plain: Trial, *, weighted: bool = False) -> dict[str, float]:
+        """What the outputs gain when a layer alone is computed in floats: of all, or those with weights."""
+        found = {}
+        base = self._quality(plain)
+        layers = [n for n, node in self.layers.items() if not weighted or _has_weights(self.graph, node)]
+        for number, name in enumerate(layers, 1):
+            self.tell(f"sensitivity, layer {number} of {len(layers)}")
+            found[name] = self._quality(self.trial({name: F32}, plain)) - base
+        return found
+
+    def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
+        """The next better format of a layer, measured in this state."""
+        own = levels.get(name, INT4 if name in self.tensors.narrow else INT8)
+        higher = [level for level in _STEPS[_STEPS.index(own) + 1 :] if level in self.allowed]
+        node = self.layers[name]
+        if not _has_weights(self.graph, node):
+            higher = [level for level in higher if level == F32]
+        if not higher:
+            return None
+        level = higher[0]
+        trial = self.trial({**levels, name: level}, plain)
+        gain = self._quality(trial) - self._quality(plain)
+        return Candidate(name, level, gain, self._cost(node, level) - self._cost(node, own), age)
+
+    def _quality(self, trial: Trial) -> float:
+        """What better formats are to raise: with a gate the worst output, which it judges."""
+        gated = self.judge.gate.min_sqnr is not None
+        return self.measure.worst(trial)[0] if gated else self.measure.quality(trial)
+
+    def _cost(self, node: Node, level: str) -> float:
+        """Time and flash of a layer as shares of the whole model's in int8."""
+        time, flash = self._macs(node) / self.macs, self._weights(node) / self.weights
+        overhead = _OVERHEAD * max(_STEPS.index(level) - _STEPS.index(INT8), 0)
+        return _TIME[level] * time + _BYTES[level] * flash + overhead
+
+    def _macs(self, node: Node) -> int:
+        return node.op.macs(*(self.graph.type(name) for name in node.inputs))
+
+    def _weights(self, node: Node) -> int:
+        return self.graph.type(node.inputs[1]).size if _has_weights(self.graph, node) else 0
+
+    def _frugal(self, found: Mixed) -> Mixed:
+        """Without the better formats that are not needed, the dearest first."""
+        dear = sorted(found.levels, key=lambda n: -self._cost(self.layers[n], found.levels[n]))
+        for name in dear:
+            fewer = {n: level for n, level in found.levels.items() if n != name}
+            trial = self.finish(self.formats(fewer))
+            verdict = self.judge(trial)
+            if verdict.passed:
+                found = replace(found, levels=fewer, trial=trial, verdict=verdict)
+        return found
+
+
+def _is_better(a: Verdict, b: Verdict) -> bool:
+    return (a.accuracy or 0.0, a.sqnr_db) > (b.accuracy or 0.0, b.sqnr_db)
+
+
+def _has_weights(graph: Graph, node: Node) -> bool:
+    return isinstance(node.op, Linear) and graph.data(node.inputs[1]) is not None

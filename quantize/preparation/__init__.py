@@ -1,0 +1,1 @@
+"""Rewrites of float graphs that quantize better afterwards."""

@@ -1,0 +1,43 @@
+"""Better biases, and with high effort better weights, as far as samples that were held out agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from edgekit.core.ir import Graph, Value
+from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.rounding.bias_correction import Pair, correct_biases
+from edgekit.quantize.rounding.weight_rounding import rounded
+
+_CORRECTING = 32  # samples that biases are corrected with
+_ROUNDING = 128  # samples that weights are rounded with, at most
+_MEMORY = 2**29  # bytes for values of all those samples at once, about
+Tell = Callable[[str], None]
+
+
+def refined(
+    graph: Graph, plain: Trial, samples: Sequence[Sample], measure: Measure, *, high: bool, tell: Tell
+) -> Trial:
+    """The best of a trial, with other biases, and with other weights. `samples` have no part in `measure`."""
+    tell("correcting biases")
+    biased = measure.trial(correct_biases(graph, plain.quantized, samples[:_CORRECTING]))
+    found = [plain, biased]
+    if high:
+        enough = samples[: _affordable(graph)]
+        number = count(1)
+
+        def better(pair: Pair, before: Value) -> Value:
+            tell(f"rounding weights, layer {next(number)}")
+            return rounded(pair, before)
+
+        weighed = correct_biases(graph, plain.quantized, enough, better)
+        found.append(measure.trial(weighed))
+    return max(reversed(found), key=lambda trial: (measure.worst(trial)[0], measure.quality(trial)))
+
+
+def _affordable(graph: Graph) -> int:
+    """How many samples both graphs can be computed on in step."""
+    largest = max((graph.type(name).bytes for node in graph.nodes for name in node.outputs), default=1)
+    return max(4, min(_ROUNDING, _MEMORY // (4 * max(largest, 1))))
