@@ -1,4 +1,4 @@
-"""Fits the polynomials of the C float math by minimax and writes runtime_c/include/edgekit/math_poly_*.h.
+"""Fits the polynomials of the C float math by minimax and writes math_poly_*.h of runtime_c.
 
 Every function of the runtime is an exact reduction, a polynomial on a short interval and a reconstruction.
 This script owns the polynomials: what they stand for, where, and how well. It computes with 60 digits, so its
@@ -34,7 +34,7 @@ from mpmath import (  # type: ignore[import-untyped]  # published without types
 )
 
 mp.dps = 60
-INCLUDE = Path(__file__).resolve().parent.parent / "runtime_c" / "include" / "edgekit"
+INCLUDE = Path(__file__).resolve().parent.parent / "runtime_c" / "include" / "edgekit" / "math"
 
 
 @dataclass(frozen=True)

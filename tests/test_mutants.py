@@ -128,9 +128,9 @@ def test_tests_that_go_on_as_few_do_come_first(tmp_path: Path) -> None:
 
 
 def test_users_of_a_function_of_a_header() -> None:
-    lines = (ROOT / "runtime_c/include/edgekit/fixed.h").read_text().splitlines()
+    lines = (ROOT / "runtime_c/include/edgekit/math/fixed.h").read_text().splitlines()
     line = 1 + next(i for i, text in enumerate(lines) if "ek_leading_zeros" in text)
-    found = users(ROOT, "runtime_c/include/edgekit/fixed.h", line + 3)
+    found = users(ROOT, "runtime_c/include/edgekit/math/fixed.h", line + 3)
     assert {path.name for path in (ROOT / "runtime_c/kernels/ref").glob("softmax_s8*.c")} <= {
         name.rpartition("/")[2] for name in found if "/ref/" in name
     }

@@ -117,7 +117,7 @@ def instrumented(root: Path) -> list[Site]:
     """Make the kernels of a copy record their branches; all sites, in the order of their numbers."""
     sites: list[Site] = []
     runtime = root / "runtime_c"
-    headers = sorted((runtime / "include" / "edgekit").glob("*.h"))
+    headers = sorted((runtime / "include" / "edgekit").rglob("*.h"))
     for path in (*sorted((runtime / "kernels").glob("*/*.c")), *headers):
         text, found = instrument(str(path.relative_to(runtime)), path.read_text(encoding="utf-8"), len(sites))
         if found and path.suffix == ".h" and path.name != "types.h":

@@ -63,7 +63,7 @@ class Area:
 
 
 AREAS = (
-    Area("fixed-point arithmetic", ("edgekit/core/fixed*.py", "runtime_c/include/edgekit/fixed*.h"), 12),
+    Area("fixed-point arithmetic", ("edgekit/core/fixed*.py", "runtime_c/include/edgekit/math/fixed*.h"), 12),
     Area("quantization", ("quantize/**/*.py",), 18),
     Area("passes", ("edgekit/core/passes/**/*.py",), 16),
     Area("planner and code generator", ("codegen/**/*.py",), 16),

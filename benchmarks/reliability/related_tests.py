@@ -112,8 +112,8 @@ class Recorder:
         def made(*arguments: Any) -> Any:
             kernel = instantiate(*arguments)
             for name in kernel.supports:
-                path = self.tree / "runtime_c" / "include" / "edgekit" / name
-                self.kernels[str(path)].add(self.now)
+                path = module.contracts.headers()[name]
+                self.kernels[str(path.resolve())].add(self.now)
             return kernel
 
         variant_of.watched = True  # type: ignore[attr-defined]

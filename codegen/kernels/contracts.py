@@ -21,18 +21,21 @@ def contract(kernel: str, name: str) -> str:
     for file in (f"{name}.h", f"{kernel}.h"):
         if file in headers():
             return file
-    raise AssertionError(f"kernel {kernel} has no contract include/edgekit/{kernel}.h")
+    raise AssertionError(f"kernel {kernel} has no contract include/edgekit/contracts/{kernel}.h")
 
 
 @cache
-def headers() -> Mapping[str, None]:
-    """The names of all headers of the runtime, in order."""
-    return dict.fromkeys(sorted(path.name for path in HEADERS.iterdir()))
+def headers() -> Mapping[str, Path]:
+    """All headers of the runtime by name, in order. Names are unique: libraries have one folder for all."""
+    paths = sorted(HEADERS.rglob("*.h"), key=lambda path: path.name)
+    found = {path.name: path for path in paths}
+    assert len(found) == len(paths), "two headers of one name"
+    return found
 
 
 @cache
 def header(name: str) -> str:
-    return (HEADERS / name).read_text(encoding="utf-8")
+    return headers()[name].read_text(encoding="utf-8")
 
 
 @cache

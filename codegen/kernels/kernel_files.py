@@ -42,7 +42,7 @@ _LINE = re.compile(r"(?:/\*| \*| {2,3})(?: (.*?))?(?: ?\*/)?")
 _STRAY = re.compile(r"^\s*/?\*+ ?@(\w+)", re.MULTILINE)
 _AS = re.compile(r"@as +(\w+)/(\w+)")
 _ALSO = re.compile(r"@also +(\w+)")
-_INCLUDE = re.compile(r'^#include "edgekit/(\w+)\.h"', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "edgekit/contracts/(\w+)\.h"', re.MULTILINE)
 _BRACES = re.compile(r"\{(.*?)\}")
 _FORMS = {
     "for": r"[A-Z]=\w+( [A-Z]=\w+)*",
@@ -244,7 +244,7 @@ def _variant(
     kernels = (stem.partition(".")[0], *(tag.text for tag in said["also"]))
     contract = f"{kernels[0]}.h" if f"{kernels[0]}.h" in contracts.headers() else f"{included}.h"
     if contract not in contracts.headers():
-        raise KernelFileError(f"{_short(path)}:1: no contract include/edgekit/{kernels[0]}.h")
+        raise KernelFileError(f"{_short(path)}:1: no contract include/edgekit/contracts/{kernels[0]}.h")
     _check(tags, contracts.header(contract))
     pack = {operand: text.strip() for operand, text in _unique(said["pack"], ":")}
     scratch = " ".join(tag.text for tag in said["scratch"])

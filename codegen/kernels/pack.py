@@ -80,7 +80,7 @@ def is_tiled(tag: str) -> bool:
 
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:
-    """The packed weights, flat; those of four bits two in a byte, as nibbles.h reads them."""
+    """The packed weights, flat; those of four bits two in a byte, as int4.h reads them."""
     if tag.startswith(_WINOGRAD):
         return pack(tag.removeprefix(_WINOGRAD), _at(_points(), weights), groups)
     if tag.startswith(_STRIDED):

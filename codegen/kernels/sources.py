@@ -19,7 +19,7 @@ from edgekit.core.ops._map import compute_type
 from edgekit.core.ops._strided import RANK
 from edgekit.core.target import Target
 
-_INCLUDE = re.compile(r'^#include ["<]edgekit/([\w.]+)[">]\n', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include ["<]edgekit/(?:\w+/)*([\w.]+)[">]\n', re.MULTILINE)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _DEFINED = re.compile(

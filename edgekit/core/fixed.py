@@ -2,7 +2,7 @@
 
 Rule "E" is what EdgeKit quantizes to; rules "tfl" and "tflm" reproduce imported TFLite models as LiteRT and
 as TFLite Micro compute them: docs/cli.md says where these differ. The C twin is
-runtime_c/include/edgekit/fixed.h; nothing else turns scales into integers.
+runtime_c/include/edgekit/math/fixed.h; nothing else turns scales into integers.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ WRONG = {
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    for path in sorted(HEADERS.glob("*.h")):
+    for path in sorted(HEADERS.rglob("*.h")):
         yield path.name, COMMENT.sub("", path.read_text(encoding="utf-8"))
 
 
@@ -63,18 +63,19 @@ def test_what_is_counted_wrong_is_refused(case: str, compiler: str, tmp_path: Pa
     require(program)
     old, new, what = WRONG[case]
     said = what if isinstance(what, str) else what[compiler]
-    (tmp_path / "edgekit").mkdir()
     (tmp_path / "string.h").write_text("#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\n")
-    for path in HEADERS.glob("*.h"):
+    for path in HEADERS.rglob("*.h"):
         text = path.read_text(encoding="utf-8")
-        if path.name == "dots_dsp.h":
+        if path.name == "gemm_dsp.h":
             assert old in text
             names = FUNCTION.findall(text)
             text = text.replace(old, new)
-        (tmp_path / "edgekit" / path.name).write_text(text, encoding="utf-8")
+        copy = tmp_path / "edgekit" / path.relative_to(HEADERS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text, encoding="utf-8")
     uses = ", ".join(f"(function){name}" for name in names)
     kept = f"typedef void (*function)(void);\nconst function all[] = {{{uses}}};\n"
-    (tmp_path / "all.c").write_text(f'#include "edgekit/dots_dsp.h"\n{kept}', encoding="utf-8")
+    (tmp_path / "all.c").write_text(f'#include "edgekit/simd/cortex_m/gemm_dsp.h"\n{kept}', encoding="utf-8")
     chip = ("-std=c99", "-mcpu=cortex-m4", "-mthumb", "-I.")
     command = [program, *flags, *chip, "-O1", "-c", "all.c", "-o", "all.o"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

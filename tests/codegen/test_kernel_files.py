@@ -7,7 +7,7 @@ import pytest
 from edgekit.codegen.kernels.expressions import ExpressionError, conjuncts, expression
 from edgekit.codegen.kernels.kernel_files import KernelFileError, Variant, all_variants, read, variants_of
 
-CODE = '#include "edgekit/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
+CODE = '#include "edgekit/contracts/dense_int.h"\n\nEK_KERNEL void EK_FN(const EK_X *x)\n{\n}\n'
 
 
 def written(folder: Path, *comments: str, code: str = CODE) -> tuple[Variant, ...]:

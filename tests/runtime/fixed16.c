@@ -1,5 +1,5 @@
 /* The functions of fixed16.h over arrays. */
-#include "edgekit/fixed16.h"
+#include "edgekit/math/fixed16.h"
 
 #include <stddef.h>
 

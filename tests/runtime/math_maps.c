@@ -1,8 +1,8 @@
 /* Every function of the float math over arrays: map_<name>_<f32 or f64>(x, y, n). Uses no libc. */
 #include <stddef.h>
 
-#include "edgekit/core/math_f32.h"
-#include "edgekit/math_f64.h"
+#include "edgekit/math/math_f32.h"
+#include "edgekit/math/math_f64.h"
 #include "math_functions.h"
 
 #ifdef __cplusplus

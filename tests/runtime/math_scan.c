@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "edgekit/core/math_f32.h"
-#include "edgekit/math_f64.h"
+#include "edgekit/math/math_f32.h"
+#include "edgekit/math/math_f64.h"
 #include "math_functions.h"
 
 struct worst {

@@ -1,8 +1,8 @@
 /* The rules of fixed.h over arrays: map_<rule>(a, b, c, y, n). Uses no libc. */
 #include <stddef.h>
 
-#include "edgekit/fixed.h"
-#include "edgekit/inverse_sqrt.h"
+#include "edgekit/math/fixed.h"
+#include "edgekit/math/inverse_sqrt.h"
 
 #define MAP(name, type, expression)                                                                          \
     void map_##name(const type *a, const int32_t *b, const int32_t *c, int32_t *y, size_t n);                \

@@ -1,8 +1,8 @@
 /* The conversions of small floats over arrays: map_<name>(x, y, n). Uses no libc. */
 #include <stddef.h>
 
-#include "edgekit/float8.h"
-#include "edgekit/half.h"
+#include "edgekit/math/float8.h"
+#include "edgekit/math/half.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -22,7 +22,7 @@ from support.runtime_c import (
 from support.tools import require
 
 HERE = Path(__file__).parent
-HEADERS = sorted(path.name for path in (INCLUDE / "edgekit").glob("math_*.h"))
+HEADERS = sorted(path.name for path in (INCLUDE / "edgekit" / "math").glob("math_*.h"))
 SOURCES = ["math_maps.c", "small_floats.c"]
 
 HOT = ["exp", "expm1", "sigmoid", "tanh", "erf", "log", "sqrt_portable", "rsqrt", "floor", "round_even"]
@@ -39,7 +39,7 @@ def test_no_warning(source: str, compiler: str, language: str, tmp_path: Path) -
 @pytest.mark.parametrize("header", [*HEADERS, "bits.h", "half.h", "float8.h"])
 def test_each_header_stands_alone(header: str, tmp_path: Path) -> None:
     source = tmp_path / "alone.c"
-    source.write_text(f'#include "edgekit/{header}"\ntypedef int not_empty;\n')
+    source.write_text(f'#include "edgekit/math/{header}"\ntypedef int not_empty;\n')
     compile_c([source], tmp_path / "alone.o", "-std=c99", *STRICT, "-c")
 
 
@@ -95,7 +95,7 @@ def test_contraction_to_fma_keeps_the_bound(build_folder: Path) -> None:
 def test_gcc_vectorizes_a_loop_over_it(name: str, tmp_path: Path) -> None:
     source = tmp_path / "loop.c"
     source.write_text(
-        '#include "edgekit/core/math_f32.h"\n'
+        '#include "edgekit/math/math_f32.h"\n'
         "void loop(const float *restrict x, float *restrict y, int n)\n"
         f"{{ for (int i = 0; i < n; i++) y[i] = ek_{name}_f32(x[i]); }}\n"
     )

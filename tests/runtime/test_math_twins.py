@@ -71,7 +71,7 @@ def test_functions_of_two_numbers(name: str, maps: ctypes.CDLL) -> None:
 def test_remainders_towards_minus_infinity(tmp_path: Path) -> None:
     source = tmp_path / "modulo.c"
     source.write_text(
-        '#include <stddef.h>\n#include "edgekit/modulo_f32.h"\n'
+        '#include <stddef.h>\n#include "edgekit/math/modulo_f32.h"\n'
         "void map_mod_f32(const float *a, const float *b, float *y, size_t n)\n"
         "{\n    for (size_t i = 0; i < n; i++)\n        y[i] = ek_mod_f32(a[i], b[i]);\n}\n"
     )

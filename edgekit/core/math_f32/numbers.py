@@ -21,7 +21,7 @@ LN2_HIGH, LN2_LOW, LOG2_E = (np.float32(c) for c in (0.693145752, 1.42860677e-06
 
 @cache
 def _header() -> str:
-    path = files("edgekit.runtime_c") / "include" / "edgekit" / "math_poly_f32.h"
+    path = files("edgekit.runtime_c") / "include" / "edgekit" / "math" / "math_poly_f32.h"
     return path.read_text(encoding="utf-8")
 
 

@@ -82,7 +82,7 @@
 /* Loops of the kernels that walk strided tensors. */
 #define EK_RANK 6
 
-/* Element i of what p points to. Those of less than a byte: see nibbles.h. */
+/* Element i of what p points to. Those of less than a byte: see int4.h. */
 #define EK_AT_s8(p, i) ((p)[i])
 
 /* -x w - x' w' for x and x' of this type and int8 w and w'. With int8 it fits into 16 bits, where x w + x' w' may be

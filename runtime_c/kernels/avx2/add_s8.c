@@ -3,9 +3,9 @@
 /* int8 sum or difference of rows, sixteen at a time: see add_s8.h.
  * @as avx512/add_s8 x8=x16
  * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
-#include "edgekit/add_s8.h"
-#include "edgekit/rows.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/add_s8.h"
+#include "edgekit/loops/rows.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 /* Numbers of an operand, on the common scale. */
 EK_INLINE ek_x8_ints EK_FN_wide(const int8_t *x, const int32_t zero, const struct ek_x8_scales *s)

@@ -3,9 +3,9 @@
 /* int8 sum or difference of rows, sixteen at a time: see affine_s8.h.
  * @as avx512/affine_s8 x8=x16
  * @when sa[5] == 1 and sb[5] == 1 */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 /* Four vectors of results. */
 EK_INLINE void EK_FN_vectors(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)

@@ -2,8 +2,8 @@
  * 24 bits, and two quotients that truncation tells apart are no closer than 1 / cells.
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 65536 and k_w <= 255 */
-#include "edgekit/avgpool2d_s8.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/avgpool2d_s8.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 /* Eight sums by `cells`, halves away from zero. */
 EK_INLINE __m256i EK_FN_mean(const __m256i sum, const int32_t cells)

@@ -63,7 +63,7 @@
  * @apart
  * @for T=f32 W=s8 B=f32
  * @pack w: G O/64!16 H W I o64 */
-#include "edgekit/conv2d.h"
+#include "edgekit/contracts/conv2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,

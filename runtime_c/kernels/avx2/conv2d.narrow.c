@@ -32,8 +32,8 @@
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 8
  * @pack w: H WI/2! O/8! o8 wi2 */
-#include "edgekit/conv2d.h"
-#include "edgekit/image_f32.h"
+#include "edgekit/contracts/conv2d.h"
+#include "edgekit/loops/image_f32.h"
 
 /* Adds the products of elements from `first` to end - 1 of a row of `pixels` windows. */
 EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t first, const int32_t end,

@@ -15,8 +15,8 @@
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
  * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 and not small */
-#include "edgekit/conv2d.h"
-#include "edgekit/lines_f32.h"
+#include "edgekit/contracts/conv2d.h"
+#include "edgekit/loops/pixel_rows_f32.h"
 
 /* A matrix for each of 4 by 4 weights: a row for each tile, two or four where cells meet the same weights. Of cells in
  * row i and column j of five by five, that of a tile begins here; matrices are not all in one cache set. */

@@ -10,7 +10,7 @@
  * @when out_c == 24 * groups and out_h * out_w >= 32
  * @pack w: G O/24!8 H W I o24
  * @scratch 96 * k_h * k_w * (in_c // groups) */
-#include "edgekit/conv2d.h"
+#include "edgekit/contracts/conv2d.h"
 
 EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, float *wide,
     const int32_t outputs, const struct ek_image_f32 *s)

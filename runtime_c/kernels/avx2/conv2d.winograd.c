@@ -39,9 +39,9 @@
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not small
  * @pack w: winograd H W O/16! I o16 */
-#include "edgekit/conv2d.h"
-#include "edgekit/lines_f32.h"
-#include "edgekit/winograd_f32.h"
+#include "edgekit/contracts/conv2d.h"
+#include "edgekit/loops/pixel_rows_f32.h"
+#include "edgekit/loops/winograd_f32.h"
 
 /* The channels in `lanes` of the tile whose first cell is (top, left), evaluated. */
 EK_INLINE void EK_FN_enter(const EK_T *x, float *to, const int32_t top, const int32_t left,

@@ -1,4 +1,4 @@
-/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h and lines_s8_x86.h.
+/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h and pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 2) >= 25 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
@@ -35,8 +35,8 @@
  * @pack w: blocks O/8! HWI/4! o8 hwi4
  * @fold b: -128 w
  * @scratch batch * in_h * in_w * in_c + 64 */
-#include "edgekit/conv2d_int.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/conv2d_int.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,

@@ -1,4 +1,4 @@
-/* Convolution of int8: see conv2d_int.h and lines_s8_x86.h. The image is copied with its borders, so that all windows
+/* Convolution of int8: see conv2d_int.h and pixel_rows_s8_x86.h. The image is copied with its borders, so that all windows
  * are whole.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -9,7 +9,7 @@
  * @pack e: O/8! o8
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
  * @order bands */
-/* Convolution of int8, sums of sixteen outputs at a time: see conv2d_int.h and lines_s8_x86.h.
+/* Convolution of int8, sums of sixteen outputs at a time: see conv2d_int.h and pixel_rows_s8_x86.h.
  * @as avx512/conv2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -21,7 +21,7 @@
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
  * @order bands */
-/* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see conv2d_int.h and lines_s8_x86.h.
+/* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see conv2d_int.h and pixel_rows_s8_x86.h.
  * @as avxvnni/conv2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -30,8 +30,8 @@
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
  * @order bands */
-#include "edgekit/conv2d_int.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/conv2d_int.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 /* One row of the bordered image. */
 EK_INLINE void EK_FN_row(

@@ -1,4 +1,4 @@
-/* Fully connected layer: see dense.h. Rows are the pixels of a line: see lines_f32.h.
+/* Fully connected layer: see dense.h. Rows are the pixels of a line: see pixel_rows_f32.h.
  * @for T=f32 W=f32 B=f32
  * @pack w: O/16!8 I o16 */
 /* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
@@ -27,7 +27,7 @@
  * @as avx512/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32
  * @pack w: O/64!16 I o64 */
-#include "edgekit/dense.h"
+#include "edgekit/contracts/dense.h"
 
 EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, const float *scale, EK_T *y,
     const int32_t outputs, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and lines_s8_x86.h.
+/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 2) >= 45 + 4000 // inputs
@@ -29,8 +29,8 @@
  * @pack w: blocks O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64 */
-#include "edgekit/dense_int.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/dense_int.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,

@@ -28,8 +28,8 @@
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c
  * @pack w: O/16! H W I o16 */
-#include "edgekit/depthwise2d.h"
-#include "edgekit/image_f32.h"
+#include "edgekit/contracts/depthwise2d.h"
+#include "edgekit/loops/image_f32.h"
 
 /* How many weights a row of taps has: those of bf16 are in twos. */
 EK_INLINE int32_t EK_FN_line(const struct EK_STRUCT *p)

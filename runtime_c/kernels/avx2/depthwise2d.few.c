@@ -40,8 +40,8 @@
  * @when in_c <= 8 and 16 % in_c == 0
  * @pack w: O/16~ H W I o16
  * @pack b: O/16~ o16 */
-#include "edgekit/depthwise2d.h"
-#include "edgekit/image_f32.h"
+#include "edgekit/contracts/depthwise2d.h"
+#include "edgekit/loops/image_f32.h"
 
 /* `count` vectors of numbers, those in `lanes`, from (h, v) on, of windows whose columns from `j` to end - 1 are inside. */
 EK_INLINE void EK_FN_numbers(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t lanes,

@@ -26,7 +26,7 @@
  * @for T=f32 W=f16 B=f32
  * @when in_c == 1 and out_c > 1
  * @pack w: O/64!16 H W I o64 */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)

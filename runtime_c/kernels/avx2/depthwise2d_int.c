@@ -37,8 +37,8 @@
  * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
  * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
  * @order bands 8 */
-#include "edgekit/depthwise2d_int.h"
-#include "edgekit/rules_x86.h"
+#include "edgekit/contracts/depthwise2d_int.h"
+#include "edgekit/simd/x86/rules_x86.h"
 
 /* One row of the bordered image: `columns` cells for each remainder of the stride. */
 EK_INLINE void EK_FN_row(

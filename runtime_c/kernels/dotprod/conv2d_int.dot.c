@@ -44,7 +44,7 @@
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
  * @pack w: G O/8!4 HWI/16! o8 hwi16
  * @order pixels 4 4 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* One window of a group, its cells side by side. */
 EK_INLINE void EK_FN_gather(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT to, const int32_t top,

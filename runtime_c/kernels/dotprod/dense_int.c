@@ -34,7 +34,7 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @pack w: O/8!4 I/16! o8 i16 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */
 EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT w,

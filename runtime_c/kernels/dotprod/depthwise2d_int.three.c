@@ -15,7 +15,7 @@
  * @rule tfl=tfl_down
  * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and most_exponent < 0
  * @order lines 16 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* `width` bytes of a row, 8 or 16; what is behind the row is not read. */
 EK_INLINE int8x16_t EK_FN_load(

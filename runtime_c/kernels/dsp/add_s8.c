@@ -3,8 +3,8 @@
  * @when sign == 1 and (a_exponent == 0) != (b_exponent == 0)
  * @when max(a_exponent, b_exponent) == 0 and exponent < 0
  * @when sa[5] == 1 and sb[5] == 1 */
-#include "edgekit/add_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/add_s8.h"
+#include "edgekit/loops/rows.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
-/* int8 sum or difference by rule E with DSP instructions: see affine_s8.h and pairs_dsp.h.
+/* int8 sum or difference by rule E with DSP instructions: see affine_s8.h and elementwise_dsp.h.
  * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
 /* int8 sum or difference by rule E with DSP instructions, of rows and one number each: see affine_s8.h.
  * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
 
 /* Four a turn: compilers for small processors do not unroll loops. */
 static EK_SHARED void EK_FN_row(

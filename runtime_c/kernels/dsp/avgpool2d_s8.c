@@ -2,7 +2,7 @@
  * together.
  * @when k_h * k_w <= 256
  * @order pixels 8 */
-#include "edgekit/avgpool2d_s8.h"
+#include "edgekit/contracts/avgpool2d_s8.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)
 {

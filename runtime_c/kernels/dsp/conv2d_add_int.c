@@ -1,6 +1,6 @@
 /* Convolution of int8 and a sum by factors, with DSP instructions: see conv2d_add_int.h. Each window is gathered
- * once for all outputs, and each pixel is made beside y, as what is added may lie there: see window_dsp.h and
- * dots_dsp.h.
+ * once for all outputs, and each pixel is made beside y, as what is added may lie there: see im2col_dsp.h and
+ * gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when groups == 1 and step_c == 1 and sum_bits + up <= 30 and up <= 7
@@ -19,7 +19,7 @@
  * @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1 */
-#include "edgekit/conv2d_add_int.h"
+#include "edgekit/contracts/conv2d_add_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, const int8_t *r, int8_t *y, int8_t *window, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs of a group:
- * see window_dsp.h and dots_dsp.h.
+ * see im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
@@ -18,7 +18,7 @@
  * @pack b: G O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
  * @order windows 1 */
-/* Convolution of int8 and weights of four bits with DSP instructions: see nibbles_dsp.h.
+/* Convolution of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
  * @as dsp/conv2d_int.nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
@@ -28,7 +28,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order windows 1
  * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8 */
-/* Convolution of an int8 image in planes of channels with DSP instructions: see planes_dsp.h.
+/* Convolution of an int8 image in planes of channels with DSP instructions: see im2col_chw_dsp.h.
  * @as dsp/conv2d_int.planes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
@@ -98,7 +98,7 @@
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
  * @order windows 1 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, uint8_t *window, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and dots_dsp.h.
+/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
@@ -22,7 +22,7 @@
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
  * @order pixels 8 */
-/* Convolution of int8 and weights of four bits with DSP instructions: see nibbles_dsp.h.
+/* Convolution of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
  * @as dsp/conv2d_int.pixel_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
@@ -63,7 +63,7 @@
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
  * @when sum_bits + up <= 30 and up <= 7
  * @order pixels 8 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)

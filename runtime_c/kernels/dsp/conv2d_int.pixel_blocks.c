@@ -1,5 +1,5 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero: see
- * conv2d_int.h and dots_blocks_dsp.h.
+ * conv2d_int.h and gemm_block_sparse_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks e=e_blocks e_wide=e_blocks
  * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not small
@@ -25,7 +25,7 @@
  * @pack b: O : s32
  * @pack e: O : s8 x-1 +-1
  * @order pixels 1 2 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Transposed convolution of int8 with DSP instructions: see conv_transpose2d_int.h and dots_dsp.h. Results whose places
+/* Transposed convolution of int8 with DSP instructions: see conv_transpose2d_int.h and gemm_dsp.h. Results whose places
  * leave the same rest by the strides, a phase, add up the same taps: each phase is a convolution. Cells are gathered as
  * 16 bits without their zero point, so that those outside of x are 0.
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -9,7 +9,7 @@
  * @pack b: G O/8! o8 : s32 x{2 << up}
  * @pack e: O : s8 x-1 +-{1 + up}
  * @scratch 8 * ((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * ((in_c // groups + 3) // 4) */
-#include "edgekit/conv_transpose2d_int.h"
+#include "edgekit/contracts/conv_transpose2d_int.h"
 
 /* Of a phase: its first taps, and the place in y of the first of its results. */
 struct EK_FN_phase {

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 with DSP instructions: see dense_int.h and dots_dsp.h. Rows are whole words.
+/* Fully connected layer of int8 with DSP instructions: see dense_int.h and gemm_dsp.h. Rows are whole words.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl once e e_wide=e
  * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
@@ -36,7 +36,7 @@
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
  * @order rows 8 */
-/* Fully connected layer of int8 and weights of four bits with DSP instructions: see nibbles_dsp.h.
+/* Fully connected layer of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
  * @as dsp/dense_int.nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
@@ -65,7 +65,7 @@
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
  * @order rows 8 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, const struct EK_STRUCT *p)

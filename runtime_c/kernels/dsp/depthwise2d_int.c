@@ -1,5 +1,5 @@
 /* Depthwise convolution of int8 with 3 by 3 taps and DSP instructions: see depthwise2d_int.h. Each channel becomes a
- * plane of its own, padded: see plane_dsp.h. Rows of the plane are those of the image or its columns, whichever have
+ * plane of its own, padded: see depthwise_chw_dsp.h. Rows of the plane are those of the image or its columns, whichever have
  * fewer pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
  * other: results of the first, even if they lie over x, do not reach what the second reads.
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -15,7 +15,7 @@
  * @scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else
  * @scratch max(((out_h - 1) * stride_h + 3) * (2 * ((out_w + 1) // 2) * stride_h + 2),
  * @scratch ((out_w - 1) * stride_h + 3) * (2 * ((out_h + 1) // 2) * stride_h + 2))) */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* One direction of the image. */
 struct EK_FN_axis {

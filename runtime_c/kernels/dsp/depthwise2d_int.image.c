@@ -1,5 +1,5 @@
 /* Convolution of an int8 image of one channel with DSP instructions: see depthwise2d_int.h. Each window is gathered
- * once for all outputs: see dots_dsp.h.
+ * once for all outputs: see gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when in_c == 1 and sum_bits + up <= 30 and up <= 7
@@ -18,7 +18,7 @@
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
  * @order windows 1 */
-/* Convolution of an image of one channel of int8 and weights of four bits with DSP instructions: see nibbles_dsp.h.
+/* Convolution of an image of one channel of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
  * @as dsp/depthwise2d_int.image_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
@@ -28,7 +28,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order windows 1
  * @scratch (k_h * k_w + 10) // 8 * 8 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const EK_X *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, uint8_t *window, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* Depthwise convolution of int8 with windows of any size with DSP instructions: four channels of a pixel at once, see
- * taps_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
+ * depthwise_dsp.h. The cells of each window are found first; those outside of x are in the border, and those that end with x
  * are copied.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
@@ -25,7 +25,7 @@
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when in_c == out_c and sum_bits + up <= 30 and up <= 7
  * @order pixels 4 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, uint8_t *scratch, const struct EK_STRUCT *p)

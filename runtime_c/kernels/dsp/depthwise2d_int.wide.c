@@ -1,11 +1,11 @@
-/* Depthwise convolution of int16 by rule E with DSP instructions: see depthwise2d_int.h, cells.h and pairs_dsp.h. Four channels of a
+/* Depthwise convolution of int16 by rule E with DSP instructions: see depthwise2d_int.h, window_cells.h and elementwise_dsp.h. Four channels of a
  * pixel advance together; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32
  * @rule e
  * @when in_c == out_c and least_exponent > 32
  * @pack w: O/4! HWI o4 : s16
  * @order pixels 4 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Adds up four channels from `from` on. */
 static EK_SHARED void EK_FN_four(

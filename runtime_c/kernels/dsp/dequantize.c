@@ -1,6 +1,6 @@
-/* int8 to reals with DSP instructions: see dequantize.h and pairs_dsp.h. Four numbers a turn.
+/* int8 to reals with DSP instructions: see dequantize.h and elementwise_dsp.h. Four numbers a turn.
  * @for A=s8 */
-#include "edgekit/dequantize.h"
+#include "edgekit/contracts/dequantize.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, float *y, const struct EK_STRUCT *p)
 {

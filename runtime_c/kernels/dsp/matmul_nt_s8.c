@@ -1,7 +1,7 @@
 /* int8 matrix product with transposed b, with DSP instructions: see matmul_nt_s8.h. Two rows and two columns advance
- * together, four products of differences from the zero points each: see pairs_dsp.h. */
-#include "edgekit/matmul_nt_s8.h"
-#include "edgekit/matrices.h"
+ * together, four products of differences from the zero points each: see elementwise_dsp.h. */
+#include "edgekit/contracts/matmul_nt_s8.h"
+#include "edgekit/loops/matrices.h"
 
 /* Of two rows of a and two of b, which may be the same. */
 struct EK_FN_tile {

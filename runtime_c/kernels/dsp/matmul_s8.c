@@ -1,8 +1,8 @@
 /* int8 matrix product with DSP instructions: see matmul_s8.h. Two rows and four columns advance together, two products of
- * differences from the zero points each: see pairs_dsp.h.
+ * differences from the zero points each: see elementwise_dsp.h.
  * @when b_column == 1 */
-#include "edgekit/matmul_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_s8.h"
+#include "edgekit/loops/matrices.h"
 
 /* Two rows of a, which may be the same, and four columns of b. */
 struct EK_FN_tile {

@@ -1,6 +1,6 @@
 /* Largest int8 of windows with DSP instructions: see pool2d.h and pool_dsp.h. Four channels of a pixel advance together.
  * @for T=s8 */
-#include "edgekit/pool2d.h"
+#include "edgekit/contracts/pool2d.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
 /* int8 mean of windows that differ in how many cells count, with DSP instructions: see meanpool2d_border_s8.h and
  * pool_dsp.h. Eight channels of a pixel advance together.
  * @when k_h * k_w <= 256 and lo == -128 and hi == 127 */
-#include "edgekit/meanpool2d_border_s8.h"
+#include "edgekit/contracts/meanpool2d_border_s8.h"
 
 static EK_SHARED void EK_FN_run(
     const int8_t *x, const int32_t *m, const int8_t *e, int8_t *y, const struct EK_STRUCT *p)

@@ -1,7 +1,7 @@
 /* int8 normalization of rows with DSP instructions: see norm_s8.h. Only the high word of a product matters, once its shift
  * is 33 or more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when digits <= 16 */
-#include "edgekit/norm_s8.h"
+#include "edgekit/contracts/norm_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint8_t *seed, const int16_t *g, const int32_t *b,
     int8_t *y, const struct EK_STRUCT *p)

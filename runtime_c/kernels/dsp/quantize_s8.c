@@ -4,7 +4,7 @@
 /* Reals to int16, halves to the even integer.
  * @as dsp/quantize_s16 byte=half
  * @for Y=s16 */
-#include "edgekit/quantize.h"
+#include "edgekit/contracts/quantize.h"
 
 static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {

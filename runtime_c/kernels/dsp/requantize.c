@@ -2,7 +2,7 @@
  * kept, which are all that matter.
  * @for A=s16 Y=s8
  * @when x_zero == 0 and exponent > 32 and exponent <= 46 */
-#include "edgekit/requantize.h"
+#include "edgekit/contracts/requantize.h"
 
 static EK_SHARED void EK_FN_run(const int16_t *x, int8_t *y, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
 /* int8 filter by rule E with DSP instructions: see resample_s8.h. The sums of four results stay in registers; they start
  * with what the zero point takes off.
  * @when exponent > 32 and lo == -128 and hi == 127 */
-#include "edgekit/resample_s8.h"
+#include "edgekit/contracts/resample_s8.h"
 
 /* All results of one position. */
 static EK_SHARED void EK_FN_position(

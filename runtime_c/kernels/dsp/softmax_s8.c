@@ -1,5 +1,5 @@
 /* int8 softmax with DSP instructions: see softmax_s8.h. */
-#include "edgekit/softmax_s8.h"
+#include "edgekit/contracts/softmax_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint16_t *e, int8_t *y, const int32_t n)
 {

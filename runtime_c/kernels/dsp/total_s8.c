@@ -1,7 +1,7 @@
 /* int8 sum or mean of dimensions with DSP instructions: see total_s8.h and pool_dsp.h. Eight results that lie side by side
  * advance together.
  * @when x_n[4] == 1 */
-#include "edgekit/total_s8.h"
+#include "edgekit/contracts/total_s8.h"
 
 /* The sums of `count` results, 1 to 8: sums of 256 cells fit into 16 bits. */
 static EK_SHARED void EK_FN_sums(

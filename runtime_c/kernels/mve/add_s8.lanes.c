@@ -1,7 +1,7 @@
 /* int8 sum or difference with Helium: see add_s8.h. Four numbers that lie side by side at once.
  * @when sa[5] == 1 and sb[5] == 1 and exponent <= 0 */
-#include "edgekit/add_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/add_s8.h"
+#include "edgekit/loops/rows.h"
 
 /* Four numbers at twice the larger scale, with 20 more bits. One operand has the larger scale: half is exact. */
 EK_INLINE int32x4_t EK_FN_term(

@@ -1,7 +1,7 @@
 /* int8 sum or difference by rule E with Helium, of rows and one number each: see affine_s8.h. Four numbers at once.
  * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
 
 static EK_SHARED void EK_FN_row(
     const int8_t *a, int32_t constant, int8_t *y, int32_t count, const struct EK_STRUCT *p)

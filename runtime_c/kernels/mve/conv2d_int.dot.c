@@ -1,5 +1,5 @@
 /* Convolution of int8 with Helium: the windows of two pixels are gathered, then four outputs of both are computed at
- * once: see dots_mve.h. Windows are read in blocks of 16: what is too much meets weights of 0.
+ * once: see gemm_mve.h. Windows are read in blocks of 16: what is too much meets weights of 0.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl tfl_up
  * @when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
@@ -19,7 +19,7 @@
  * @when most_exponent <= 0 or least_exponent + up > 31
  * @when most_exponent <= 0 or sum_bits + up <= 31
  * @order windows 2 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, int8_t *window, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* Convolution of int8 with Helium, and a sum by factors: see conv2d_int.h and conv2d_add_int.h. The cells that the windows
- * of two pixels side by side have together are gathered once: see pairs_mve.h. Rows of windows are whole blocks of 16.
+ * of two pixels side by side have together are gathered once: see gemm_shared_window_mve.h. Rows of windows are whole blocks of 16.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
  * @when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
@@ -17,7 +17,7 @@
  * @when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
  * @when k_w * in_c % 16 == 0 and (most_exponent <= 0 or least_exponent > 32)
  * @when add[3] > 0 and add[4] == -128 and add[5] == 127 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_ADD(const int8_t *r, ) int8_t *y, int8_t *window, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Convolution of int8 with windows of one cell with Helium: see conv2d_int.h and dots_mve.h. Those of two
+/* Convolution of int8 with windows of one cell with Helium: see conv2d_int.h and gemm_mve.h. Those of two
  * pixels are copied: y may lie over them.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl tfl_up
@@ -23,7 +23,7 @@
  * @when most_exponent <= 0 or least_exponent + up > 31
  * @when most_exponent <= 0 or sum_bits + up <= 31
  * @order windows 2 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, int8_t *copy, const struct EK_STRUCT *p)

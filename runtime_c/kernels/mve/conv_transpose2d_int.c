@@ -1,4 +1,4 @@
-/* Transposed convolution of int8 with Helium: see conv_transpose2d_int.h and dots_mve.h. Results whose places leave the
+/* Transposed convolution of int8 with Helium: see conv_transpose2d_int.h and gemm_mve.h. Results whose places leave the
  * same rest by the strides, a phase, add up the same taps: each phase is a convolution, of which the windows of two
  * pixels are gathered. What weights make of the zero point of x comes off the biases first, phase by phase.
  * @for X=s8 W=s8 Y=s8 S=s32
@@ -11,7 +11,7 @@
  * @pack e: O/4! o4
  * @scratch 32 * ((((k_h - 1) // stride_h + 1) * ((k_w - 1) // stride_w + 1) * (in_c // groups) + 15) // 16)
  * @scratch + (out_c // groups + 3) // 4 * 16 */
-#include "edgekit/conv_transpose2d_int.h"
+#include "edgekit/contracts/conv_transpose2d_int.h"
 
 /* Of a phase: its first taps, and the place in y of the first of its results. */
 struct EK_FN_phase {

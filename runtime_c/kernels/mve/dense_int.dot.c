@@ -15,7 +15,7 @@
  * @when most_exponent <= 0 or least_exponent + up > 31
  * @when most_exponent <= 0 or sum_bits + up <= 31
  * @order rows 4 2 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* Four outputs from `first` on, at most `count` of them, of one row, or of two. */
 EK_INLINE void EK_FN_block(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8 with Helium: 16 channels of a pixel at once, see taps_mve.h. The cells of each window are
+/* Depthwise convolution of int8 with Helium: 16 channels of a pixel at once, see depthwise_mve.h. The cells of each window are
  * found first; those outside of x are in the border, and those that end with x are copied.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
@@ -15,7 +15,7 @@
  * @rule e tfl
  * @when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)
  * @order pixels 16 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)

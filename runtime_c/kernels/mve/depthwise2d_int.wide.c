@@ -1,4 +1,4 @@
-/* Depthwise convolution of int16 by rule E with Helium: see depthwise2d_int.h and cells.h. Eight channels of a pixel advance
+/* Depthwise convolution of int16 by rule E with Helium: see depthwise2d_int.h and window_cells.h. Eight channels of a pixel advance
  * together, even ones and odd ones; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32
  * @rule e
@@ -7,7 +7,7 @@
  * @pack b: O/8! o8(02461357)
  * @pack m: O/8! o8(02461357)
  * @order pixels 8 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Eight channels from `from` on; w, b and m are theirs. */
 EK_INLINE void EK_FN_eight(const struct ek_cells *cells, const EK_X *from, const EK_W *w, int32_t row,

@@ -3,7 +3,7 @@
  * @rule e tfl
  * @when exponent <= 0 or exponent > 32
  * @scratch 4 * ((columns + 3) // 4 * 4) */
-#include "edgekit/matmul_nt_s8.h"
+#include "edgekit/contracts/matmul_nt_s8.h"
 
 /* Four rows of b times a row of a; those that are not there are the first one once more. */
 EK_INLINE int32x4_t EK_FN_four(const int8_t *a, const int8_t *b, int32_t count, const struct EK_STRUCT *p)

@@ -2,8 +2,8 @@
  * point of b comes off at the end.
  * @rule e tfl
  * @when b_column == 1 and (exponent <= 0 or exponent > 32) */
-#include "edgekit/matmul_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_s8.h"
+#include "edgekit/loops/matrices.h"
 
 EK_INLINE void EK_FN_store(int32x4_t sum, int32_t total, int8_t *y, int32_t count, const struct EK_STRUCT *p)
 {

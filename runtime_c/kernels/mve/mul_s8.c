@@ -1,7 +1,7 @@
 /* int8 product by rule E with Helium: see mul_s8.h. Eight numbers that lie side by side at once.
  * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 and exponent > 32 */
-#include "edgekit/mul_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/mul_s8.h"
+#include "edgekit/loops/rows.h"
 
 EK_INLINE int32x4_t EK_FN_scaled(const int32x4_t product, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
 /* int8 product by rule E with Helium, of rows by one number each: see mul_s8.h. Eight numbers at once.
  * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 and exponent > 32 */
-#include "edgekit/mul_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/mul_s8.h"
+#include "edgekit/loops/rows.h"
 
 static EK_SHARED void EK_FN_row(
     const int8_t *a, int32_t factor, int8_t *y, int32_t count, const struct EK_STRUCT *p)

@@ -1,7 +1,7 @@
 /* int8 normalization of rows with Helium: see norm_s8.h. Only the high word of a product matters, once its shift is 33
  * or more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when digits <= 16 */
-#include "edgekit/norm_s8.h"
+#include "edgekit/contracts/norm_s8.h"
 
 /* The sums of a row, less its zero point, and of their squares. */
 EK_INLINE void EK_FN_sums(const int8_t *x, int32_t *sum, int32_t *squares, const struct EK_STRUCT *p)

@@ -1,8 +1,8 @@
 /* int8 PRelu with Helium: see prelu_s8.h. Eight numbers at once, whose slopes differ from number to number or from row to
  * row.
  * @when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 */
-#include "edgekit/prelu_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/prelu_s8.h"
+#include "edgekit/loops/rows.h"
 
 static EK_SHARED void EK_FN_row(
     const int8_t *a, const int16_t *b, int32_t step, int8_t *y, int32_t count, const struct EK_STRUCT *p)

@@ -9,7 +9,7 @@
 /* Reals to int8, halves away from zero, with Helium.
  * @as mve/quantize_tfl_s8 even=away
  * @for Y=s8 */
-#include "edgekit/quantize.h"
+#include "edgekit/contracts/quantize.h"
 
 static EK_SHARED void EK_FN_run(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {

@@ -1,7 +1,7 @@
 /* int16 to int8 by rule E with Helium: see requantize.h. Eight numbers at once.
  * @for A=s16 Y=s8
  * @when exponent > 32 */
-#include "edgekit/requantize.h"
+#include "edgekit/contracts/requantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p)
 {

@@ -1,6 +1,6 @@
 /* int8 softmax by TFLite's rule with Helium: see softmax_s8_tfl.h. Exponentials are gathered from their table, four at a
  * time. */
-#include "edgekit/softmax_s8_tfl.h"
+#include "edgekit/contracts/softmax_s8_tfl.h"
 
 /* Four exponentials, from element i on. */
 EK_INLINE int32x4_t EK_FN_four(const int8_t *x, const int32_t *e, int32_t most, int32_t i, int32_t n)

@@ -5,8 +5,8 @@
  * @as neon32/add_s8.rows
  * @when sa[5] == 1
  * @when sb[5] == 1 */
-#include "edgekit/add_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/add_s8.h"
+#include "edgekit/loops/rows.h"
 
 /* Four numbers of each operand, less its zero point, times 16. */
 EK_INLINE int32x4_t EK_FN_sum(const int16x4_t a, const int16x4_t b, const struct EK_STRUCT *p)

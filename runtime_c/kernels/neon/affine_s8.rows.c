@@ -18,8 +18,8 @@
  * @as neon32/affine_s8.wide s16=s32
  * @when sa[5] == 1
  * @when sb[5] in (0, 1) */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
 
 EK_INLINE int32x4_t EK_FN_four(const int16x4_t a, const int16x4_t b, const struct EK_STRUCT *p)
 {

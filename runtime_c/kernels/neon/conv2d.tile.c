@@ -54,7 +54,7 @@
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
-#include "edgekit/conv2d.h"
+#include "edgekit/contracts/conv2d.h"
 
 /* One window of a group, its cells side by side. */
 EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, const int32_t top,

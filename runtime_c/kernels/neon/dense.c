@@ -16,7 +16,7 @@
  * @as neon32/dense.wide f32_fma=bf16_fma
  * @for T=f32 W=bf16 B=f32
  * @order rows 4 4 */
-#include "edgekit/dense.h"
+#include "edgekit/contracts/dense.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */
 EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const float *EK_RESTRICT b,

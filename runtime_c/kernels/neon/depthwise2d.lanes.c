@@ -10,7 +10,7 @@
  * @when in_c == out_c and k_h * k_w * out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12
  * @order pixels 1 */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 /* Four times `blocks` channels of one pixel, from channel `first` on. */
 EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,

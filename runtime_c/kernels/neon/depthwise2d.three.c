@@ -16,7 +16,7 @@
  * @when out_h > 1 and out_w > 2 and (stride_w == 1 or out_w < 8)
  * @scratch 36 * out_c + 12 + 4 * in_w * in_c
  * @order lines 4 2 */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 /* Four channels of a column of up to four rows; zeros beside the image. */
 EK_INLINE float32x4x4_t EK_FN_column(

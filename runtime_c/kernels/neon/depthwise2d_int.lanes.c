@@ -8,7 +8,7 @@
  * @pack m: O/16! o16
  * @pack e: O/16! o16
  * @order pixels 16 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Up to sixteen channels of a cell, which may be outside of the image. */
 EK_INLINE int8x16_t EK_FN_load(const int8_t *EK_RESTRICT x, const int32_t row, const int32_t column,

@@ -1,8 +1,8 @@
 /* Matrix product of floats: see matmul.h. Four rows and sixteen columns advance together.
  * @for T=f32
  * @when a_inner == 1 and b_column == 1 */
-#include "edgekit/matmul.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul.h"
+#include "edgekit/loops/matrices.h"
 
 #define EK_PRODUCT_ROW(i, fma)                                                                               \
     s##i##0 = fma(s##i##0, b0, a##i);                                                                        \

@@ -1,8 +1,8 @@
 /* Matrix product of floats with transposed b: see matmul_nt.h. Four rows and four columns advance together; a dot
  * product has four lanes, which are added up in the end.
  * @for T=f32 */
-#include "edgekit/matmul_nt.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_nt.h"
+#include "edgekit/loops/matrices.h"
 
 /* What four k of column j add to the sums of all rows. */
 #define EK_NT_ADD(j, load)                                                                                   \

@@ -4,8 +4,8 @@
 /* int8 matrix product with transposed b: see matmul_nt_s8.h.
  * @as neon32/matmul_nt_s8
  * @rule e e_wide tfl */
-#include "edgekit/matmul_nt_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_nt_s8.h"
+#include "edgekit/loops/matrices.h"
 
 /* What eight k of column j add to the sums of all rows. */
 #define EK_NT_COLUMN(j, from, there)                                                                         \

@@ -5,8 +5,8 @@
  * @as neon32/matmul_s8
  * @rule e e_wide tfl
  * @when a_inner == 1 and b_column == 1 */
-#include "edgekit/matmul_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_s8.h"
+#include "edgekit/loops/matrices.h"
 
 /* What one row of b adds to the sums of row i of a, whose number is in a lane. */
 #define EK_MATMUL_ROW(i, lane)                                                                               \

@@ -7,8 +7,8 @@
  * @rule e e_wide tfl
  * @when sa[5] == 1
  * @when sb[5] in (0, 1) */
-#include "edgekit/mul_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/mul_s8.h"
+#include "edgekit/loops/rows.h"
 
 EK_INLINE int32x4_t EK_FN_four(const int16x4_t a, const int16x4_t b, const struct EK_STRUCT *p)
 {

@@ -2,7 +2,7 @@
  * @scratch 2 * n */
 /* int8 softmax: see softmax_s8.h.
  * @as neon32/softmax_s8 */
-#include "edgekit/softmax_s8.h"
+#include "edgekit/contracts/softmax_s8.h"
 
 #include <arm_neon.h>
 

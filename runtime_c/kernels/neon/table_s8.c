@@ -1,5 +1,5 @@
 /* int8 function by table: see table_s8.h. The whole table is in registers; sixteen numbers are looked up together. */
-#include "edgekit/table_s8.h"
+#include "edgekit/contracts/table_s8.h"
 
 #include <arm_neon.h>
 

@@ -15,7 +15,7 @@
  * @rule tfl=tfl_down
  * @when groups == 1 and least_weight > -128 and most_exponent < 0
  * @order pixels 4 2 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* One window, its cells side by side, zeros behind them. */
 EK_INLINE void EK_FN_gather(const int8_t *EK_RESTRICT x, int8_t *EK_RESTRICT to, const int32_t top,

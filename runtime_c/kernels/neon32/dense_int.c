@@ -8,7 +8,7 @@
  * @pack e: O/8! o8
  * @scratch 16
  * @order rows 8 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* Four results of which sums are known but for the bias. */
 EK_INLINE int32x4_t EK_FN_scaled(const int32x4_t sum, const int32_t *EK_RESTRICT b,

@@ -11,7 +11,7 @@
  * @when in_c == out_c and out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12
  * @order pixels 4 */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 /* Sixteen channels of one pixel, or four, from where the pointers point at on. */
 EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,

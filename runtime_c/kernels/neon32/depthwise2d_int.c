@@ -6,7 +6,7 @@
  * @pack w: H W O I
  * @scratch in_w * in_c
  * @order lines 8 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Eight channels of one pixel. `columns` are those that windows have inside of the image; the others, and rows
  * outside, are read from `outside`. */

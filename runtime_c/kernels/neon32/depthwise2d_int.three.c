@@ -13,7 +13,7 @@
  * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
  * @when most_exponent < 0
  * @order lines 8 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Adds two products in each of eight channels. */
 EK_INLINE int16x8_t EK_FN_two(const int8x8_t x, const int8x8_t v, const int8x8_t y, const int8x8_t w)

@@ -1,5 +1,5 @@
 /* Where the maxima of a pooling are: see argmaxpool2d.h. */
-#include "edgekit/argmaxpool2d.h"
+#include "edgekit/contracts/argmaxpool2d.h"
 
 /* The place, within one image, of the first largest cell of one channel. */
 EK_INLINE int64_t EK_FN_place(

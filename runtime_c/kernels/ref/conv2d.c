@@ -4,7 +4,7 @@
  * @also conv2d_add
  * @pack w: G O/16 H W I o16
  * @order pixels 16 */
-#include "edgekit/conv2d.h"
+#include "edgekit/contracts/conv2d.h"
 
 /* `width` outputs of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

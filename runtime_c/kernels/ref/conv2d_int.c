@@ -2,7 +2,7 @@
  * @also conv2d_add_int
  * @pack w: G O/16 H W I o16
  * @order pixels 16 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* Adds `depth` products to each of `width` sums, two at a time: see EK_PAIR_s8. */
 EK_INLINE void EK_FN_cell(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, EK_S *EK_RESTRICT sum,

@@ -2,7 +2,7 @@
  * pixel advance together, so that compilers vectorise over them.
  * @also conv_transpose2d_scaled
  * @pack w: G O/16 H W I o16 */
-#include "edgekit/conv_transpose2d.h"
+#include "edgekit/contracts/conv_transpose2d.h"
 
 /* `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

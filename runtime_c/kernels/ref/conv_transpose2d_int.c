@@ -1,7 +1,7 @@
 /* Transposed convolution of integers: see conv_transpose2d_int.h. Each result gathers the cells that reach it; sixteen
  * outputs of a pixel advance together.
  * @pack w: G O/16 H W I o16 */
-#include "edgekit/conv_transpose2d_int.h"
+#include "edgekit/contracts/conv_transpose2d_int.h"
 
 /* Adds up `width` outputs of the pixel that is `down` and `right` of where the window of cell 0, 0 starts; their weights
  * start at element `first`. */

@@ -1,5 +1,5 @@
 /* Strided copy: see copy.h. */
-#include "edgekit/copy.h"
+#include "edgekit/contracts/copy.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, EK_T *y, const struct EK_STRUCT *p)
 {

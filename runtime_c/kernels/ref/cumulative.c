@@ -1,5 +1,5 @@
 /* Cumulative sum or product: see cumulative.h. */
-#include "edgekit/cumulative.h"
+#include "edgekit/contracts/cumulative.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, EK_T *y, const struct EK_STRUCT *p)
 {

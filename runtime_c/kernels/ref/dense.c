@@ -3,7 +3,7 @@
  * @also dense_scaled
  * @pack w: O/16 I o16
  * @order rows 16 */
-#include "edgekit/dense.h"
+#include "edgekit/contracts/dense.h"
 
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_SCALE(const EK_B *EK_RESTRICT s, ) EK_T *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)

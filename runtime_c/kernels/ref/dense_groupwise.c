@@ -5,7 +5,7 @@
  * @pack scale: O/16 I o16
  * @pack zero: O/16 I o16
  * @order rows 16 */
-#include "edgekit/dense_groupwise.h"
+#include "edgekit/contracts/dense_groupwise.h"
 
 /* `width` outputs of one row, from output `first` on. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

@@ -1,7 +1,7 @@
 /* Fully connected layer of integers: see dense_int.h. Sixteen outputs advance together.
  * @pack w: O/16 I o16
  * @order rows 16 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* `width` outputs of one row, from output `first` on; two products at a time: see EK_PAIR_s8. */
 EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -2,7 +2,7 @@
  * @also depthwise2d_scaled
  * @pack w: H W O I
  * @order pixels 16 */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 /* `width` channels of one pixel, from channel `first` on. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

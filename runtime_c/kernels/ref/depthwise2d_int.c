@@ -1,7 +1,7 @@
 /* Depthwise convolution of integers: see depthwise2d_int.h. Sixteen channels of a pixel advance together.
  * @pack w: H W O I
  * @order pixels 16 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* `width` channels of one pixel, from channel `first` on. */
 EK_INLINE void EK_FN_block(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -1,7 +1,7 @@
 /* Integers to reals: see dequantize.h. */
 /* Integers to reals with Helium: compilers find the vectors.
  * @as mve/dequantize */
-#include "edgekit/dequantize.h"
+#include "edgekit/contracts/dequantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, float *y, const struct EK_STRUCT *p)
 {

@@ -1,5 +1,5 @@
 /* Determinants by elimination with the largest pivot of each column: see det.h. */
-#include "edgekit/det.h"
+#include "edgekit/contracts/det.h"
 
 EK_KERNEL void EK_FN(
     const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, EK_T_ACC *EK_RESTRICT work, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* Dynamic quantization: see dynamic_quantize.h. */
-#include "edgekit/dynamic_quantize.h"
+#include "edgekit/contracts/dynamic_quantize.h"
 
 EK_KERNEL void EK_FN(const float *EK_RESTRICT x, uint8_t *EK_RESTRICT y, float *EK_RESTRICT scale,
     uint8_t *EK_RESTRICT zero, const struct EK_STRUCT *p)

@@ -1,6 +1,6 @@
 /* Long short-term memory with dynamic quantization: see dynamic_quantize_lstm.h.
  * @pack r: G O/16 I o16 */
-#include "edgekit/dynamic_quantize_lstm.h"
+#include "edgekit/contracts/dynamic_quantize_lstm.h"
 
 /* The state as integers around 0; returns its scale. */
 EK_INLINE float EK_FN_state(const float *EK_RESTRICT h, int16_t *EK_RESTRICT q, const int32_t n)

@@ -1,7 +1,7 @@
 /* Fast Fourier transforms, decimation in time with mixed radix: see fft.h. */
-#include "edgekit/fft.h"
+#include "edgekit/contracts/fft.h"
 
-#include "edgekit/fft_fixed.h"
+#include "edgekit/math/fft_fixed.h"
 
 /* z, and w z, divided by the radix. */
 EK_INLINE void EK_FN_divide(EK_T *z, const int32_t radix)

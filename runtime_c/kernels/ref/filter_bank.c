@@ -1,5 +1,5 @@
 /* Triangular filters over energies: see filter_bank.h. */
-#include "edgekit/filter_bank.h"
+#include "edgekit/contracts/filter_bank.h"
 
 EK_KERNEL void EK_FN(const uint32_t *EK_RESTRICT x, const int16_t *EK_RESTRICT weights,
     const int16_t *EK_RESTRICT unweights, const int16_t *EK_RESTRICT bands, uint64_t *EK_RESTRICT y,

@@ -1,5 +1,5 @@
 /* Natural logarithms of channels: see filter_bank_log.h. */
-#include "edgekit/filter_bank_log.h"
+#include "edgekit/contracts/filter_bank_log.h"
 
 /* log2(x) in units of 2^-16, for x above 0: linear between powers of two, but for the table. */
 EK_INLINE uint32_t EK_FN_log2(const uint32_t x, const uint16_t *EK_RESTRICT table)

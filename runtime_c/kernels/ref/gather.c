@@ -1,5 +1,5 @@
 /* Elements by index: see gather.h. */
-#include "edgekit/gather.h"
+#include "edgekit/contracts/gather.h"
 
 EK_INLINE int32_t EK_FN_offset(const EK_I *index, const struct EK_STRUCT *p)
 {

@@ -3,7 +3,7 @@
  * @pack w: O I
  * @pack scale: O I
  * @pack zero: O I */
-#include "edgekit/gather_groupwise.h"
+#include "edgekit/contracts/gather_groupwise.h"
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
     EK_ZERO(const EK_Z *EK_RESTRICT zero, ) const EK_I *EK_RESTRICT index, EK_T *EK_RESTRICT y,

@@ -1,6 +1,6 @@
 /* Images at positions known at run time: see grid_sample.h. The cells around a position and their weights are found
  * once, then used for all channels. */
-#include "edgekit/grid_sample.h"
+#include "edgekit/contracts/grid_sample.h"
 
 /* Fold what is outside of the borders back inside, as often as it takes. */
 EK_INLINE EK_T_ACC EK_FN_reflect(const EK_T_ACC x, const EK_T_ACC low, const EK_T_ACC high)

@@ -12,7 +12,7 @@
  * @as neon/gru
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
-#include "edgekit/gru.h"
+#include "edgekit/contracts/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */
 EK_INLINE void EK_FN_step(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT b,

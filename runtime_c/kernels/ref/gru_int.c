@@ -1,18 +1,18 @@
 /* Gated recurrent units on int8, a state of 16 bits: see gru_int.h. */
-/* Gated recurrent units on int8, eight numbers at a time: see gru_int.h and gates_x8.h.
+/* Gated recurrent units on int8, eight numbers at a time: see gru_int.h and gates_avx2.h.
  * @as avx2/gru_int one=x8 state=x8
  * @pack r: G O/8! I/2! o8 i2
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
-/* Gated recurrent units on int8, sixteen numbers at a time: see gru_int.h and gates_x16.h.
+/* Gated recurrent units on int8, sixteen numbers at a time: see gru_int.h and gates_avx512.h.
  * @as avx512/gru_int one=x16 state=x16
  * @pack r: G O/16! I/4! o16 i4
  * @pack b: G O/16! o16
  * @pack m: G O/16! o16
  * @fold b: -128 r
  * @scratch 9 * size + 4 */
-/* Gated recurrent units on int8, sums by AVX-VNNI: see gru_int.h and gates_x8v.h.
+/* Gated recurrent units on int8, sums by AVX-VNNI: see gru_int.h and gates_avxvnni.h.
  * @as avxvnni/gru_int one=x8 state=x8v
  * @pack r: G O/8! I/4! o8 i4
  * @pack b: G O/8! o8
@@ -43,9 +43,9 @@
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
-#include "edgekit/gru_int.h"
+#include "edgekit/contracts/gru_int.h"
 
-#include "edgekit/gates.h"
+#include "edgekit/loops/gates.h"
 
 /* `count` numbers of the state as weights take it, and the layers that follow. */
 EK_INLINE void EK_FN_narrow(const ek_one_ints h, int8_t *q, const int32_t count, const struct EK_STRUCT *p)

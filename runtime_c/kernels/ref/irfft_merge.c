@@ -1,7 +1,7 @@
 /* Pairs from frequencies of real numbers: see irfft_merge.h. */
-#include "edgekit/irfft_merge.h"
+#include "edgekit/contracts/irfft_merge.h"
 
-#include "edgekit/fft_fixed.h"
+#include "edgekit/math/fft_fixed.h"
 
 /* Half of x. */
 EK_INLINE EK_S EK_FN_halved(const EK_S x)

@@ -1,5 +1,5 @@
 /* Normalization of rows: see layer_norm.h. Sums advance in sixteen lanes, which compilers vectorise. */
-#include "edgekit/layer_norm.h"
+#include "edgekit/contracts/layer_norm.h"
 
 /* Sum over i of x[i] - shift, or of its square. */
 EK_INLINE EK_T_ACC EK_FN_sum(const EK_T *x, const int32_t n, const EK_T_ACC shift, const int square)

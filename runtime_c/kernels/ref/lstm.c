@@ -12,7 +12,7 @@
  * @as neon/lstm
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
-#include "edgekit/lstm.h"
+#include "edgekit/contracts/lstm.h"
 
 /* One step of one sequence: h and c become what they are after the gates. */
 EK_INLINE void EK_FN_step(

@@ -1,18 +1,18 @@
 /* Long short-term memory on int8, cells of 16 bits: see lstm_int.h. */
-/* Long short-term memory on int8, eight numbers at a time: see lstm_int.h and gates_x8.h.
+/* Long short-term memory on int8, eight numbers at a time: see lstm_int.h and gates_avx2.h.
  * @as avx2/lstm_int one=x8 state=x8
  * @pack r: G O/8! I/2! o8 i2
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
-/* Long short-term memory on int8, sixteen numbers at a time: see lstm_int.h and gates_x16.h.
+/* Long short-term memory on int8, sixteen numbers at a time: see lstm_int.h and gates_avx512.h.
  * @as avx512/lstm_int one=x16 state=x16
  * @pack r: G O/16! I/4! o16 i4
  * @pack b: G O/16! o16
  * @pack m: G O/16! o16
  * @fold b: -128 r
  * @scratch 9 * size + 4 */
-/* Long short-term memory on int8, sums by AVX-VNNI: see lstm_int.h and gates_x8v.h.
+/* Long short-term memory on int8, sums by AVX-VNNI: see lstm_int.h and gates_avxvnni.h.
  * @as avxvnni/lstm_int one=x8 state=x8v
  * @pack r: G O/8! I/4! o8 i4
  * @pack b: G O/8! o8
@@ -43,9 +43,9 @@
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
-#include "edgekit/lstm_int.h"
+#include "edgekit/contracts/lstm_int.h"
 
-#include "edgekit/gates.h"
+#include "edgekit/loops/gates.h"
 
 /* One step of `count` elements: h and c become what they are after the gates. */
 EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,

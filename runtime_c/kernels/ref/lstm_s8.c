@@ -1,8 +1,8 @@
 /* Long short-term memory of integers: see lstm_s8.h. */
-#include "edgekit/lstm_s8.h"
+#include "edgekit/contracts/lstm_s8.h"
 
-#include "edgekit/fixed16.h"
-#include "edgekit/inverse_sqrt.h"
+#include "edgekit/math/fixed16.h"
+#include "edgekit/math/inverse_sqrt.h"
 
 /* Modulo 2^32: a damaged file may have biases that leave no room. */
 EK_INLINE int32_t EK_FN_dot(

@@ -1,7 +1,7 @@
 /* Matrix product: see matmul.h. Sixteen columns advance together, so that compilers vectorise over them and every
  * result is still summed in the order of k. */
-#include "edgekit/matmul.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul.h"
+#include "edgekit/loops/matrices.h"
 
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y,
     const int32_t width, const int32_t column, const struct EK_STRUCT *p)

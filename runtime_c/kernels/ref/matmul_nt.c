@@ -1,7 +1,7 @@
 /* Matrix product with transposed b: see matmul_nt.h. A dot product advances in sixteen lanes, which compilers
  * vectorise, and which are added up in the end. */
-#include "edgekit/matmul_nt.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_nt.h"
+#include "edgekit/loops/matrices.h"
 
 EK_INLINE EK_T_ACC EK_FN_dot(const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, const int32_t n)
 {

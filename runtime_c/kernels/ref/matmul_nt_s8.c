@@ -1,7 +1,7 @@
 /* int8 matrix product with transposed b: see matmul_nt_s8.h. Differences from the zero points have 9 bits, so that
  * compilers multiply and add them in pairs of 16. */
-#include "edgekit/matmul_nt_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_nt_s8.h"
+#include "edgekit/loops/matrices.h"
 
 EK_INLINE int32_t EK_FN_dot(
     const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, const struct EK_STRUCT *p)

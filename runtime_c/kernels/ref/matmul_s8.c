@@ -1,6 +1,6 @@
 /* int8 matrix product: see matmul_s8.h. Sixteen columns advance together. */
-#include "edgekit/matmul_s8.h"
-#include "edgekit/matrices.h"
+#include "edgekit/contracts/matmul_s8.h"
+#include "edgekit/loops/matrices.h"
 
 EK_INLINE void EK_FN_block(const int8_t *EK_RESTRICT a, const int8_t *EK_RESTRICT b, int8_t *EK_RESTRICT y,
     const int32_t width, const int32_t column, const struct EK_STRUCT *p)

@@ -1,6 +1,6 @@
 /* Mean pooling: see meanpool2d.h. Sixteen channels of a pixel advance together.
  * @order pixels 16 */
-#include "edgekit/meanpool2d.h"
+#include "edgekit/contracts/meanpool2d.h"
 
 /* How many of first, first + step, ... (n of them) lie in low ... high - 1. */
 EK_INLINE int32_t EK_FN_count(

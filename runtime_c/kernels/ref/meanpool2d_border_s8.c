@@ -1,6 +1,6 @@
 /* int8 mean of windows that differ in how many cells count: see meanpool2d_border_s8.h.
  * @order pixels 1 */
-#include "edgekit/meanpool2d_border_s8.h"
+#include "edgekit/contracts/meanpool2d_border_s8.h"
 
 /* How many of first, first + step, ... (n of them) lie in low ... high - 1. */
 EK_INLINE int32_t EK_FN_count(

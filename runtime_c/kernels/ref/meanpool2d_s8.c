@@ -1,6 +1,6 @@
 /* int8 mean of windows by rule E: see meanpool2d_s8.h.
  * @order pixels 1 */
-#include "edgekit/meanpool2d_s8.h"
+#include "edgekit/contracts/meanpool2d_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, int8_t *y, const struct EK_STRUCT *p)
 {

@@ -1,5 +1,5 @@
 /* int8 product: see mul_s8.h. */
-#include "edgekit/mul_s8.h"
+#include "edgekit/contracts/mul_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {

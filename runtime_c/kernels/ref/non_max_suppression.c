@@ -1,6 +1,6 @@
 /* Non-maximum suppression: see non_max_suppression.h. Candidates are in a heap, from which only as many are taken as
  * it needs; the boxes that were selected are at the other end of its memory. */
-#include "edgekit/non_max_suppression.h"
+#include "edgekit/contracts/non_max_suppression.h"
 
 /* What the heap has on top: the best score, of equal ones the earlier box. */
 EK_INLINE int EK_FN_before(const EK_T_ACC *EK_RESTRICT key, const int32_t a, const int32_t b)

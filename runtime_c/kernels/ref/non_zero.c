@@ -1,5 +1,5 @@
 /* Places of elements that are not 0: see non_zero.h. */
-#include "edgekit/non_zero.h"
+#include "edgekit/contracts/non_zero.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, int64_t *EK_RESTRICT index, int64_t *EK_RESTRICT count,
     const struct EK_STRUCT *p)

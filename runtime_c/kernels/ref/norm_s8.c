@@ -1,5 +1,5 @@
 /* int8 normalization of rows: see norm_s8.h. Only the sums behind the root have more than 32 bits. */
-#include "edgekit/norm_s8.h"
+#include "edgekit/contracts/norm_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const uint8_t *seed, const int16_t *EK_RESTRICT g,
     const int32_t *EK_RESTRICT b, int8_t *y, const struct EK_STRUCT *p)

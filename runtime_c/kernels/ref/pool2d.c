@@ -3,7 +3,7 @@
 /* Largest int8 of windows with Helium: compilers find the vectors.
  * @as mve/maxpool2d_s8
  * @for T=s8 */
-#include "edgekit/pool2d.h"
+#include "edgekit/contracts/pool2d.h"
 
 /* `width` channels of one pixel; the window starts at row `top`, column `left` of x, which may be outside. */
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, const int32_t top,

@@ -1,5 +1,5 @@
 /* Reals to integers: see quantize.h. */
-#include "edgekit/quantize.h"
+#include "edgekit/contracts/quantize.h"
 
 EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)
 {

@@ -1,6 +1,6 @@
 /* Reduction of dimensions before the last: see reduce.h. Sixteen results advance together, so that compilers
  * vectorise over them and every result still takes its elements in order. */
-#include "edgekit/reduce.h"
+#include "edgekit/contracts/reduce.h"
 
 EK_INLINE void EK_FN_block(
     const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* Integers to integers of another scale: see requantize.h. */
-#include "edgekit/requantize.h"
+#include "edgekit/contracts/requantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p)
 {

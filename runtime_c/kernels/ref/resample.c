@@ -1,6 +1,6 @@
 /* A filter at positions of its own along one dimension: see resample.h. Sixteen results advance together, so that
  * compilers vectorise over them and every result is still summed in the order of k. */
-#include "edgekit/resample.h"
+#include "edgekit/contracts/resample.h"
 
 EK_INLINE void EK_FN_block(const EK_T *EK_RESTRICT x, const int32_t *EK_RESTRICT index,
     const EK_T *EK_RESTRICT w, EK_T *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* int8 filter at positions of its own along one dimension: see resample_s8.h. Sixteen results advance together. */
-#include "edgekit/resample_s8.h"
+#include "edgekit/contracts/resample_s8.h"
 
 EK_INLINE void EK_FN_block(const int8_t *EK_RESTRICT x, const int32_t *EK_RESTRICT index,
     const int16_t *EK_RESTRICT w, int8_t *EK_RESTRICT y, const int32_t width, const struct EK_STRUCT *p)

@@ -1,7 +1,7 @@
 /* Frequencies of real numbers from those of pairs: see rfft_split.h. */
-#include "edgekit/rfft_split.h"
+#include "edgekit/contracts/rfft_split.h"
 
-#include "edgekit/fft_fixed.h"
+#include "edgekit/math/fft_fixed.h"
 
 /* Half of x. */
 EK_INLINE EK_S EK_FN_halved(const EK_S x)

@@ -12,7 +12,7 @@
  * @as neon/rnn
  * @for T=f32
  * @pack r: O/16!4 I o16 */
-#include "edgekit/rnn.h"
+#include "edgekit/contracts/rnn.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,
     EK_T *EK_RESTRICT y, EK_T *EK_RESTRICT h, EK_T *EK_RESTRICT gate, const struct EK_STRUCT *p)

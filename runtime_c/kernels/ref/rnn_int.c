@@ -1,18 +1,18 @@
 /* Plain recurrent layer on int8: see rnn_int.h. */
-/* Plain recurrent layer on int8, eight numbers at a time: see rnn_int.h and gates_x8.h.
+/* Plain recurrent layer on int8, eight numbers at a time: see rnn_int.h and gates_avx2.h.
  * @as avx2/rnn_int one=x8 state=x8
  * @pack r: O/8! I/2! o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @scratch 4 * size + 4 */
-/* Plain recurrent layer on int8, sixteen numbers at a time: see rnn_int.h and gates_x16.h.
+/* Plain recurrent layer on int8, sixteen numbers at a time: see rnn_int.h and gates_avx512.h.
  * @as avx512/rnn_int one=x16 state=x16
  * @pack r: O/16! I/4! o16 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
  * @fold b: -128 r
  * @scratch 3 * size + 4 */
-/* Plain recurrent layer on int8, sums by AVX-VNNI: see rnn_int.h and gates_x8v.h.
+/* Plain recurrent layer on int8, sums by AVX-VNNI: see rnn_int.h and gates_avxvnni.h.
  * @as avxvnni/rnn_int one=x8 state=x8v
  * @pack r: O/8! I/4! o8 i4
  * @pack b: O/8! o8
@@ -43,9 +43,9 @@
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @scratch 4 * size + 4 */
-#include "edgekit/rnn_int.h"
+#include "edgekit/contracts/rnn_int.h"
 
-#include "edgekit/gates.h"
+#include "edgekit/loops/gates.h"
 
 /* `count` elements of the state after its gate. */
 EK_INLINE void EK_FN_some(const int16_t *EK_RESTRICT gate, const int16_t *EK_RESTRICT tanh,

@@ -1,5 +1,5 @@
 /* Sampled boxes: see roi_align.h. Sixteen channels of a cell advance together. */
-#include "edgekit/roi_align.h"
+#include "edgekit/contracts/roi_align.h"
 
 /* The samples along one side of a cell: `n` of them, the first at `first`, `step` apart. */
 struct EK_FN_side {

@@ -1,5 +1,5 @@
 /* Updates by index: see scatter.h. */
-#include "edgekit/scatter.h"
+#include "edgekit/contracts/scatter.h"
 
 EK_INLINE int32_t EK_FN_offset(const EK_I *index, const struct EK_STRUCT *p)
 {

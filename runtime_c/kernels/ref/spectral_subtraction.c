@@ -1,5 +1,5 @@
 /* Channels less the noise in them: see spectral_subtraction.h. */
-#include "edgekit/spectral_subtraction.h"
+#include "edgekit/contracts/spectral_subtraction.h"
 
 EK_KERNEL void EK_FN(const uint32_t *EK_RESTRICT x, const uint32_t *noise, uint32_t *next,
     uint32_t *EK_RESTRICT y, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
 /* The k best elements in order: see topk.h. Each element is inserted into the best so far. */
-#include "edgekit/topk.h"
+#include "edgekit/contracts/topk.h"
 
 EK_KERNEL void EK_FN(
     const EK_T *EK_RESTRICT x, EK_T *EK_RESTRICT y, int64_t *EK_RESTRICT at, const struct EK_STRUCT *p)

@@ -1,7 +1,7 @@
 /* int8 sum or mean of dimensions: see total_s8.h. */
 /* int8 sum or mean of dimensions with Helium: compilers find the vectors.
  * @as mve/total_s8 */
-#include "edgekit/total_s8.h"
+#include "edgekit/contracts/total_s8.h"
 
 /* What is reduced to one result. */
 EK_INLINE int32_t EK_FN_sum(const int8_t *EK_RESTRICT x, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and blocks_s8_wasm.h.
+/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and block_sparse_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when zero_blocks(8, 4) >= 20 and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
@@ -12,7 +12,7 @@
  * @fold b: -128 w
  * @scratch batch * in_h * in_w * in_c + 16
  * @order windows 1048576 */
-/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and blocks_s8_wasm.h.
+/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and block_sparse_s8_wasm.h.
  * @as wasm/conv2d_int.blocks four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
@@ -22,7 +22,7 @@
  * @pack w: blocks O/8! HWI/2! o8 hwi2
  * @scratch 2 * (batch * in_h * in_w * in_c) + 16
  * @order windows 1048576 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */
 static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

@@ -1,4 +1,4 @@
-/* Convolution of int8: see conv2d_int.h and lines_s8_wasm.h. The image is copied with its borders, so that all windows are
+/* Convolution of int8: see conv2d_int.h and pixel_rows_s8_wasm.h. The image is copied with its borders, so that all windows are
  * whole. Engines may sum two products in 16 bits, which fits, as weights are at least -127.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
@@ -18,7 +18,7 @@
  * @pack w: O/8! H WI/2! o8 wi2
  * @scratch 2 * (((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c) + 16
  * @order windows 1048576 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */
 static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8: see dense_int.h and lines_s8_wasm.h. Rows are the pixels of a line.
+/* Fully connected layer of int8: see dense_int.h and pixel_rows_s8_wasm.h. Rows are the pixels of a line.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when least_weight > -128
@@ -33,7 +33,7 @@
  * @pack m: same! 4
  * @pack e: same! 4
  * @scratch 2 * (rows * inputs) + 16 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* Once for all layers, of each of two kinds: modules are fetched. `few`: rows one at a time. */
 EK_INLINE void EK_FN_any(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 for few rows, exact in every engine: see dense_int.h and light_s8_wasm.h.
+/* Fully connected layer of int8 for few rows, exact in every engine: see dense_int.h and overflow_safe_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
@@ -17,7 +17,7 @@
  * @pack m: same! 4
  * @pack e: same! 4
  * @fold b: -128 w */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* Once for all layers: modules are fetched. */
 static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h and taps_s8_wasm.h.
+/* Depthwise convolution of int8: see depthwise2d_int.h and depthwise_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == out_c and least_weight > -128
@@ -19,7 +19,7 @@
  * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * 64
  * @scratch + ((k_h + 1) // 2 + 2 * dilation_h - 1) * ((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4
  * @order lines 8 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Once for all layers: modules are fetched. */
 static EK_SHARED void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

@@ -1,5 +1,5 @@
 /* Fully connected layer of int8 on small Cortex-M: see dense_int.h. Four outputs of a row advance together: see
- * cells_thumb.h.
+ * im2col_thumb.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
  * @when sum_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
@@ -8,13 +8,13 @@
  * @pack e: O : s8 x-1 +-1
  * @fold b: -128 w
  * @scratch (inputs + 3) // 4 * 4 */
-/* Fully connected layer of int8 on Cortex-M0+: see dense_int.h. The sums are those of four_thumb1.h.
+/* Fully connected layer of int8 on Cortex-M0+: see dense_int.h. The sums are those of dot4_thumb1.h.
  * @as thumb1/dense_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
  * @when sum_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
  * @fold b: -128 w */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 static EK_SHARED void EK_FN_run(const int8_t *x, const uint8_t *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint8_t *row, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8 on small Cortex-M: see depthwise2d_int.h. The cells of each window are found once, see taps.h;
+/* Depthwise convolution of int8 on small Cortex-M: see depthwise2d_int.h. The cells of each window are found once, see depthwise_cells.h;
  * then four channels advance together.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
@@ -8,7 +8,7 @@
  * @pack e: O : s8 x-1 +-1
  * @scratch 4 * k_h * k_w + in_c
  * @order pixels 4 */
-#include "edgekit/depthwise2d_int.h"
+#include "edgekit/contracts/depthwise2d_int.h"
 
 /* Adds up the four channels from `channel` on, or some of them. */
 static EK_SHARED void EK_FN_four(

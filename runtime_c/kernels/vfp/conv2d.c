@@ -12,8 +12,8 @@
  * @as vfp/conv2d.f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when step_c == 1 or in_c == groups */
-#include "edgekit/conv2d.h"
-#include "edgekit/dots_f32_vfp.h"
+#include "edgekit/contracts/conv2d.h"
+#include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 
 /* What pixels have in common whose windows have so many rows and columns inside of x: runs are whole rows where the
  * cells of a window are neighbours in x, else single cells. */

@@ -8,8 +8,8 @@
 /* Fully connected layer of floats with weights of 16 bits: as dense.c.
  * @as vfp/dense.f16 f32=f16
  * @for T=f32 W=f16 B=f32 */
-#include "edgekit/dense.h"
-#include "edgekit/dots_f32_vfp.h"
+#include "edgekit/contracts/dense.h"
+#include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)

@@ -4,8 +4,8 @@
  * @when in_c == out_c
  * @pack w: O/8! H W I o8
  * @pack b: O/8! o8 */
-#include "edgekit/depthwise2d.h"
-#include "edgekit/dots_f32_vfp.h"
+#include "edgekit/contracts/depthwise2d.h"
+#include "edgekit/simd/cortex_m/gemm_f32_vfp.h"
 
 /* What pixels have in common whose windows have so many rows and columns inside of x. */
 EK_INLINE struct ek_pixels_vfp EK_FN_pixels(

@@ -2,8 +2,8 @@
  * below 8, so that floats are right to 6/8192; what is rounded on the common scale, finer by 2^16, is in that.
  * @when sa[5] == 1 and sb[5] == 1 and exponent <= -16
  * @when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
-#include "edgekit/add_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/add_s8.h"
+#include "edgekit/loops/rows.h"
 
 /* Four numbers in fixed point; 8/8192 are added, so that a fraction of 16/8192 or more says that the rest is exact. */
 EK_INLINE v128_t EK_FN_four(

@@ -1,7 +1,7 @@
 /* int8 sum or difference of rows: see affine_s8.h. Sixteen numbers advance together.
  * @when sa[5] == 1 and sb[5] == 1 */
-#include "edgekit/affine_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/loops/rows.h"
 
 #include <wasm_simd128.h>
 

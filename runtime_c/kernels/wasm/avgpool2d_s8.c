@@ -1,7 +1,7 @@
 /* int8 average pooling: see avgpool2d_s8.h. Sixteen channels advance together.
  * @when k_w < 256
  * @order pixels 1 */
-#include "edgekit/avgpool2d_s8.h"
+#include "edgekit/contracts/avgpool2d_s8.h"
 
 #include <wasm_simd128.h>
 

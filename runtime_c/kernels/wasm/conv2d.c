@@ -1,4 +1,4 @@
-/* Convolution of floats: see conv2d.h and lines_f32_wasm.h. An image with borders is copied with them, so that all windows
+/* Convolution of floats: see conv2d.h and pixel_rows_f32_wasm.h. An image with borders is copied with them, so that all windows
  * are whole.
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and dilation_w == 1 and step_c == 1
@@ -7,7 +7,7 @@
  * @pack b: O/8! o8
  * @scratch 16 if pad_top + pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w and (out_h - 1) * stride_h + (k_h - 1) * dilation_h < in_h
  * @scratch else 4 * ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c */
-#include "edgekit/conv2d.h"
+#include "edgekit/contracts/conv2d.h"
 
 /* The image with its borders. */
 EK_INLINE void EK_FN_bordered(

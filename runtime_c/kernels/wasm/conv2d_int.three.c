@@ -1,4 +1,4 @@
-/* Convolution of int8 with windows of 3 by 3 cells: see conv2d_int.h and points_s8_wasm.h. The image is copied with its
+/* Convolution of int8 with windows of 3 by 3 cells: see conv2d_int.h and winograd_s8_wasm.h. The image is copied with its
  * borders, so that all tiles are whole. Weights are transformed once for six tiles, which must be worth it.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
@@ -13,7 +13,7 @@
  * @scratch 2 * in_c * ((out_h + 3) // 4 * 4 + 2) * ((out_w + 3) // 4 * 4 + 2)
  * @scratch + ((out_h + 3) // 4) * ((out_w + 3) // 4) * (72 * in_c + 512) + 576 * in_c + 11520
  * @order windows 1048576 */
-#include "edgekit/conv2d_int.h"
+#include "edgekit/contracts/conv2d_int.h"
 
 /* Once for all layers: modules are fetched. */
 static EK_SHARED EK_SMALL_WASM void EK_FN_all(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w,

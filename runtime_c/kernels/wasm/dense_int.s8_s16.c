@@ -6,7 +6,7 @@
  * @pack b: O/8! o8
  * @pack m: O/8! o8
  * @scratch 2 * (rows * inputs) + 16 */
-#include "edgekit/dense_int.h"
+#include "edgekit/contracts/dense_int.h"
 
 /* Eight outputs from `first` on of some rows. */
 EK_INLINE void EK_FN_tile(const uint8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,

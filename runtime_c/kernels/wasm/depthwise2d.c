@@ -2,7 +2,7 @@
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @pack w: H W O I */
-#include "edgekit/depthwise2d.h"
+#include "edgekit/contracts/depthwise2d.h"
 
 /* One pixel, whose window starts at row `top`, column `left` of x, maybe outside. */
 EK_INLINE void EK_FN_pixel(const float *EK_RESTRICT x, const float *EK_RESTRICT w, const float *EK_RESTRICT b,

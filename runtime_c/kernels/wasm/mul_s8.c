@@ -2,8 +2,8 @@
  * layers do: eight are like the outputs of a pixel, with one scale.
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) */
-#include "edgekit/mul_s8.h"
-#include "edgekit/rows.h"
+#include "edgekit/contracts/mul_s8.h"
+#include "edgekit/loops/rows.h"
 
 /* Eight products. */
 EK_INLINE void EK_FN_eight(int32_t *products, const v128_t a, const v128_t b, const struct EK_STRUCT *p)

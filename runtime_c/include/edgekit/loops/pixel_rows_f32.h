@@ -1,0 +1,259 @@
+/* Sums of products of floats for x86-64: lines of pixels that are the same distance apart. The sums of a block of
+ * pixels stay in registers. Vectors are those of f32_avx512.h or f32_avx2.h, one of which comes before this file.
+ * Weights are in parts of EK_VF_PART outputs, the last one narrower, whole vectors each; a part has the numbers of a
+ * tap side by side. */
+#ifndef EDGEKIT_PIXEL_ROWS_F32_H
+#define EDGEKIT_PIXEL_ROWS_F32_H
+
+#include "edgekit/types.h"
+
+#define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
+
+/* The most pixels of a tile, and the most parts that a sum is split in. Where code is to be small, there are tiles of
+ * four pixels and of one, and no sum is split. */
+#ifdef __OPTIMIZE_SIZE__
+#define EK_VF_TILE 4
+#define EK_VF_SPLIT 1
+#else
+#define EK_VF_TILE 16
+#define EK_VF_SPLIT 4
+#endif
+
+/* The bytes of a weight. */
+EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
+{
+    return kind == EK_F32_KIND ? 4 : kind == EK_S8_KIND ? 1 : 2;
+}
+
+/* What is added to a result `at` elements on. Beside weights of bytes it is their scales, the same for all pixels. */
+EK_INLINE const float *ek_addend_f32(const float *r, const int32_t at, const int32_t kind)
+{
+    return r && kind != EK_S8_KIND ? r + at : r;
+}
+
+/* A window: `rows` times `columns` runs of x, `depth` elements each. */
+struct ek_window_f32 {
+    int32_t rows;
+    int32_t columns;
+    int32_t depth;
+    int32_t row_step; /* elements of x */
+    int32_t column_step;
+    int32_t depth_step;
+    int32_t row_weights; /* elements of w from one row to the next; runs of a row follow one another */
+    int32_t tap_weights; /* ... from one element of a run to the next */
+    int32_t block_weights; /* ... from one vector of outputs to the next */
+    int32_t outputs; /* at most EK_VF_PART, or three vectors */
+    int32_t kind;
+    float lo;
+    float hi;
+};
+
+/* How many lanes of a block hold outputs. */
+EK_INLINE int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const int32_t outputs)
+{
+    return block + 1 < blocks ? EK_VF_LANES : outputs - EK_VF_LANES * (blocks - 1);
+}
+
+/* Fetches the weights of a later tap, where all together are too many for the first cache. */
+EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    const int32_t bytes = ek_weight_bytes(s->kind), size = blocks * EK_VF_LANES * bytes;
+    if (s->depth * s->tap_weights * bytes > 16384)
+#pragma GCC unroll 4
+        for (int32_t k = 0; k < size; k += 64)
+            ek_vf_fetch(w + 16 * s->tap_weights * bytes + k);
+}
+
+/* Adds the products of one element of each of `pixels` runs. */
+EK_INLINE void ek_tap_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_t *w, const int32_t x_step,
+    const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    const ek_vf none = ek_vf_set(0);
+    ek_vf v[4] = {none, none, none, none};
+    EK_VF_HIDE(x); /* or gcc keeps what windows share in memory, vector by vector */
+#pragma GCC unroll 4
+    for (int32_t o = 0; o < blocks; o++)
+        v[o] = o == blocks - 1 && o % 2 == 0
+                   ? ek_vf_weights(w, o * s->block_weights, s->kind)
+                   : ek_vf_weights_of_two(w, o / 2 * 2 * s->block_weights, s->block_weights, o % 2, s->kind);
+    if (pixels > 1)
+        ek_fetch_f32(w, blocks, s);
+#pragma GCC unroll 16
+    for (int32_t q = 0; q < pixels; q++) {
+        const ek_vf t = ek_vf_set(x[q * x_step]);
+#pragma GCC unroll 4
+        for (int32_t o = 0; o < blocks; o++)
+            sum[q][o] = ek_vf_fma(t, v[o], sum[q][o]);
+    }
+}
+
+/* gcc loses sight of which sums have a start where pixels and blocks are no constants. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+/* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where r is not null it is added, and lies
+ * as y does; with weights of bytes it is a factor for each output. Where sums are few, each is split in parts, as
+ * additions wait for each other. */
+EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t pixels, const int32_t blocks,
+    const struct ek_window_f32 *s)
+{
+    ek_vf sum[EK_VF_SPLIT][EK_VF_TILE][4];
+    const int32_t is_bound = s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
+    const int32_t sums = pixels * blocks, parts = EK_VF_SPLIT == 1 || sums > 4 ? 1 : sums > 2 ? 2 : 4;
+    const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
+    const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
+    EK_VF_HIDE(y);
+#pragma GCC unroll 4
+    for (int32_t o = 0; o < blocks; o++) {
+        const ek_vf bias =
+            b ? ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs)) : ek_vf_set(0);
+#pragma GCC unroll 16
+        for (int32_t q = 0; q < pixels; q++) {
+            sum[0][q][o] = bias;
+#pragma GCC unroll 4
+            for (int32_t k = 1; k < EK_VF_SPLIT; k++)
+                sum[k][q][o] = ek_vf_set(0);
+        }
+    }
+    for (int32_t i = 0; i < s->rows; i++) {
+        const uint8_t *weights = w + i * row_bytes;
+        for (int32_t j = 0; j < s->columns; j++) {
+            const float *from = x + i * s->row_step + j * s->column_step;
+            int32_t c = parts;
+            EK_VF_HIDE(from);
+            EK_VF_HIDE(weights);
+            for (; c <= s->depth; c += parts, from += parts * s->depth_step, weights += parts * bytes)
+#pragma GCC unroll 4
+                for (int32_t k = 0; k < parts; k++)
+                    ek_tap_f32(
+                        sum[k], from + k * s->depth_step, weights + k * bytes, x_step, pixels, blocks, s);
+            if (parts > 1)
+                for (c -= parts; c < s->depth; c++, from += s->depth_step, weights += bytes)
+                    ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
+        }
+    }
+#pragma GCC unroll 16
+    for (int32_t q = 0; q < pixels; q++)
+#pragma GCC unroll 4
+        for (int32_t o = 0; o < blocks; o++) {
+            ek_vf total = sum[0][q][o];
+            if (parts >= 2)
+                total = ek_vf_add(total, sum[EK_VF_SPLIT > 1][q][o]);
+            if (parts == 4)
+                total = ek_vf_add(total, ek_vf_add(sum[EK_VF_SPLIT / 2][q][o], sum[EK_VF_SPLIT - 1][q][o]));
+            const int32_t at = q * y_step + EK_VF_LANES * o, lanes = ek_lanes_f32(o, blocks, s->outputs);
+            if (r && s->kind == EK_S8_KIND)
+                total = ek_vf_mul(total, ek_vf_load(r + EK_VF_LANES * o, lanes));
+            else if (r)
+                total = ek_vf_add(total, ek_vf_load(r + at, lanes));
+            ek_vf_store(y + at, lanes, is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
+        }
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/* Fewer than eight sums take as long as eight, as additions wait for each other. */
+EK_INLINE int32_t ek_tile_time_f32(const int32_t pixels, const int32_t blocks)
+{
+    return (pixels * blocks < 8 ? 8 : pixels * blocks) + 1;
+}
+
+/* How many tiles of a line have one pixel less than the others, so that none overlap. */
+EK_INLINE int32_t ek_narrow_tiles_f32(const int32_t length, const int32_t pixels, const int32_t blocks)
+{
+    const int32_t tiles = (length + pixels - 1) / pixels, over = tiles * pixels - length;
+    return (pixels == 5 || pixels == 6) && blocks > 1 && over <= tiles ? over : 0;
+}
+
+/* How many pixels the tiles of a line have that are not narrow: what takes the least time. Without narrow ones the last
+ * one may overlap. */
+EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
+{
+    int32_t best = 2, least = INT32_MAX;
+#pragma GCC unroll 16
+    for (int32_t n = 16; n > 1; n--) {
+        const int32_t tiles = (length + n - 1) / n, narrow = ek_narrow_tiles_f32(length, n, blocks);
+        const int32_t time =
+            (tiles - narrow) * ek_tile_time_f32(n, blocks) + narrow * ek_tile_time_f32(n - 1, blocks);
+        if (n <= EK_VF_PIXELS(blocks) && n <= length && n != 11 && (n == 16 || n < 13) && time < least) {
+            best = n;
+            least = time;
+        }
+    }
+    return best;
+}
+
+/* A line of `length` pixels, `blocks` known to the compiler. */
+EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
+    const struct ek_window_f32 *s)
+{
+#define EK_VF_TILES(n, first, end)                                                                           \
+    for (int32_t k = (first); k < (end); k += (n)) {                                                         \
+        const int32_t at = k + (n) <= (end) ? k : (end) - (n);                                               \
+        ek_tile_f32(x + at * x_step, w, b, ek_addend_f32(r, at * y_step, s->kind), y + at * y_step, x_step,  \
+            y_step, (n), blocks, s);                                                                         \
+    }
+#ifdef __OPTIMIZE_SIZE__
+    if (length < 4)
+        EK_VF_TILES(1, 0, length)
+    else
+        EK_VF_TILES(4, 0, length)
+#else
+    const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
+    const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
+    const int32_t end = length - narrow * (pixels - 1);
+    if (length == 1) { /* early, as compilers then need not look at the others */
+        ek_tile_f32(x, w, b, r, y, x_step, y_step, 1, blocks, s);
+        return;
+    }
+    if (most >= 16 && pixels == 16)
+        EK_VF_TILES(16, 0, end)
+    else if (most >= 12 && pixels == 12)
+        EK_VF_TILES(12, 0, end)
+    else if (most >= 10 && pixels == 10)
+        EK_VF_TILES(10, 0, end)
+    else if (most >= 9 && pixels == 9)
+        EK_VF_TILES(9, 0, end)
+    else if (most >= 8 && pixels == 8)
+        EK_VF_TILES(8, 0, end)
+    else if (most >= 7 && pixels == 7)
+        EK_VF_TILES(7, 0, end)
+    else if (most >= 6 && pixels == 6)
+        EK_VF_TILES(6, 0, end)
+    else if (most >= 5 && pixels == 5)
+        EK_VF_TILES(5, 0, end)
+    else if (pixels == 4)
+        EK_VF_TILES(4, 0, end)
+    else if (pixels == 3)
+        EK_VF_TILES(3, 0, end)
+    else
+        EK_VF_TILES(2, 0, end)
+    if (most >= 6 && narrow > 0 && pixels == 6)
+        EK_VF_TILES(5, end, length)
+    else if (most >= 5 && narrow > 0)
+        EK_VF_TILES(4, end, length)
+#endif
+#undef EK_VF_TILES
+}
+
+/* A line of `length` pixels, at most EK_VF_PART outputs or three vectors. */
+EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
+{
+    if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 4, s);
+    else if (s->outputs > 2 * EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 3, s);
+    else if (s->outputs > EK_VF_LANES)
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 2, s);
+    else
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 1, s);
+}
+
+#endif

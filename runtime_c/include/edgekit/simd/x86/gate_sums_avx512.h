@@ -1,0 +1,15 @@
+/* Sums of gates of floats, sixteen at a time: see gate_sums_ref.h. */
+#ifndef EDGEKIT_GATE_SUMS_AVX512_H
+#define EDGEKIT_GATE_SUMS_AVX512_H
+
+#include "edgekit/simd/x86/f32_avx512.h"
+
+#include "edgekit/simd/x86/gate_sums_x86.h"
+
+EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
+    const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)
+{
+    ek_gate_sums_vf(x, r, h, y, k, size);
+}
+
+#endif
