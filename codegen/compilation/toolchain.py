@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
+from edgekit.core import programs
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
@@ -91,7 +91,7 @@ def find(target: Target) -> Compiler:
         if first == "zig":
             argv = _zig(rest)
         else:
-            path = shutil.which(first)
+            path = programs.find(first)
             argv = (path, *rest) if path else ()
         if argv and (family := _family(argv)):
             return Compiler(" ".join(takewhile(lambda word: word[0] != "-", name.split())), argv, family)
@@ -103,10 +103,10 @@ def find(target: Target) -> Compiler:
 
 
 def _zig(rest: Sequence[str]) -> tuple[str, ...]:
-    if path := shutil.which("zig"):
+    if path := programs.find("zig"):
         return (path, *rest)
     if importlib.util.find_spec("ziglang"):
-        return (sys.executable, "-m", "ziglang", *rest)
+        return (sys.executable, "-P", "-m", "ziglang", *rest)  # -P: not of the folder that it runs in
     return ()
 
 

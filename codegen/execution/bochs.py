@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from edgekit.codegen.compilation import elf
+from edgekit.core import programs
 from edgekit.core.target import Target
 
 BOCHS, STARTUP = "bochs", "pc"
@@ -60,7 +61,7 @@ def why_not(runner: str) -> str:
 def _processors() -> frozenset[str]:
     try:
         said = subprocess.run(
-            [BOCHS, "-help", "cpu"],
+            [programs.find(BOCHS) or BOCHS, "-help", "cpu"],
             cwd=tempfile.gettempdir(),
             capture_output=True,
             text=True,
@@ -84,7 +85,7 @@ def run(
     (folder / "bochsrc").write_text(_SETTINGS.format(processor=shlex.split(runner)[1]))
     # Where it is built with a debugger, that wants to be told to go on, and to end.
     done = subprocess.run(
-        [BOCHS, "-q", "-f", "bochsrc"],
+        [programs.find(BOCHS) or BOCHS, "-q", "-f", "bochsrc"],
         cwd=folder,
         input=b"continue\nquit\n",
         capture_output=True,

@@ -6,7 +6,6 @@ import ctypes.util
 import importlib.util
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import bochs, wasm_host
+from edgekit.core import programs
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target, with_runner
 
@@ -77,7 +77,7 @@ def is_wasm(target: Target) -> bool:
 def _is_installed(name: str) -> bool:
     if name in ("wasmtime", COUNTER):
         return importlib.util.find_spec("wasmtime") is not None
-    return name == NATIVE or bool(wasm_host.browser() if name == "chromium" else shutil.which(name))
+    return name == NATIVE or bool(wasm_host.browser() if name == "chromium" else programs.find(name))
 
 
 @cache
@@ -137,7 +137,8 @@ def run(
 ) -> Done:
     """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
-    command = [*_before(words), str(executable), *arguments]
+    before = _before(words)
+    command = [*before, str(executable), *arguments]
     if words[:1] == [bochs.BOCHS]:
         try:
             return Done(*bochs.run(target.runner, executable, arguments, data, seconds))
@@ -147,7 +148,7 @@ def run(
         (folder / "driver.in").write_bytes(data)
         (folder / "driver.out").write_bytes(b"")
         given = ",".join(["enable=on", "target=native", *(f"arg={a}" for a in (executable.name, *arguments))])
-        command = [*words, "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", given]
+        command = [*before, "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", given]
         command += ["-kernel", str(executable)]
         data = b""
     try:
@@ -191,5 +192,7 @@ def _before(words: Sequence[str]) -> Sequence[str]:
     if first == NATIVE:
         return rest
     if first == "node":
-        return [first, *rest, str(wasm_host.SCRIPT)]
-    return [sys.executable, "-m", wasm_host.__name__, *words] if first in WASM else words
+        return [programs.find(first) or first, *rest, str(wasm_host.SCRIPT)]
+    if first in WASM:
+        return [sys.executable, "-P", "-m", wasm_host.__name__, *words]
+    return [programs.find(first) or first, *rest]

@@ -7,7 +7,6 @@ so is its exit code. Node needs no help: it runs runtime_c/bare/wasm_host.mjs it
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,8 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from edgekit.core import programs
 
 SCRIPT = Path(str(files("edgekit.runtime_c"))) / "bare" / "wasm_host.mjs"
 CRASHED = 134  # as a program ends that is stopped
@@ -114,7 +115,7 @@ def _fuel(program: bytes, words: Sequence[str], data: bytes) -> tuple[int, bytes
 
 def browser() -> str:
     """The path of a browser; empty where none is installed."""
-    return next((path for name in BROWSERS if (path := shutil.which(name))), "")
+    return next((path for name in BROWSERS if (path := programs.find(name))), "")
 
 
 _PAGE = b"""<!doctype html><title>EdgeKit</title><script type="module">

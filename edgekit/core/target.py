@@ -6,7 +6,9 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +85,23 @@ def load(name: str) -> Target:
     if path.suffix == ".toml":
         if not path.is_file():
             raise EdgeKitError("E0106", f"no target file {name}")
-        return parse(path.stem, path.read_text(encoding="utf-8"))
+        return parse(path.stem, _text(path))
     file = files("edgekit.targets") / f"{name}.toml"
     if name not in names():
         raise EdgeKitError("E0106", f"unknown target {name}", hint=suggest.hint(name, names()))
-    return parse(name, file.read_text(encoding="utf-8"))
+    return _parsed(name, file.read_text(encoding="utf-8"))
 
 
-# Options of compilers that choose instructions, macros or an effort, and load nothing.
-_HARMLESS = re.compile(r"-(m[a-z-]+(=[\w+.-]+)?|[DU]\w+(=\w+)?|O[0-3sz])")
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EdgeKitError("E0106", f"cannot read {path}: {reason_of(error)}") from None
+
+
+# Options of compilers that choose instructions or an effort. Macros are none of them: -Dmemcpy=system runs
+# what a model computes.
+_HARMLESS = re.compile(r"-(m[a-z0-9.-]+|m(arch|cpu|tune|fpu|float-abi|abi|cmodel)=[\w+.-]+|O[0-3sz])")
 
 
 def foreign_programs(path: str) -> list[str]:
@@ -114,8 +124,56 @@ def names() -> Iterator[str]:
 
 
 def parse(name: str, text: str) -> Target:
-    """A target from TOML; an unknown or ill-typed key is an error, not a silent default. `base` names a
-    target whose settings hold where this one says nothing: a board is a processor with memory."""
+    """A target from TOML that a user wrote, or a stranger. `base` names a target whose settings hold where
+    this one says nothing: a board is a processor with memory."""
+    target = _parsed(name, text)
+    _check(target)
+    return target
+
+
+@cache
+def _of_targets(key: str) -> frozenset[str]:
+    """The words that the targets of EdgeKit have under a key."""
+    tables = (
+        tomllib.loads((files("edgekit.targets") / f"{name}.toml").read_text("utf-8")) for name in names()
+    )
+    found = (table.get(key, ()) for table in tables)
+    return frozenset(word for value in found for word in ([value] if isinstance(value, str) else value))
+
+
+def _check(target: Target) -> None:
+    """Refuse what cannot be: some of it becomes text of a linker script, or the name of a file that is
+    compiled and run."""
+
+    def refuse(words: str, hint: str = "") -> None:
+        raise EdgeKitError("E0106", f"target {target.name}: {words}", hint=hint)
+
+    if unknown := sorted({*target.isa} - _of_targets("isa")):
+        refuse(f"unknown instruction set {unknown[0]}", suggest.hint(unknown[0], sorted(_of_targets("isa"))))
+    if target.isa[-1:] != ("ref",):
+        refuse("isa ends with another set than ref", "ref, portable C, has a kernel for whatever is left")
+    if target.startup and target.startup not in _of_targets("startup"):
+        refuse(
+            f"unknown startup {target.startup}", suggest.hint(target.startup, sorted(_of_targets("startup")))
+        )
+    if target.board and not (len(target.board) in (2, 3) and all(map(_REGION.fullmatch, target.board))):
+        refuse("board is no list of two or three regions", 'a start and a size each, such as "0x20000000 4M"')
+    if target.align not in _ALIGNMENTS:
+        refuse(f"align is {target.align}", f"one of {', '.join(map(str, _ALIGNMENTS))}")
+    if target.channels < 1:
+        refuse(f"channels is {target.channels}", "1 or more")
+    if not 0 <= target.weight_growth < inf:
+        refuse(f"weight_growth is {target.weight_growth}", "a factor, or 0 for what flash holds")
+    if not 0 <= target.cycles_per_instruction < inf:
+        refuse(f"cycles_per_instruction is {target.cycles_per_instruction}", "a number that is not negative")
+
+
+_REGION = re.compile(r"0x[0-9a-fA-F]{1,8} \d{1,6}[KM]?")
+_ALIGNMENTS = (8, 16, 32, 64, 128)
+
+
+def _parsed(name: str, text: str) -> Target:
+    """A target from TOML; an unknown or ill-typed key is an error, not a silent default."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -138,6 +196,8 @@ def parse(name: str, text: str) -> Target:
             value = float(value)
         if not isinstance(value, expected):
             raise EdgeKitError("E0106", f"target {name}: {key} should be a {expected.__name__}")
+        if isinstance(value, tuple) and not all(isinstance(word, str) for word in value):
+            raise EdgeKitError("E0106", f"target {name}: {key} should be a list of strings")
         values[key] = value
     if "memory" in values:
         values["memory"] = {bank: _bytes(name, bank, size) for bank, size in values["memory"].items()}
@@ -145,8 +205,6 @@ def parse(name: str, text: str) -> Target:
         raise EdgeKitError("E0106", f"target {name}: unknown gpu {values['gpu']}", hint="opencl or webgpu")
     if "cycles_per_instruction" in values:
         values.setdefault("cycles_basis", "")  # that of the base is for its own number
-    if values.get("cycles_per_instruction", 0.0) < 0:
-        raise EdgeKitError("E0106", f"target {name}: an instruction takes at least no time")
     return replace(load(base), name=name, **values) if base else Target(name, **values, core=name)
 
 

@@ -1,5 +1,7 @@
 """Files that come with a model name no program to run and no place to write to, unless they are trusted."""
 
+import os
+import shutil
 from pathlib import Path
 from typing import get_type_hints
 
@@ -9,7 +11,7 @@ from support.command_line import CommandLine
 from edgekit import cli as command_line
 from edgekit import settings
 from edgekit.commands._shared import _trusted_target
-from edgekit.core import target
+from edgekit.core import programs, target
 
 MARKER = Path("ran")
 
@@ -118,10 +120,46 @@ def test_target_files_of_the_user_are_trusted(cli: CommandLine, program: str, ow
 
 def test_a_board_needs_no_trust(cli: CommandLine) -> None:
     Path("mine.toml").write_text(
-        'base = "cortex-m4"\nmemory = { ram = "64K" }\ncflags = ["-mcpu=cortex-m4", "-DX=1"]'
+        'base = "cortex-m4"\nmemory = { ram = "64K" }\ncflags = ["-mcpu=cortex-m4", "-O3"]'
     )
     assert target.foreign_programs("mine.toml") == []
     assert cli("inspect", "digits.ek", "--target", "mine.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["-Dmemcpy=system", "-DX=1", "-Umemcpy", "-mllvm=-load", "-mfentry-name=system", "-specs=x", "@x", "-B."],
+)
+def test_options_that_change_code_need_trust(folder: Path, flag: str) -> None:
+    """A macro can call a function of the C library on whatever a model computes."""
+    Path("mine.toml").write_text(f'base = "host"\ncflags = ["{flag}"]')
+    assert target.foreign_programs("mine.toml") == [flag]
+
+
+def test_a_target_file_names_no_code(cli: CommandLine, folder: Path) -> None:
+    """Start code is compiled and run: only what comes with EdgeKit can be named."""
+    (folder / "mine.c").write_text("int main(void) { return 0; }")
+    start = (folder / "mine").as_posix()
+    Path("mine.toml").write_text(f'base = "host"\nstartup = "{start}"')
+    Path(settings.FILE).write_text('[build]\ntarget = "mine.toml"')
+    answer = cli("build", "digits.ek", "-o", "out")
+    assert answer.code == 2
+    assert "E0106 target mine: unknown startup" in answer.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("path", [".", "", "here"])
+def test_programs_of_the_working_folder_do_not_run(
+    program: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PATH may have relative entries, and Windows looks into the working folder first."""
+    Path("here").symlink_to(Path.cwd())
+    monkeypatch.setenv("PATH", path, prepend=os.pathsep)
+    assert programs.find("program") is None
+    assert programs.find(program) == program
+    assert programs.find("python3") == shutil.which(
+        "python3", path=os.environ["PATH"].split(os.pathsep, 1)[1]
+    )
 
 
 def test_each_option_that_runs_or_writes_is_marked() -> None:

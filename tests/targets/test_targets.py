@@ -80,11 +80,32 @@ def test_a_board_is_a_processor_with_memory() -> None:
         ("memory = { ram = -1 }", "-1 is no size of ram"),
         ("memory = { ram = 1.5 }", "1.5 is no size of ram"),
         ('memory = "128K"', "memory should be a dict"),
+        ("isa = [1]", "isa should be a list of strings"),
+        ('isa = ["../mine", "ref"]', "unknown instruction set ../mine"),
+        ('isa = ["ref", "avx2"]', "isa ends with another set than ref"),
+        ("isa = []", "isa ends with another set than ref"),
+        ('startup = "../mine"', "unknown startup ../mine"),
+        ('base = "host"\nstartup = "../bare/linux"', "unknown startup ../bare/linux"),
+        ('board = ["0x0 4M", "0x0 1K } SECTIONS {"]', "board is no list of two or three regions"),
+        ('board = ["0x0 4M"]', "board is no list of two or three regions"),
+        ("align = 3", "align is 3"),
+        ("align = 0", "align is 0"),
+        ("channels = 0", "channels is 0"),
+        ("weight_growth = -1", "weight_growth is -1"),
+        ("weight_growth = nan", "weight_growth is nan"),
+        ("cycles_per_instruction = inf", "cycles_per_instruction is inf"),
+        ("cycles_per_instruction = -1", "cycles_per_instruction is -1"),
     ],
 )
 def test_mistakes_in_target_files_are_named(text: str, words: str) -> None:
     with pytest.raises(EdgeKitError, match=words):
         targets.parse("mine", text)
+
+
+def test_what_is_no_text_is_no_target_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\xff")
+    with pytest.raises(EdgeKitError, match="cannot read"):
+        targets.load(str(tmp_path / "mine.toml"))
 
 
 @pytest.mark.parametrize("name", ["cortex-m4", "aarch64"])
