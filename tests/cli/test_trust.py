@@ -7,9 +7,11 @@ from typing import get_type_hints
 
 import pytest
 from support.command_line import CommandLine
+from support.tools import require_module
 
 from edgekit import cli as command_line
 from edgekit import settings
+from edgekit.codegen.compilation import toolchain
 from edgekit.commands._shared import _trusted_target
 from edgekit.core import programs, target
 
@@ -160,6 +162,18 @@ def test_programs_of_the_working_folder_do_not_run(
     assert programs.find("python3") == shutil.which(
         "python3", path=os.environ["PATH"].split(os.pathsep, 1)[1]
     )
+
+
+def test_no_module_of_the_folder_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """python -m takes modules of the folder that it runs in first, such as the temporary folder of all users."""
+    require_module("ziglang")
+    monkeypatch.setenv("PATH", "")
+    (folder / "ziglang.py").write_text(f"open('{MARKER}', 'w')")
+    (folder / "ziglang").mkdir()
+    (folder / "ziglang" / "__main__.py").write_text(f"open('{MARKER}', 'w')")
+    compiler = toolchain.find(target.Target("mine", compilers=("zig cc",)))
+    compiler.run(["--version"], folder)
+    assert not MARKER.exists()
 
 
 def test_each_option_that_runs_or_writes_is_marked() -> None:
