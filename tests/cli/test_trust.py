@@ -165,7 +165,7 @@ def test_programs_of_the_working_folder_do_not_run(
 
 
 def test_no_module_of_the_folder_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """python -m takes modules of the folder that it runs in first, such as the temporary folder of all users."""
+    """python -m looks into the folder that it runs in first, such as the temporary folder of all users."""
     require_module("ziglang")
     monkeypatch.setenv("PATH", "")
     (folder / "ziglang.py").write_text(f"open('{MARKER}', 'w')")
