@@ -20,10 +20,11 @@ from edgekit.codegen.kernels import variants
 from edgekit.codegen.kernels.variants import tile_of
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.tiles import zero_blocks
+from edgekit.core.types import Array, DType, Quant, Type, Value
 
 TARGETS = ("cortex-m4", "wasm32-simd", "wasm32-relaxed", "x86-64-avx2", "x86-64-avx512")
 SHARES = (0, 25, 40, 50, 60, 75, 90)

@@ -11,13 +11,14 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Clip
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import Array
 
 
 def with_float_ends(path: Path) -> bytes:

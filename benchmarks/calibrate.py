@@ -34,9 +34,9 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import target as targets
-from edgekit.core.ir import Array
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 _COPIES = 4  # of each family in one program
 _LEAST_SAMPLES = 10  # for a model

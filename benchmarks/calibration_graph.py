@@ -8,8 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
+from edgekit.core.types import Array, DType, Quant, Type, Value
 
 MOST_PRODUCTS = 400_000  # of a layer: more only take longer to count
 _MOST_CELLS = 6_000

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.calibration_graph import MOST_PRODUCTS, Layers
-from edgekit.core.ir import DType, Quant, Type
 from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.core.ops.concat import Concat
@@ -25,6 +24,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Quant, Type
 
 Family = Callable[[Layers], object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks import calibration_layers as layers
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 _S4, _S8, _S16, _F32 = DType.S4, DType.S8, DType.S16, DType.F32
 Plan = tuple[tuple[DType, DType, DType], str, tuple[layers.Family, ...]]

@@ -14,13 +14,14 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d, Window
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array
 from tests.support.tflite_to_onnx import float_tflite
 
 SIGNATURE, INPUT, OUTPUT = "serving_default", "x", "y"

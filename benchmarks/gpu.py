@@ -35,7 +35,8 @@ from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, plan
 from edgekit.codegen.gpu.use import Use
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from tests.support.tflite_to_onnx import translate
 
 _WORDS = 1 << 22  # vectors of 16 bytes that the ceiling of memory is measured with

@@ -16,7 +16,7 @@ from edgekit.codegen.gpu.opencl import Entry, program
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan
 from edgekit.codegen.gpu.use import Use
 from edgekit.codegen.gpu.web import Web, in_two_directions
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from tests.support.opencl_device import OpenCL
 
 _LEAST = 0.02  # seconds that are measured at a time

@@ -19,8 +19,9 @@ from benchmarks.results import table, write_section
 from edgekit import api
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 _LABELLED = ("digits", "keywords")  # examples that name a class

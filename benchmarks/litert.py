@@ -17,7 +17,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from benchmarks.float_tflite import INPUT, SIGNATURE
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Quantizer = Callable[[bytes, Sequence[Array]], bytes]
 CONVERTER, EDGE_QUANTIZER = "LiteRT converter", "LiteRT ai-edge-quantizer"

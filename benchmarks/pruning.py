@@ -23,8 +23,9 @@ import edgekit.torch as ek
 from benchmarks.results import table, write_section
 from edgekit import api
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import batched
+from edgekit.core.types import Array
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from examples import common
 from examples.digits import train as digits_example

@@ -40,8 +40,9 @@ from benchmarks.results import table, write_section
 from edgekit import api
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.settings import EFFORTS
 from tests.support.tflite_to_onnx import translate
 

@@ -29,7 +29,8 @@ from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.printing.render import sources
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType
 from edgekit.quantize.mixed_precision.half_precision import narrow
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")

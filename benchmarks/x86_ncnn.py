@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Activation = tuple[int, Sequence[float]]  # its kind, 0 for none, and bounds
 

@@ -18,7 +18,7 @@ import onnxruntime
 
 from benchmarks import x86_ncnn
 from benchmarks.x86_networks import Network
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Run = Callable[[], Any]
 _PACKAGES = {"LiteRT": "ai-edge-litert", "ONNX Runtime": "onnxruntime", "ncnn": "ncnn", "MNN": "MNN"}

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _LIST = Path(__file__).with_name("zoo_models.toml")
 _CHECKOUT = Path(__file__).parent.parent

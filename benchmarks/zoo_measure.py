@@ -28,7 +28,8 @@ from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification import output_coverage
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 SAMPLES = 3  # that outputs are compared on
 TOLERANCE = 1e-4  # of the range of an output of floats

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 _ARENA = 1 << 20  # bytes that TFLite Micro works in
 

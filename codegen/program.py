@@ -16,10 +16,11 @@ from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.literal import elements, number
 from edgekit.codegen.printing.names import HEADERS, Names, identifier
 from edgekit.core.escape import Code
-from edgekit.core.ir import Array, DType, Graph, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.target import Target
+from edgekit.core.types import Array, DType, Type, Value
 
 
 @dataclass(frozen=True)

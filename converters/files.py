@@ -13,7 +13,8 @@ import numpy as np
 
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Source
+from edgekit.core.ir import Source
+from edgekit.core.types import Array, DType
 
 MAX_FILE = 1 << 31
 _PIECE = 1 << 20

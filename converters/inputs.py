@@ -11,7 +11,8 @@ import numpy as np
 from edgekit.core import suggest
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, DType, Graph, OneSidedBranch, OpenBatch, Source, Type, Value
+from edgekit.core.ir import Graph, OneSidedBranch, OpenBatch, Source
+from edgekit.core.types import Array, DType, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
 NamedDims = Sequence[int | str | None]  # the file may have a name for it

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Graph, Node, Source, State, Value
+from edgekit.core.ir import Graph, Node, Source, State
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Node, Type, Value, type_of
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.cast import Cast
@@ -23,6 +23,7 @@ from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.affine import affine
 from edgekit.core.passes.match import squeezed
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType, Type, Value, type_of
 
 RAW: Mapping[str, DType] = {
     "uint8": DType.U8,

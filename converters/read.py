@@ -23,8 +23,9 @@ from edgekit.converters import unsupported_formats
 from edgekit.converters.inputs import fix_inputs
 from edgekit.core.attributes import encode_fields
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.reasons import reason_of
+from edgekit.core.types import Array
 from edgekit.core.wellformed import faults
 
 _HEAD = 4096

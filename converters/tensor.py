@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import Array, DType, Type
 
 Operand: TypeAlias = "Tensor | float | int | bool"
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from edgekit import api
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from edgekit.reports import comparison_page, results
 
 _DRAWN = (3, 5, 8)  # labels of the images that are shown

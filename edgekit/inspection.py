@@ -11,10 +11,11 @@ import numpy as np
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph, OpenBatch, Source, Type
+from edgekit.core.ir import Graph, OpenBatch, Source
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.target import Target
+from edgekit.core.types import Type
 
 _MAX_SHOWN = 3  # inputs in one sentence
 

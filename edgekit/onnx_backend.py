@@ -20,8 +20,9 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 # Thousands of small models are compiled here, and each is run once: little optimisation. Warnings are the
 # business of other tests.

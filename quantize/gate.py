@@ -10,7 +10,8 @@ import numpy as np
 
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from edgekit.core.derivative import derivative
 from edgekit.core.formula import Formula, parse
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Op
 from edgekit.core.ops._formula import evaluate
 from edgekit.core.ops._linear import Linear
@@ -22,6 +21,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.reasons import OperandError
+from edgekit.core.types import Array, DType
 
 Taps = Iterator[tuple[int, int, tuple[slice, ...]]]
 

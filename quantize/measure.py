@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.sample_batches import Sample, Stack, stacks
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_JOINS, Joins

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from edgekit.core.ir import DType, Graph, Value
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType, Value
 from edgekit.quantize.calibration.scales import given
 from edgekit.quantize.gate import Verdict
 from edgekit.quantize.integers.integer_io import raw_bytes

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from dataclasses import dataclass, replace
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.calibration_warnings import check_layers, doubts
 from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics
 from edgekit.quantize.calibration.range_search import Choice, Tensors, best_single, choose

@@ -5,11 +5,11 @@ import pytest
 
 from edgekit.core.derivative import derivative
 from edgekit.core.formula import parse
-from edgekit.core.ir import DType
 from edgekit.core.ops import registry
 from edgekit.core.ops._formula import evaluate
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.cast import Cast
+from edgekit.core.types import DType
 from edgekit.quantize.gradients import gradients, has_derivative
 
 FUNCTIONS = sorted(

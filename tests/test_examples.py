@@ -13,8 +13,9 @@ from edgekit.api import quantize_model
 from edgekit.codegen.compilation.build import build, run
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 EXAMPLES = ROOT / "examples"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

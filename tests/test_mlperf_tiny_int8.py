@@ -9,10 +9,11 @@ from support.tools import require, require_module, require_shared
 from edgekit.codegen.compilation.build import run
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")
 SAMPLES = 1000  # of each network

@@ -12,10 +12,11 @@ from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 NETWORKS = ("mobilenet_v2", "resnet18", "vit", "unet")
 EXPORTERS = ("torchscript", "dynamo", "dynamo_raw")

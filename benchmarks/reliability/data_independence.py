@@ -25,8 +25,9 @@ from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 INPUTS = 1000
 _LEAST_INPUTS = 24  # each kind three times

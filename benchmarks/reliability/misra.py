@@ -38,7 +38,8 @@ from edgekit.codegen.compilation.publish import write  # noqa: E402
 from edgekit.codegen.lowering.compact_weights import fit  # noqa: E402
 from edgekit.codegen.printing.render import render  # noqa: E402
 from edgekit.core import target  # noqa: E402
-from edgekit.core.ir import DType, Graph  # noqa: E402
+from edgekit.core.ir import Graph  # noqa: E402
+from edgekit.core.types import DType  # noqa: E402
 
 CACHE = ROOT / "build" / "reliability" / "misra"
 _TARGETS = {"portable C": "host", "Cortex-M4": "cortex-m4", "Cortex-M55": "cortex-m55"}

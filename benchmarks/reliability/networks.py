@@ -15,7 +15,7 @@ import numpy as np
 
 from edgekit import api
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, State, Type, Value
+from edgekit.core.ir import Graph, State
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Gelu, HardSwish, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul
@@ -32,6 +32,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import Array, DType, Type, Value
 
 _ROOT = Path(__file__).parents[2]
 _SHARED = _ROOT.parent / "shared" / "models" / "mlperf_tiny"

@@ -28,9 +28,10 @@ from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.codegen.verification.verify import LEVEL, Tell, Verification
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 # Flags of every build: one meaning of floats everywhere, and sections that a linker can drop.
 _WARNINGS = "warnings.txt"  # of the compiler

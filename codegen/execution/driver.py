@@ -15,7 +15,7 @@ from edgekit.codegen.program import Port, Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
 # Around the arena, inputs and outputs, to see a write beside them. Sanitizers bring their own: -DEK_GUARD=0.

@@ -25,7 +25,7 @@ from edgekit.codegen.gpu.ast import (
 )
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.use import UnsupportedError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 _BYTES = (DType.S8, DType.U8, DType.BOOL)
 _HALVES = (DType.F16, DType.BF16)

@@ -19,9 +19,10 @@ from edgekit.codegen.memory.planner import Memory, Place, assign
 from edgekit.codegen.memory.sharing import Layer
 from edgekit.codegen.printing.literal import stored
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call, Join, Step, View
 from edgekit.core.ops._copy import copy
+from edgekit.core.types import Array
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load

@@ -13,7 +13,8 @@ from edgekit.codegen.verification.selftest import BYTES, count, row
 from edgekit.core import simulate
 from edgekit.core.escape import Code
 from edgekit.core.input_ranges import InputRange, input_ranges
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType, Type
 
 # Of the largest value, where nothing was measured: drivers round differently, and small differences change
 # how 16 bits are rounded.

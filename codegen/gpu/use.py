@@ -12,9 +12,9 @@ from typing import Protocol, cast
 import numpy as np
 
 from edgekit.codegen.gpu.ast import Kernel
-from edgekit.core.ir import Array
 from edgekit.core.ops import Call, Param
 from edgekit.core.reasons import OwnWordsError
+from edgekit.core.types import Array
 
 # What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
 MOST_BUFFERS, MOST_ITEMS, MOST_SHARED = 4, 128, 16384

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _BLOCKS = "blocks "
 _SIZE = re.compile(r"\bO/(\d+)! (?:HWI|I)/(\d+)!")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from edgekit.codegen.kernels.block_sparsity import tiled
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _LIGHT = "light "
 _MOST = 128  # of weights of one sign together: 255 * 128 fits in 16 bits

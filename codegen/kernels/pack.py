@@ -27,9 +27,9 @@ import numpy as np
 
 from edgekit.codegen.kernels.block_sparsity import is_stream, stream, tiled
 from edgekit.codegen.kernels.overflow_safe import is_light, light, light_layout, lightened
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops._strided import Strides, contiguous
 from edgekit.core.tiles import occupied
+from edgekit.core.types import Array, DType
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")

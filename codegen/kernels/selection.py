@@ -21,9 +21,9 @@ from edgekit.codegen.kernels.overflow_safe import is_light
 from edgekit.codegen.kernels.pack import pack
 from edgekit.codegen.kernels.symbols import kernel_id
 from edgekit.codegen.kernels.variants import layouts
-from edgekit.core.ir import Array
 from edgekit.core.ops import Call
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 
 @dataclass(frozen=True, order=True)

@@ -13,11 +13,11 @@ from edgekit.codegen.kernels.kernel_files import Variant
 from edgekit.codegen.kernels.selection import cheapest
 from edgekit.codegen.kernels.symbols import instance_name, kernel_id
 from edgekit.codegen.kernels.variants import fitting, layouts, variant_named
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
 from edgekit.core.ops._map import compute_type
 from edgekit.core.ops._strided import RANK
 from edgekit.core.target import Target
+from edgekit.core.types import DType
 
 _INCLUDE = re.compile(r'^#include ["<]edgekit/(?:\w+/)*([\w.]+)[">]\n', re.MULTILINE)
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)

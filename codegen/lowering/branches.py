@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array
 
 # Products and elements that a branch must save to be worth its jump: less stays a selection.
 _LEAST_SAVED = 1024

@@ -13,10 +13,11 @@ from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.kernels.variants import variants
 from edgekit.codegen.lowering.float_requant import LINE, is_for_line, proven
 from edgekit.codegen.lowering.tfl_add import as_affine
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call, Param
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.target import Target
+from edgekit.core.types import DType
 
 Rule = Callable[[Call, Graph, Target], Call | None]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Value, type_of
 from edgekit.core.ops import Arg, Call
+from edgekit.core.types import Array, DType, Value, type_of
 
 LINE, AWAY = "line", "line_away"  # as rules of kernels: one offset, or one with the sign of the sum
 _RULES = ("e", "e_wide", "tfl", "once")

@@ -10,9 +10,10 @@ from math import inf
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering.tfl_add import as_affine
 from edgekit.codegen.memory.sharing import Layer
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.target import Target
+from edgekit.core.types import DType
 
 _FIELDS = 13  # of what conv2d_add_int.h calls add
 

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from edgekit.codegen.lowering.branches import Guard, Loop
 from edgekit.codegen.memory.sharing import Layer
-from edgekit.core.ir import Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Step, View
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops.while_loop import While
+from edgekit.core.types import Value
 
 
 def body_of(node: Node, op: While, graph: Graph) -> tuple[Graph, dict[str, Value]]:

@@ -22,12 +22,13 @@ from edgekit.codegen.lowering.transposed_conv import as_convolution
 from edgekit.codegen.memory.inplace import CHANNELS, distance
 from edgekit.codegen.memory.schedule import Task, search
 from edgekit.codegen.memory.sharing import Layer, Ports, Sharing, operands
-from edgekit.core.ir import Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Step
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._strided import contiguous
 from edgekit.core.ops.while_loop import While
 from edgekit.core.target import Target
+from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)

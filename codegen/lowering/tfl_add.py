@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array
 from edgekit.core.ops import Call
+from edgekit.core.types import Array
 
 _NEAR = (0, 1, -1, 2, -2, 3, -3)  # what is tried beside the nearest factors
 _NEAR_PAIRS = sorted(product(_NEAR, _NEAR), key=lambda pair: abs(pair[0]) + abs(pair[1]))

@@ -14,13 +14,14 @@ import numpy as np
 
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.memory.sharing import Layer
-from edgekit.core.ir import Array, Graph, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._strided import contiguous
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.target import Target
+from edgekit.core.types import Array, Value
 
 _MOST_PRODUCTS = 2.5  # as many as the transposed convolution has
 _SLOW_FLOATS = ("ref", "wasm", "relaxed")  # as fast by portable C

@@ -12,9 +12,9 @@ from dataclasses import replace
 from edgekit.codegen.memory.arena import BUDGET, Plan, crowded, plan
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, shifts_of
 from edgekit.codegen.memory.sharing import Sharing
-from edgekit.core.ir import Value
 from edgekit.core.ops import Arg
 from edgekit.core.ops._copy import copy
+from edgekit.core.types import Value
 
 # What the arena must shrink by for a move to be worth its time: one part in so many.
 _WORTH = 10

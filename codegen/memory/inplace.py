@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.ops import Call, Param
+from edgekit.core.types import Array
 
 _NEVER = 1 << 40
 

@@ -12,10 +12,11 @@ from edgekit.codegen.memory.arena import Buffer, Plan, plan
 from edgekit.codegen.memory.copies import with_moves
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of
 from edgekit.codegen.memory.sharing import Kind, Layer, Ports, Sharing, operands
-from edgekit.core.ir import Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)

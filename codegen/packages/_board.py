@@ -14,8 +14,8 @@ from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification import verify
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.escape import Code
-from edgekit.core.ir import DType
 from edgekit.core.target import Target
+from edgekit.core.types import DType
 
 VERSION = "1.0.0"  # of what is packed: the first one
 _TAKEN = frozenset({"delay", "i", "micros", "start", "took"})  # names that sketches need for themselves

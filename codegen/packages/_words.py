@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.core.ir import Quant
+from edgekit.core.types import Quant
 
 
 def meaning(quant: Quant | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 
 def number(value: object, ctype: str) -> str:

@@ -10,13 +10,14 @@ import numpy as np
 from edgekit.codegen.lowering.branches import Branches, Path, branches
 from edgekit.core import simulate
 from edgekit.core.input_ranges import CHOICES
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Min
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.while_loop import While
+from edgekit.core.types import Array
 
 ENOUGH = 0.5  # of the values of every output: no further ranges are tried
 _WORK = 2e8  # operations that trying other ranges may take

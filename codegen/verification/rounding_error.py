@@ -16,10 +16,11 @@ import ml_dtypes
 import numpy as np
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array, DType, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.while_loop import While
+from edgekit.core.types import Array, DType
 
 # How many times the largest error of noisy runs an implementation may be off: kernels add up one by one or in
 # vectors, with and without fused products, and approximate functions within a few units in the last place.

@@ -13,7 +13,8 @@ from edgekit.codegen.verification.output_coverage import MORE_SEEDS, finite_shar
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats
 from edgekit.core import simulate
 from edgekit.core.input_ranges import CHOICES, InputRange, input_ranges
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType, Type
 
 STEPS = 4  # of a stream, where there are states
 _BLOCK = 1 << 18  # inputs that are made at once

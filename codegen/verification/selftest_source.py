@@ -11,7 +11,7 @@ from edgekit.codegen.printing.literal import elements, lines, number
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.selftest import BYTES, MASK_SHIFT, STRIDE, SelfTest, count, magnitude, row
 from edgekit.core.input_ranges import InputRange, input_ranges
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 # Values of an output that are expected: enough to see a broken layer, small enough to flash. Of larger
 # outputs each is the sum of neighbours, so that few elements are left out.

@@ -18,7 +18,8 @@ from edgekit.codegen.verification.rounding_error import RoundingError, has_float
 from edgekit.codegen.verification.selftest import SelfTest, measured
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType, Type
 
 _SECONDS = 300
 LEAST_COMPARED = 0.01  # of the values of each output; of fewer, agreement says nothing

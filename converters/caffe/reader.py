@@ -23,7 +23,8 @@ from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Source
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import Array, DType
 
 _LAYER = re.compile(rb"^[ \t]*layers?\s*:?\s*\{", re.MULTILINE)
 _UPGRADE = "upgrade_net_proto_text and upgrade_net_proto_binary, of Caffe, write the newer form"

@@ -15,7 +15,7 @@ from typing import Any
 
 from edgekit.converters import files
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DATASPACE, _DATATYPE, _LAYOUT, _ATTRIBUTE, _CONTINUATION, _SYMBOLS = 0x1, 0x3, 0x8, 0xC, 0x10, 0x11

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 _MASK = (1 << 64) - 1

@@ -25,7 +25,8 @@ from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Source, Type
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import DType, Type
 
 _CONFIG, _METADATA, _WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 _SUBCLASSED = "its configuration is code; export it: model.export('net.onnx', format='onnx')"

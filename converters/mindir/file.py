@@ -10,7 +10,7 @@ from edgekit.converters import files
 from edgekit.converters.file_formats.protobuf import Message
 from edgekit.converters.inputs import Dims
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 # Element types of tensors, as mind_ir.proto numbers them.
 _TENSORS = {

@@ -29,7 +29,8 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Source
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import Array, DType
 
 _HEAD = re.compile(rb"\n.[\w.-]*\x12\tMindSpore", re.DOTALL)
 _REFERENCE = "REF::"

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from edgekit.converters import files
 from edgekit.core.builder import MAX_RANK
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 Value: TypeAlias = "str | bool | int | float | tuple[Value, ...] | None"
 

@@ -24,7 +24,8 @@ from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Source, Type
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import Array, DType, Type
 
 _SYMBOL = "-symbol.json"
 _EPOCH = re.compile(r"(.+)-\d{4,}")

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, defs
 
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import DType, Type
+from edgekit.core.types import DType, Type
 
 OLDEST_OPSET = 7
 NEWEST_OPSET = defs.onnx_opset_version()

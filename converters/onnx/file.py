@@ -18,7 +18,8 @@ from edgekit.converters.onnx.check import messages
 from edgekit.core import fixed
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Source, Type
+from edgekit.core.ir import Source
+from edgekit.core.types import Array, DType, Type
 
 _MAX_FILE = 1 << 31  # as much as protobuf can hold
 _MAX_READS = 4  # of one file of external data

@@ -11,7 +11,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, defs
 
 from edgekit.converters.onnx.check import domain_of
-from edgekit.core.ir import Type
+from edgekit.core.types import Type
 
 
 def has_schema_function(node: NodeProto, opsets: Mapping[str, int]) -> bool:

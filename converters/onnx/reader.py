@@ -38,7 +38,8 @@ from edgekit.converters.tensor import Tensor
 from edgekit.core import suggest
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, Graph, Source
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import Array
 
 Handler = Callable[..., Any]
 # Keywords by which a handler asks for more than inputs and attributes.

@@ -17,7 +17,7 @@ from edgekit.converters.semantics.selected_rows import Found, Rows, refusal, tra
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _SAME = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze")  # elements as the first operand has them
 _CHOSEN = (*_SAME, "Concat", "Gather", "Min", "Slice")  # of the numbers there are

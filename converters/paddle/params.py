@@ -10,7 +10,7 @@ from edgekit.converters.file_formats import protobuf
 from edgekit.converters.paddle.program_desc import declared_tensor
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _MAX_LEVELS = 16
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from edgekit.converters.inputs import Dims
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 # One value, several that go together, or none where an operand is optional.
 Names: TypeAlias = str | Sequence[str] | None

@@ -24,7 +24,8 @@ from edgekit.converters.paddle.program import Names, Operator, Program, flat
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Source
+from edgekit.core.ir import Graph, Source
+from edgekit.core.types import Array, DType
 
 _PARAMETERS = ".pdiparams"
 _PROGRAMS = (".json", ".pdmodel")

@@ -9,9 +9,9 @@ import numpy as np
 from edgekit.converters.semantics.compose import matmul, softmax
 from edgekit.converters.semantics.movement import part, where
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.core.ir import DType
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.logic import And, Less
+from edgekit.core.types import DType
 
 
 @dataclass(frozen=True)

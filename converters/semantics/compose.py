@@ -8,13 +8,13 @@ import numpy as np
 
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
-from edgekit.core.ir import DType
 from edgekit.core.ops.activations import Exp, Log
 from edgekit.core.ops.arithmetic import Sqrt
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType
 
 
 def reduce(x: Tensor, kind: str, axes: Sequence[int], keepdims: bool = True, narrow: bool = False) -> Tensor:

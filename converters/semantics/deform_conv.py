@@ -10,11 +10,11 @@ from edgekit.converters.semantics.convolution import Sliding
 from edgekit.converters.semantics.movement import cast, part, where
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import And, LessOrEqual
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.rounding import Floor
+from edgekit.core.types import Array, DType
 
 
 def deform_conv(

@@ -13,9 +13,10 @@ import numpy as np
 from edgekit.converters.semantics.compose import dense
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, GroupwiseWeights
+from edgekit.core.ir import GroupwiseWeights
 from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise, real_weights
 from edgekit.core.passes.groupwise_weights import digest
+from edgekit.core.types import Array, DType
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ import numpy as np
 
 from edgekit.converters.tensor import Operand, Tensor, concat
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import Array, DType
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:

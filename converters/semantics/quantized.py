@@ -13,10 +13,10 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.types import DType, Quant
 
 # The types that have quantized tensors, and the type that stores them.
 _STORED = {DType.S8: DType.S8, DType.U8: DType.S8, DType.S16: DType.S16, DType.U16: DType.S16}

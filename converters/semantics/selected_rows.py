@@ -16,7 +16,7 @@ from edgekit.converters.tensor import FIXED, Operand, Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed import int_range
-from edgekit.core.ir import CountedRows, DType, Node, Type
+from edgekit.core.ir import CountedRows, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.arithmetic import Min
@@ -38,6 +38,7 @@ from edgekit.core.ops.roi_align import RoiAlign
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Type
 
 
 @dataclass(frozen=True)

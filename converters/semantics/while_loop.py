@@ -13,10 +13,11 @@ import numpy as np
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.logic import And, Or
 from edgekit.core.ops.while_loop import BodyNode, BodyValue, While
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 MAX_UNROLLED = 256  # nodes, of one loop: longer ones stay
 _MAX_COUNTED = 1 << 14  # iterations that are counted to find a bound

@@ -12,7 +12,7 @@ import numpy as np
 from edgekit.converters import files
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 # What is written of a signed integer is the width alone.
 _DTYPES: Mapping[str, DType] = {

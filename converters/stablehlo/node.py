@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.converters.stablehlo.mlir_literals import Spec
 from edgekit.converters.stablehlo.mlir_text import Operation
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 
 @dataclass(frozen=True)

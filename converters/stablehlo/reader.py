@@ -30,8 +30,9 @@ from edgekit.converters.stablehlo.ops import elementwise
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder, absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Source
+from edgekit.core.ir import Graph, Source
 from edgekit.core.ops.logic import Equal
+from edgekit.core.types import DType
 
 _START = re.compile(rb"^(module\s*((@|attributes)[^\n]*)?\{|func\.func\b)", re.MULTILINE)
 _MAX_STEPS = 1 << 16  # functions may call each other twice, and those again

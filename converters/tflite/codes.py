@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 TYPES = {
     0: DType.F32,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 class DamagedError(EdgeKitError):

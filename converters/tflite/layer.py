@@ -16,7 +16,6 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.file import Table
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Quant, Type, Value, type_of
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Clip
 from edgekit.core.ops.cast import BitCast
@@ -24,6 +23,7 @@ from edgekit.core.ops.logic import ShiftRight
 from edgekit.core.ops.lookup import Lookup
 from edgekit.core.ops.rescale import Rescale, RescaleOnce
 from edgekit.core.reasons import DamageError, reason_of
+from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
 # The fused activations of the schema: NONE, RELU, RELU_N1_TO_1, RELU6.
 ACTIVATIONS = {0: (-inf, inf), 1: (0.0, inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}

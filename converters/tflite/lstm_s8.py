@@ -13,8 +13,8 @@ from edgekit.converters.tflite.layer import Layer, raw
 from edgekit.converters.tflite.lstm import Operands, Result
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.lstm_s8 import Factor, LstmS8
+from edgekit.core.types import Array, DType
 
 _Q12 = np.float32(2.0**-12)
 _KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM of integers"

@@ -33,8 +33,9 @@ from edgekit.converters.tflite.variables import Variables
 from edgekit.core import fixed
 from edgekit.core.builder import Builder, absurd
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, DType, Graph, Quant, Source, Type, Value
+from edgekit.core.ir import Graph, Source
 from edgekit.core.reasons import DamageError, reason_of
+from edgekit.core.types import Array, DType, Quant, Type, Value
 
 KEEPS_LOOPS = True
 HAS_SIGNATURES = True

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.converters.tflite.file import Table
-from edgekit.core.ir import Array, Type
 from edgekit.core.reasons import DamageError
+from edgekit.core.types import Array, Type
 
 _VECTORS = {1: "<i4", 2: "<u2", 3: "u1"}  # Int32Vector, Uint16Vector, Uint8Vector
 

@@ -10,7 +10,7 @@ from edgekit.converters.tflite.file import Table
 from edgekit.converters.tflite.layer import labelled
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Type, Value
+from edgekit.core.types import Array, Type, Value
 
 KINDS = ("VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE")
 

@@ -12,7 +12,8 @@ from edgekit.converters import files
 from edgekit.converters.file_formats.archive import Archive, opened
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Source
+from edgekit.core.ir import Source
+from edgekit.core.types import Array, DType
 
 # The major version of torch's schema, which changes where an older reader would misunderstand.
 SCHEMA = 8

@@ -36,7 +36,8 @@ from edgekit.converters.torch_export.file import Program, dtype_of, is_program, 
 from edgekit.converters.torch_export.symbols import SYMBOLIC
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph, Type, Value, type_of
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, Type, Value, type_of
 
 # Storage, devices and random numbers: a graph says nothing of them.
 _IGNORED = {

@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 Number: TypeAlias = int | float | bool
 Operand: TypeAlias = Tensor | int | float | bool

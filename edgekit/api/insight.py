@@ -11,8 +11,8 @@ from edgekit.api.samples import Inputs, samples_of
 from edgekit.comparison import difference
 from edgekit.comparison.difference import Difference, Order
 from edgekit.core import simulate
-from edgekit.core.ir import Array
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 from edgekit.inspection import Inspection
 
 

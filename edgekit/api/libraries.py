@@ -22,8 +22,8 @@ from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 from edgekit.samples import arrays
 
 

@@ -12,11 +12,12 @@ from edgekit.converters.normalize import Numbers
 from edgekit.core import ek_file
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.passes.static_form import static_form
 from edgekit.core.passes.stored_weights import stored_weights, widened_weights
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
 Tell = Callable[[str], None]

@@ -17,8 +17,9 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.converters import normalize
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 from edgekit.quantize import post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import half_precision

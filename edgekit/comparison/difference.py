@@ -11,8 +11,9 @@ from edgekit.comparison.histogram import Counter, Histogram
 from edgekit.comparison.noise import Distance, Noise, Spread, shares
 from edgekit.core import fixed, simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
+from edgekit.core.types import Array, DType, Type
 
 Order = Literal["culprit", "graph"]
 ORDERS: tuple[Order, ...] = ("culprit", "graph")

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.types import Array, DType, Type
 
 _FORMATS = ("int8", "int16", "bf16", "f16", "float")  # quantization may call results <name>_<format>
 _SCALED = 0.1  # of the logarithm of a factor: less is rounding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _FINE = 2048  # cells over [-reach, reach]; reach is a power of two, and doubles when a value is outside
 _SHOWN = 64  # cells of the result, at most

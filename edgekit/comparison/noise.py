@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import Array, Type
 
 _WORK = 4e9  # multiplications that following the noise of all values to the outputs may take, about
 _MOST_WORK = 3e11  # of a single sample: above that nobody would wait for it

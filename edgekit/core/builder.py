@@ -11,21 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import (
-    Array,
-    DType,
-    Graph,
-    GroupwiseWeights,
-    Node,
-    Quant,
-    Source,
-    State,
-    Type,
-    Value,
-    type_of,
-)
+from edgekit.core.ir import Graph, GroupwiseWeights, Node, Source, State
 from edgekit.core.ops import Op
 from edgekit.core.reasons import reason_of
+from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
 # More elements or dimensions are an attack or a mistake, not a tensor of a model; and so are more operators,
 # and folding that takes more work than this, or so much more memory than the constants of the model.

@@ -16,21 +16,9 @@ from edgekit.core import atomic, attributes, flatbuffer
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.flatbuffer import Record
-from edgekit.core.ir import (
-    Array,
-    CountedRows,
-    DType,
-    Graph,
-    Node,
-    OneSidedBranch,
-    OpenBatch,
-    Quant,
-    Source,
-    State,
-    Type,
-    Value,
-)
+from edgekit.core.ir import CountedRows, Graph, Node, OneSidedBranch, OpenBatch, Source, State
 from edgekit.core.reasons import DamageError, reason_of
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.core.wellformed import faults
 
 # Raised by every change that an older reader would misunderstand, the meaning of an operator included. Files

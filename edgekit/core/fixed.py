@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Quant
+from edgekit.core.types import Array, DType, Quant
 
 Int = Array  # of int64
 _INT32_MAX = 2**31 - 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed import Int, mbqm, quantize_multiplier, rdbpot, round_half_away, srdhm
-from edgekit.core.ir import Array, Quant
+from edgekit.core.types import Array, Quant
 
 _ONE = 2**31 - 1
 

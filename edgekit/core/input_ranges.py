@@ -13,7 +13,7 @@ from math import ceil, floor
 import numpy as np
 
 from edgekit.core.fixed import int_range
-from edgekit.core.ir import Array, DType, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Mul, Neg, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
@@ -25,6 +25,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter, ScatterND
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import Array, DType, Type
 
 _COPIES = (Reshape, Transpose, Expand, Slice, Pad)
 _HUGE = 1e3  # a mask times such a number says what softmax leaves out

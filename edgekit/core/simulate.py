@@ -9,7 +9,8 @@ import numpy as np
 from edgekit.core.builder import check_result
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.input_ranges import input_ranges
-from edgekit.core.ir import Array, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
+from edgekit.core.types import Array, Type
 
 
 def run(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from edgekit.core.builder import absurd
 from edgekit.core.fixed import int_range
-from edgekit.core.ir import DType, Graph, Node, Type, Value, type_of
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.reasons import reason_of
+from edgekit.core.types import DType, Type, Value, type_of
 
 ROUNDINGS = ("E", "tfl", "tflm")
 _NARROW = (DType.S8, DType.U8, DType.S16)

@@ -14,8 +14,8 @@ from edgekit.comparison.difference import other_weights, short_name
 from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Type
 from edgekit.core.passes.stored_weights import narrow_weights
+from edgekit.core.types import Array, Type
 
 if TYPE_CHECKING:
     from edgekit.api import (

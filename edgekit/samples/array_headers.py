@@ -12,7 +12,7 @@ import numpy as np
 from edgekit.core import unpacking
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 ALONE = ""  # the name of an array in a file of its own
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

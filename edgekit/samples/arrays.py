@@ -12,7 +12,8 @@ import numpy as np
 
 from edgekit.core import atomic, suggest
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType, Type
 from edgekit.samples import array_headers, array_layouts
 
 Arrays = Mapping[str, Array]

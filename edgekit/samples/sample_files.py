@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.samples import array_headers, arrays
 from edgekit.samples.array_headers import Head
 from edgekit.samples.arrays import Arrays

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 
 def arrays_of(graph: Graph, calibration: Iterable[Any]) -> list[dict[str, Array]]:

@@ -9,8 +9,8 @@ import torch
 
 from edgekit.core.derivative import derivative
 from edgekit.core.formula import ARITHMETIC, Cast, Formula, Function, Number, Operand, Operation, parse
-from edgekit.core.ir import DType
 from edgekit.core.ops._map import Map
+from edgekit.core.types import DType
 
 Tensor = torch.Tensor
 

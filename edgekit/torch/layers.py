@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgekit.core.ir import Array, DType, Quant
 from edgekit.core.ops._linear import Linear
+from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant

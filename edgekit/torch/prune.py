@@ -18,8 +18,9 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning
 from edgekit.torch.batch_norm import Norm, take_anew

@@ -19,9 +19,10 @@ from torch import nn
 
 from edgekit.core import fixed, simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Node, Quant, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.passes.batches import batched
+from edgekit.core.types import Array, DType, Quant, Value
 from edgekit.quantize.calibration.observe import Observer, least_error
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize

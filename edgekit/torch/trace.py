@@ -17,9 +17,10 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import with_constants
 from edgekit.torch.batch_norm import Norm
 from edgekit.torch.export import convert, exported

@@ -12,7 +12,8 @@ import numpy as np
 from edgekit.codegen.cost.estimate import Estimate, estimate
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, Exit
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.quantize.gate import Gate, Judge, chosen
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import real, scores, sqnr

@@ -9,8 +9,9 @@ import numpy as np
 
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.recurrent import Recurrent
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, Stack, stack_size
 
 _BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside

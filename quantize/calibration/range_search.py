@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, minmax
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize

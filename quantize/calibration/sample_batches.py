@@ -9,8 +9,9 @@ import numpy as np
 
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import batched
+from edgekit.core.types import Array
 
 _MOST = 64  # samples in a stack, whose memory does not grow with the samples that there are
 _LARGEST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing

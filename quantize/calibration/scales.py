@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
-from edgekit.core.ir import DType, Graph, Node, Quant
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.arithmetic import Max, Min
@@ -17,6 +17,7 @@ from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes.integer_labels import keeps_scale
+from edgekit.core.types import DType, Quant
 from edgekit.quantize.calibration.observe import Range
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.integers.recurrent import states

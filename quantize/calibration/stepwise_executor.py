@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.core.ir import Array, Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.simulate import compute
+from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Node, Quant, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._gates import state_quant
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
@@ -24,6 +24,7 @@ from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes.integer_labels import keeps_scale
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.calibration.scales import (
     activation_quant,
     quantized_operands,

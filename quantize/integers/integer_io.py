@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from edgekit.core.ir import DType, Graph, Node, Quant, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.passes import drop_dead
+from edgekit.core.types import DType, Quant, Type, Value
 
 Io = Literal["float", "int8", "uint8"]
 KINDS: tuple[Io, ...] = ("float", "int8", "uint8")

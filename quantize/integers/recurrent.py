@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Node, Quant, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._gates import MOST_BITS
 from edgekit.core.ops.recurrent import Gru, Recurrent, Rnn
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import Array, DType, Quant, Type
 from edgekit.quantize.rounding.integer_weights import least_scale, weight_quant
 
 _MOST_SUM = 2.0**16  # of what a gate adds up: ten thousand times what sigmoid and tanh tell from their limits

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from edgekit.core.ir import DType, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
+from edgekit.core.types import DType
 from edgekit.quantize.calibration.range_search import Tensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.gate import Judge, Verdict

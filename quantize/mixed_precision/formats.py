@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Graph, Node, Quant
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.passes.integer_labels import keeps_scale
+from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.integers.recurrent import cells
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.grid_sample import GridSample
+from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.int8 import Quantized

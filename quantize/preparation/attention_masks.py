@@ -10,13 +10,14 @@ from math import log
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.observe import Range
 
 MASKED = -1e4  # exp of it is 0 in float32

@@ -10,13 +10,14 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ir import DType, Node
+from edgekit.core.ir import Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Add, Div, Mul
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand, per_channel
+from edgekit.core.types import DType
 
 
 def scaled_channels(edit: Edit, node: Node) -> Sequence[str] | None:

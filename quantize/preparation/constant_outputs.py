@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from edgekit.core.ir import Graph, Node, Value
+from edgekit.core.ir import Graph, Node
+from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)

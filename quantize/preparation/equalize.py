@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import Array, Value
 
 _MOST = 2.0**6  # of the factor for one channel, and of its inverse
 

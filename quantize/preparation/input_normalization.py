@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Node, Value, type_of
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Mul, Sub
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.types import Array, DType, Value, type_of
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.preparation.equalize import input_factors, is_layer, rescale
 

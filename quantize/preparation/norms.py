@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import DType, Node
+from edgekit.core.ir import Node
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.reduce import Reduce
@@ -21,6 +21,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand, number
+from edgekit.core.types import DType
 
 _MOST_FLOOR = 1e-3  # of a root: larger ones are meant to change results, and epsilon would not do that alike
 

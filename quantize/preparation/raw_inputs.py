@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Node
+from edgekit.core.ir import Node
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
@@ -21,6 +21,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand, per_channel, squeezed
+from edgekit.core.types import Array, DType
 
 _MOVES = (Transpose, Reshape)
 _BYTES = (DType.U8, DType.S8)

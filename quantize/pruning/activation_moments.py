@@ -7,12 +7,12 @@ from itertools import count
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.channels import Layer
 from edgekit.core.simulate import run_all
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.rounding.gptq import Moments

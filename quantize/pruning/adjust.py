@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.batches import batched
 from edgekit.core.simulate import compute
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gradients import gradients, is_differentiable
 from edgekit.quantize.measure import scores

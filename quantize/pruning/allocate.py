@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.cost import Cost
 from edgekit.quantize.pruning.criteria import Order
 from edgekit.quantize.pruning.groups import Group

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.channels import Layer
 from edgekit.core.tiles import occupied
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.activation_moments import observe
 from edgekit.quantize.pruning.fit import fitted

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import Group, Network
 
 Unit = Literal["macs", "weights"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes.channels import Layer
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.activation_moments import columns, grouped
 from edgekit.quantize.pruning.groups import Group, Network
 from edgekit.quantize.rounding.gptq import Moments

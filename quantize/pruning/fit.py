@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Value
+from edgekit.core.ir import Graph
 from edgekit.core.passes.channels import Layer
 from edgekit.core.tiles import occupied
+from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
 from edgekit.quantize.calibration.stepwise_executor import Walk
 from edgekit.quantize.pruning.activation_moments import can_be_fitted, grouped, rows, ungrouped

@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.channels import Layer, Search, dead_channels
+from edgekit.core.types import Array, Value
 
 
 @dataclass(frozen=True)

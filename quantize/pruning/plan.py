@@ -11,8 +11,9 @@ import numpy as np
 
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
 from edgekit.quantize.gate import answer
 from edgekit.quantize.measure import scores, sqnr

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
 from edgekit.quantize.pruning.cost import Costs

@@ -8,8 +8,9 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
+from edgekit.core.types import Array, Type, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.stepwise_executor import Walk
 from edgekit.quantize.integers.int8 import Quantized, integer_bias

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _FLOOR = 1e-4  # of the mean of the diagonal: keeps what was never seen where it is
 _LOST = 4e-6  # of a sum of products in single precision

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Quant, Type
+from edgekit.core.types import Array, DType, Quant, Type
 
 LIMITS = {DType.S8: 127, DType.S4: 7}  # of integers, on both sides
 _TYPES = {8: DType.S8, 4: DType.S4}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from edgekit.core.ir import Graph, Value
+from edgekit.core.ir import Graph
+from edgekit.core.types import Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.rounding.bias_correction import Pair, correct_biases

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Quant, Type, Value
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding.bias_correction import Pair
 from edgekit.quantize.rounding.gptq import Aim, Moments, Problem, best_scale, round_to
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, least_scale

@@ -14,7 +14,7 @@ from support.npm_packages import simulated, small_digits
 from support.sites import site
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 MAIN = """
 import { createModel } from "digits";

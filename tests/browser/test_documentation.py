@@ -17,7 +17,7 @@ from support.sites import site
 from support.tools import ROOT, require, require_module
 
 from edgekit import load
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 PAGE = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")
 SNIPPETS = dict(re.findall(r"^```\w+ ([\w.]+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

@@ -16,8 +16,9 @@ from support.tools import require_module, require_shared
 from edgekit import convert
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.core import simulate
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Mul, Neg
+from edgekit.core.types import DType
 
 MLPERF_TINY = ("kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "ad01_int8")
 

@@ -12,8 +12,9 @@ from support.stateful import random_graph
 from support.tools import require, require_module
 
 from edgekit import EdgeKitError, build
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.types import DType
 
 
 @pytest.fixture(scope="module")

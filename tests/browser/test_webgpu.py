@@ -18,7 +18,7 @@ from edgekit import EdgeKitError, api
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
@@ -27,6 +27,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType, Type
 
 _F32 = DType.F32
 

@@ -10,9 +10,9 @@ import pytest
 from support.nets import Net
 
 from edgekit import EdgeKitError, Graph, run
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import DType
 from edgekit.samples import arrays
 
 

@@ -13,13 +13,14 @@ from support.nets import Net
 from edgekit import Difference, EdgeKitError, Graph, diff, quantize_model
 from edgekit.comparison.difference import Layer
 from edgekit.comparison.histogram import Counter
-from edgekit.core.ir import DType, Quant, State, Type, Value
+from edgekit.core.ir import State
 from edgekit.core.ops.arithmetic import Add, Max, Mul
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Quant, Type, Value
 from edgekit.quantize.preparation.equalize import equalize
 
 

@@ -15,9 +15,10 @@ from edgekit import converters
 from edgekit.converters import read
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.quantize import Quantize
+from edgekit.core.types import DType, Quant, Type
 
 READERS = list(read.readers())
 
@@ -112,7 +113,7 @@ def dream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         '''"""Dream files: a line with the size of the input."""
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Type
+from edgekit.core.types import DType, Type
 from edgekit.converters.dream import FORMAT, SUFFIXES
 from edgekit.core.ops.arithmetic import Add
 

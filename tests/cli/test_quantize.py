@@ -8,7 +8,7 @@ from support.command_line import CommandLine
 from support.tools import require
 
 import edgekit
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 
 def test_quantize_makes_int8_that_c_computes_exactly(cli: CommandLine) -> None:

@@ -8,7 +8,7 @@ from support.command_line import CommandLine
 from support.tools import require
 
 import edgekit
-from edgekit.core.ir import DType, Quant
+from edgekit.core.types import DType, Quant
 
 
 def pixels(count: int = 64) -> np.ndarray:

@@ -11,9 +11,10 @@ from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType, Type
 
 
 @pytest.fixture(scope="session")

@@ -17,10 +17,11 @@ from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import fitting, variants
 from edgekit.codegen.lowering.lower import layer_of
 from edgekit.core import target as targets
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Quant, Type, Value
 
 M4 = targets.load("cortex-m4")
 # Sides, stride and channels; the file with the most conditions takes up to twice the instructions.

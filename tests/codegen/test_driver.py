@@ -17,8 +17,8 @@ from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.types import Array
 
 X = np.arange(6, dtype=np.float32)
 

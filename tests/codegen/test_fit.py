@@ -15,10 +15,11 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import DType, Type
 
 M4 = targets.load("cortex-m4")
 

@@ -15,10 +15,11 @@ from edgekit.codegen.verification.selftest import tolerance
 from edgekit.codegen.verification.verify import compare
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Clip, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.types import DType, Quant, Type
 
 HOST = target.load("host")
 SHAPE = (1, 7, 6, 20)

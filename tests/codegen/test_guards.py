@@ -22,7 +22,7 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.codegen.verification import selftest
 from edgekit.codegen.verification.output_coverage import drawn
 from edgekit.core import ek_file, simulate, target
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.dense import Dense
@@ -30,6 +30,7 @@ from edgekit.core.ops.logic import Less, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType, Type
 from edgekit.onnx_backend import compile_programs
 
 HOST = target.load("host")

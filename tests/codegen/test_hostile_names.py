@@ -17,8 +17,9 @@ from edgekit.codegen.program import compile_graph
 from edgekit.comparison.difference import diff
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Source, State, Type, Value
+from edgekit.core.ir import Graph, Source, State
 from edgekit.core.ops.arithmetic import Add
+from edgekit.core.types import DType, Type, Value
 from edgekit.reports import comparison_page
 
 READ = [path for path in sorted(SAMPLES.rglob("*")) if who_reads(path)]

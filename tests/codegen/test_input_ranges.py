@@ -7,7 +7,7 @@ from support.nets import Net
 
 from edgekit.core.builder import Builder
 from edgekit.core.input_ranges import CHOICES, MASK, InputRange, input_ranges
-from edgekit.core.ir import DType, Graph, Quant, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.cast import Cast
@@ -16,6 +16,7 @@ from edgekit.core.ops.logic import Equal, Less, LessOrEqual, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.types import DType, Quant, Type
 
 TABLE = np.zeros((7, 3), np.float32)
 

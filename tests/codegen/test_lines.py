@@ -11,10 +11,10 @@ from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.lowering.tfl_add import as_affine
 from edgekit.core import fixed
 from edgekit.core import target as targets
-from edgekit.core.ir import Array, DType, Quant
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops._integer_maps import sum_calls
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import Array, DType, Quant
 
 
 def dense(rounding: str, seed: int, zero: int = -128, outputs: int = 8, target: str = "host") -> Call:

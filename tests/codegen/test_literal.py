@@ -5,7 +5,7 @@ import pytest
 
 from edgekit.codegen.printing.literal import elements
 from edgekit.core.fixed import int_range
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 

@@ -20,7 +20,7 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Exp
 from edgekit.core.ops.arithmetic import Add, Neg
 from edgekit.core.ops.concat import Concat
@@ -31,6 +31,7 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 HOST = target.load("host")

@@ -14,10 +14,11 @@ from edgekit.codegen.printing.render import render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import DType, Quant, Type, Value
 
 
 def test_values_are_scaled_and_shifted() -> None:

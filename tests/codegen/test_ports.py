@@ -16,12 +16,13 @@ from edgekit.codegen.compilation import build as building
 from edgekit.codegen.printing.render import Optimize, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType
 from edgekit.onnx_backend import compile_programs
 
 HOST = target.load("host")

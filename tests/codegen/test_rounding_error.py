@@ -12,13 +12,13 @@ from support.stateful import accumulator
 
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
 from edgekit.core import simulate
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.rounding import Floor
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType
 
 FAMILIES = [module.name for module in pkgutil.iter_modules(cases.__path__)]
 _EVERY = 4  # cases of a family that are taken: one in so many

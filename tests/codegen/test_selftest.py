@@ -21,7 +21,8 @@ from edgekit.codegen.verification.selftest_source import Summary
 from edgekit.codegen.verification.verify import _self_test
 from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType
 
 HOST = target.load("host")
 NETWORKS = ("digits", "keywords", "anomaly", "encoder", "random 1", "random 5", "random 8", "int8", "int16")

@@ -7,11 +7,12 @@ from support.stateful import Remembering
 
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Exp
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType
 
 HOST = target.load("host")
 

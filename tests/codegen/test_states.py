@@ -23,10 +23,11 @@ from edgekit.codegen.program import compile_graph
 from edgekit.codegen.verification.verify import verify as verify_compiled
 from edgekit.core import ek_file, simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType
 from edgekit.onnx_backend import compile_programs
 
 HOST = target.load("host")

@@ -20,9 +20,10 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Source, Type
+from edgekit.core.ir import Graph, Source
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType, Type
 
 HOST = target.load("host")
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"

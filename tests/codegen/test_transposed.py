@@ -13,8 +13,9 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
+from edgekit.core.types import DType, Type
 
 
 def names(graph: Graph, target: str) -> list[str]:

@@ -15,9 +15,10 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType, Type
 
 HOST = target.load("host")
 BOTH = pytest.mark.parametrize("optimize", ["size", "speed"])

@@ -8,9 +8,9 @@ import pytest
 from edgekit.codegen.kernels.sources import instantiate
 from edgekit.codegen.kernels.variants import variants
 from edgekit.core import target as targets
-from edgekit.core.ir import DType, Quant, Type, Value
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.types import DType, Quant, Type, Value
 
 
 def convolution(scale: float) -> Call:

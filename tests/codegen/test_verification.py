@@ -22,7 +22,7 @@ from edgekit.codegen.verification.selftest import prepare
 from edgekit.codegen.verification.verify import drive, random_samples, tight, verify
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Log, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Mul, Sqrt, Sub
 from edgekit.core.ops.cast import Cast
@@ -30,6 +30,7 @@ from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.rank import ArgExtreme
+from edgekit.core.types import Array, DType, Type, Value
 
 HOST = target.load("host")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from edgekit.codegen.cost.cost_features import work_of
-from edgekit.core.ir import DType, Type, Value
 from edgekit.core.ops import Arg, Call
+from edgekit.core.types import DType, Type, Value
 
 
 def work(params: Mapping[str, Any], *, outputs: int = 6, constants: Mapping[str, int] | None = None) -> Any:

@@ -7,9 +7,10 @@ import pytest
 
 from edgekit.core import ek_file
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Source, Type
+from edgekit.core.ir import Graph, Source
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import DType, Type
 
 
 @pytest.fixture

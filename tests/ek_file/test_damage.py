@@ -13,7 +13,8 @@ from support.ek_files import edit, forge, refused, sections
 
 from edgekit.core import ek_file, flatbuffer
 from edgekit.core.errors import EdgeKitError, Exit
-from edgekit.core.ir import DType, Graph, Type, Value
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType, Type, Value
 
 # Damage
 

@@ -14,8 +14,9 @@ from support import any_graphs
 
 from edgekit.core import atomic, attributes, ek_file, flatbuffer
 from edgekit.core.errors import EdgeKitError, Exit
-from edgekit.core.ir import DType, Graph, Quant, Type, Value, type_of
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op, registry
+from edgekit.core.types import DType, Quant, Type, Value, type_of
 
 # tmp_path is one folder for all examples of a test, and every example writes its own file into it.
 same_folder = settings(

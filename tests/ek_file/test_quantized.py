@@ -11,11 +11,12 @@ from support.ek_files import edit, refused
 from edgekit.core import ek_file, flatbuffer, simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.types import DType, Quant, Type, Value
 
 Q = Quant((0.05,), (3,))
 

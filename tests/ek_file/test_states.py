@@ -13,8 +13,9 @@ from support.ek_files import edit, refused
 from support.stateful import Remembering
 
 from edgekit.core import ek_file
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.types import DType
 
 
 def remembering() -> Graph:

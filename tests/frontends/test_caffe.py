@@ -11,9 +11,9 @@ from support.exports import SAMPLES
 from edgekit.converters.caffe.reader import convert
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 Weights = Mapping[str, Sequence[Array]]
 

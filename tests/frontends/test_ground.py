@@ -16,7 +16,7 @@ from edgekit.converters.file_formats import protobuf
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.frontend import call, check_supported
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 RAW = np.arange(12, dtype=np.float32).tobytes()
 

@@ -13,8 +13,8 @@ from edgekit.converters.semantics.movement import repetition
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops.layer_norm import RmsNorm
+from edgekit.core.types import DType, Type
 
 READERS = {
     info.name: importlib.import_module(f"frontends.cases.{info.name}")

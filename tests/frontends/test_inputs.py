@@ -7,8 +7,8 @@ from support.nets import Net
 from edgekit.converters.inputs import fix_inputs, fixed_input
 from edgekit.converters.mxnet.reader import _dims
 from edgekit.core.errors import EdgeKitError, Exit
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops.arithmetic import Add
+from edgekit.core.types import DType, Type
 
 
 @pytest.mark.parametrize(

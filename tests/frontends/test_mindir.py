@@ -12,7 +12,7 @@ from edgekit.converters.mindir.file import dtype_of
 from edgekit.converters.mindir.reader import convert
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 ARCHIVE = SAMPLES.parent / "recorded" / "mindspore.zip"
 

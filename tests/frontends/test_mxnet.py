@@ -15,9 +15,9 @@ from edgekit.converters.mxnet.file import value
 from edgekit.converters.mxnet.reader import convert
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 RECORDED = SAMPLES.parent / "recorded" / "mxnet.zip"
 Numpy = Callable[[Array], Array]

@@ -12,8 +12,8 @@ from edgekit.converters.paddle.reader import convert
 from edgekit.converters.read import read
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 RECORDED = SAMPLES.parent / "recorded"
 ARCHIVES = sorted(RECORDED.glob("paddle_*.zip"))

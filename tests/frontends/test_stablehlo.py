@@ -12,9 +12,10 @@ from edgekit.converters import read
 from edgekit.converters.stablehlo.mlir_literals import dense, spec
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 RECORDED = SAMPLES.parent / "recorded" / "jax.zip"
 X = np.random.default_rng(4).normal(size=(2, 3, 4)).astype(np.float32)

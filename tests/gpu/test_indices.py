@@ -10,11 +10,11 @@ from support.oclgrind import oclgrind
 from support.op_cases import Case, as_graph, case, normal, whole
 from support.webgpu import webgpu
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.gather import Gather, GatherND
 from edgekit.core.ops.rank import ArgExtreme, TopK
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
 WORDS: tuple[DType, ...] = (DType.F32, DType.S32, DType.U32)  # what items store alone

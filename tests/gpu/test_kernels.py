@@ -17,8 +17,8 @@ from edgekit.codegen.gpu.ast import U32, Expr, function, number
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.kernels import conv2d_int
 from edgekit.codegen.gpu.use import Use
-from edgekit.core.ir import DType, Quant, Type
 from edgekit.core.ops.quantize import Quantize
+from edgekit.core.types import DType, Quant, Type
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": oclgrind, "wgsl": webgpu}
 FLOATS = (DType.F32, DType.F16, DType.BF16)

@@ -15,7 +15,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.dense import Dense
@@ -23,6 +23,7 @@ from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.rank import ArgExtreme, TopK
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Type
 
 _F32 = DType.F32
 

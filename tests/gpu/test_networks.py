@@ -14,8 +14,9 @@ from support.webgpu import webgpu
 from edgekit import api
 from edgekit.codegen.gpu.plan import plan
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.core.types import Array
 
 DEVICES: dict[str, Callable[[], Device]] = {"opencl": opencl, "wgsl": webgpu}
 MLPERF = ("pretrainedResnet", "kws_ref_model_float32", "vww_96_float", "ad01_fp32")

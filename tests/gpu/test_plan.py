@@ -9,11 +9,12 @@ from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType, Type
 
 _F32 = DType.F32
 

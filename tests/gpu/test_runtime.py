@@ -14,9 +14,10 @@ from edgekit.codegen.printing.render import render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Tanh
 from edgekit.core.ops.arithmetic import Add
+from edgekit.core.types import DType, Type
 
 FAKE = Path(__file__).parents[1] / "support" / "fake_opencl.c"
 MOST_CODE = 8192  # bytes, at -Os for AArch64

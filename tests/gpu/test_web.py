@@ -9,8 +9,8 @@ from support.op_cases import normal
 from edgekit.codegen.gpu.plan import ALIGN, GpuPlan, plan
 from edgekit.codegen.gpu.web import Web
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops.arithmetic import Mul
+from edgekit.core.types import DType, Type
 
 
 def scaled() -> GpuPlan:

@@ -22,7 +22,6 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Add, Clip
 from edgekit.core.ops.conv2d import Conv2d
@@ -30,6 +29,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
+from edgekit.core.types import Array, DType, Type
 
 TARGETS = ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")

@@ -16,10 +16,11 @@ from edgekit.codegen.kernels.pack import pack
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.tiles import occupied, zero_blocks
+from edgekit.core.types import Array, DType
 
 
 def sparse(b: Bench, tile: tuple[int, int], least: float) -> None:

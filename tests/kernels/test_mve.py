@@ -14,10 +14,10 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import DType
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType
 
 COMPILERS = ("zig", "arm-none-eabi-gcc")
 LEVEL = {"size": "-Os", "speed": "-O3"}

@@ -21,13 +21,14 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Quant, Type, Value
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
 LEVEL = {"size": "-Os", "speed": "-O2"}

@@ -23,13 +23,14 @@ from edgekit.codegen.memory import planner
 from edgekit.codegen.memory.arena import Buffer, Plan, Shift
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import fixed, simulate
-from edgekit.core.ir import Array, DType, Graph, Quant, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.groupwise import DenseGroupwise
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.target import Target
+from edgekit.core.types import Array, DType, Quant, Type
 
 MOST_CASES = 600
 FLOATS = (DType.F32, DType.BF16, DType.F16)

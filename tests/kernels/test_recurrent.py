@@ -19,10 +19,10 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Type
 
 LAYERS: tuple[Recurrent, ...] = (
     *(Lstm(reverse) for reverse in (False, True)),

@@ -17,12 +17,12 @@ from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType, Type
 
 TARGETS = ("cortex-m4", "cortex-m7", "cortex-m33")
 COMPILERS = ("zig", "arm-none-eabi-gcc")

@@ -18,12 +18,13 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Clip
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Quant, Type, Value
 
 TARGETS = ("x86-64-avx512", "x86-64-avx2")
 NETWORKS = ("ad01_fp32", "pretrainedResnet", "kws_ref_model_float32", "vww_96_float")

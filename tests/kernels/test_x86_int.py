@@ -15,12 +15,12 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Add, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType
 
 TARGETS = ("x86-64-avx512", "x86-64-avxvnni", "x86-64-avx2")
 NETWORKS = ("pretrainedResnet_quant", "kws_ref_model", "vww_96_int8", "ad01_int8")

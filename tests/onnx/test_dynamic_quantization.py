@@ -29,7 +29,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLstm
@@ -37,6 +37,7 @@ from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.passes.static_form import static_form
 from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.core.types import Array, DType
 from edgekit.onnx_backend import compile_programs
 
 SCHEMES = [(unsigned, per_channel) for unsigned in (False, True) for per_channel in (False, True)]

@@ -15,9 +15,10 @@ from support.tools import require
 from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.core.types import Array, DType
 
 _FLOATS = {np.float32: TensorProto.FLOAT, np.float16: TensorProto.FLOAT16}
 

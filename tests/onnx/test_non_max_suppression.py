@@ -20,9 +20,10 @@ from edgekit.codegen.verification.output_coverage import is_count
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import ek_file, simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, CountedRows
+from edgekit.core.ir import CountedRows
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 Rng = np.random.Generator

@@ -19,13 +19,14 @@ from support.tools import require, require_module, require_shared
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType
 from edgekit.onnx_backend import compile_programs
 
 # An instance of a layer's kernel with integers: the formats follow its name.

@@ -10,9 +10,10 @@ from support.tools import require_module
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.onnx_backend import counted
 
 _MODELS = 60  # a family

@@ -14,8 +14,9 @@ from edgekit import build, inspection
 from edgekit.codegen.compilation.build import run
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 PACKAGE = "silero-vad==6.2.3"
 STATE = (2, 1, 128)

@@ -15,8 +15,9 @@ from support.tools import require
 from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
+from edgekit.core.types import Array
 
 _TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 Inputs = dict[str, Array]

@@ -9,10 +9,10 @@ from support.op_cases import normal, run_graph_in_c
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Abs, Clip, Mul, Neg, Sub
 from edgekit.core.target import load
+from edgekit.core.types import Array, DType
 
 _FLAGS = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 # The operator, its operands ("in place" is the one whose memory the result takes), by the way it walks.

@@ -12,8 +12,8 @@ import pytest
 from support.op_cases import Case, assert_close, expected, run_in_c
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.ops import registry
+from edgekit.core.types import Array
 
 _STRICT = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 # Levels from -O1 on take twice as long to compile, and look for no more.

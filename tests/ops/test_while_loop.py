@@ -13,12 +13,12 @@ from edgekit.converters.semantics.while_loop import while_loop
 from edgekit.converters.tensor import Tensor
 from edgekit.core import ek_file
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Quant, Type, Value
 from edgekit.core.ops.arithmetic import Add, Mul
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.while_loop import MAX_LIMIT, While
 from edgekit.core.simulate import run
+from edgekit.core.types import DType, Quant, Type, Value
 
 TYPES = [COUNTED.types[name] for name in COUNTED.inputs]
 

@@ -21,11 +21,12 @@ from edgekit import converters
 from edgekit.converters import read
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Type
 
 HUGE = [2**15, 2**20 - 1, 2**31 - 1, 2**40]
 X = np.random.default_rng(1).normal(size=(1, 2, 7, 8)).astype(np.float32)

@@ -23,9 +23,10 @@ from edgekit.codegen import packages
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import DType, Type
 
 KINDS = ["arduino", "cmsis", "esp-idf", "platformio", "zephyr"]
 

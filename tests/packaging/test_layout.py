@@ -62,6 +62,15 @@ def test_core_imports_nothing_else_of_edgekit() -> None:
         assert not others, f"{name} imports {sorted(others)}"
 
 
+def test_core_has_no_import_circle() -> None:
+    """Imports for type checkers alone count, too: a module is understood after those that it imports."""
+    uses = {name: imports(path) - {name} for name, path in modules().items() if layer(name) == CORE}
+    while clear := [name for name, used in uses.items() if not used & set(uses)]:
+        for name in clear:
+            del uses[name]
+    assert not uses, f"these import each other: {sorted(uses)}"
+
+
 def test_stages_import_core_and_themselves_only() -> None:
     """Neither another stage nor the application, such as the API, commands and reports."""
     for name in modules():

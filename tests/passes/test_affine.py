@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.core.ir import DType
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Neg, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes.affine import affine
+from edgekit.core.types import DType
 
 C = 6
 

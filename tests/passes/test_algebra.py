@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.core.ir import DType
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sub
 from edgekit.core.ops.cast import Cast
@@ -21,6 +20,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.algebra import algebra
+from edgekit.core.types import DType
 
 NOTHING: list[tuple[Op, tuple[Any, ...]]] = [
     (Add(), (0.0,)),

@@ -11,7 +11,7 @@ from support.random_graphs import random_network
 from support.tools import require_shared
 
 from edgekit.converters.tflite import reader as tflite_reader
-from edgekit.core.ir import DType, Graph, Node, Quant, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Mul
@@ -31,6 +31,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes.channels import dead_channels, ranges
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.simulate import random_inputs, run_all
+from edgekit.core.types import DType, Quant, Type, Value
 
 SAME = (1, 1, 1, 1)
 

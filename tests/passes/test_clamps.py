@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.core.ir import DType
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Clip, Max, Min
 from edgekit.core.ops.conv2d import Conv2d
@@ -14,6 +13,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.clamps import clamps
+from edgekit.core.types import DType
 
 INF = np.inf
 

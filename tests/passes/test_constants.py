@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.core.ir import DType, Graph, Node, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Neg
 from edgekit.core.ops.expand import Expand
 from edgekit.core.passes.common import common
 from edgekit.core.passes.constants import constants
+from edgekit.core.types import DType, Type, Value
 
 
 def expanded(rows: int, columns: int) -> Graph:

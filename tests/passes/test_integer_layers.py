@@ -14,7 +14,7 @@ from support.quantized_graphs import with_conversions
 from support.random_graphs import random_network
 
 from edgekit.core import fixed, simulate
-from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
@@ -38,6 +38,7 @@ from edgekit.core.passes import verify
 from edgekit.core.passes.grid import on_grid, rows_on_grid
 from edgekit.core.passes.integer_layers import integer_layers
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType, Quant
 
 INF = np.inf
 X = Quant((0.05,), (-7,))

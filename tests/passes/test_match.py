@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from edgekit.core.ir import Array
 from edgekit.core.passes.match import per_channel, squeezed
+from edgekit.core.types import Array
 
 LINE = np.arange(4.0)
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops import Op
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes.means import pooled_mean
+from edgekit.core.types import DType, Type
 
 SHAPE = (2, 3, 4, 5)
 X = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import pytest
 from support.nets import Net, assert_same, kinds
 
-from edgekit.core.ir import DType, Graph, Node, Quant, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Abs, Add, Mul, Neg
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, drop_dead, rewrite, settle, verify
 from edgekit.core.passes.simplify import PASSES, simplify
+from edgekit.core.types import DType, Quant, Type, Value
 from edgekit.core.wellformed import faults
 
 

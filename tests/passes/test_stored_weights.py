@@ -16,10 +16,11 @@ from support.tools import require, require_module
 from edgekit import api
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
 from edgekit.core.passes import verify
 from edgekit.core.passes.stored_weights import widened_weights
+from edgekit.core.types import Array, DType
 from edgekit.reports import results
 
 _SHAPES = {"w1": (8, 3, 3, 3), "w2": (8, 1, 3, 3), "w3": (8 * 16, 5), "table": (40, 8)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.nets import Net, assert_same, count, kinds
 
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Sub
@@ -29,6 +29,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.passes.transposes import transposes
+from edgekit.core.types import DType
 
 TO_NHWC, TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
 

@@ -9,10 +9,11 @@ from support.nets import Net
 
 from edgekit import api
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.tiles import occupied, zero_blocks
+from edgekit.core.types import Array
 from edgekit.quantize.pruning.blocks import _costs
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruning, quality_of

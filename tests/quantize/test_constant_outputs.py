@@ -14,9 +14,10 @@ from edgekit.api import quantize_model
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.onnx.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.preparation.constant_outputs import Apart
 from edgekit.quantize.pruning.plan import Pruning

@@ -16,11 +16,11 @@ from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Quant, Type, Value
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.quantize import Requantize
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.onnx_backend import compile_programs
 
 STRICT = ("-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")

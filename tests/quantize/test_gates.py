@@ -13,8 +13,9 @@ from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError, Exit
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import Array, DType, Type
 
 SIZE, CLASSES = 24, 5
 RANDOM = np.random.default_rng(7)

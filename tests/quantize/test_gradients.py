@@ -6,7 +6,7 @@ from support.nets import Net
 from support.prunable import prunable_network
 from support.residual import SAME, calibration, conv, quiet, residual_network
 
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Mul
@@ -21,6 +21,7 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.simulate import random_inputs
+from edgekit.core.types import Array, DType
 from edgekit.quantize.gradients import gradients, is_differentiable
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.fit import fitted

@@ -11,9 +11,10 @@ from support.tools import require
 
 from edgekit import api
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType
 from edgekit.quantize.mixed_precision.formats import int4_layers
 
 

@@ -17,7 +17,8 @@ from support.tools import require
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 FAMILIES = (*BASIC, *MORE)
 CASES = 1600  # of each family, by each build

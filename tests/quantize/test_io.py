@@ -6,13 +6,14 @@ from support.nets import Net, kinds
 
 from edgekit.api import quantize_model
 from edgekit.core import simulate
-from edgekit.core.ir import Array, DType, Graph, Quant, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Quant, Type
 from edgekit.quantize.integers.integer_io import KINDS, Io
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 1, 6, 6, 3)).astype(np.uint8)

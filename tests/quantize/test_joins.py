@@ -7,7 +7,7 @@ import pytest
 from support.nets import Net
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Mul
 from edgekit.core.ops.concat import Concat
@@ -16,6 +16,7 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
 from edgekit.core.simulate import run
+from edgekit.core.types import Array
 from edgekit.quantize.integers.integer_io import KINDS, Io
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.settings import Settings

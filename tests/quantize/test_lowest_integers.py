@@ -7,9 +7,10 @@ from support.tools import require
 from edgekit.codegen.compilation.build import run
 from edgekit.core import simulate, target
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import DType, Quant, Type, Value
 
 X, W, Y = Quant((0.01,), (0,)), Quant((0.01,) * 20, (0,) * 20, 0), Quant((1.0,), (0,))
 

@@ -11,12 +11,13 @@ from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Div
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Where
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Type
 
 ANOMALY = ROOT / "examples" / "anomaly"
 

@@ -19,7 +19,7 @@ from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.build import run
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops import registry
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.cast import Cast
@@ -34,6 +34,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import Array, DType
 from edgekit.quantize.mixed_precision.half_precision import narrow
 
 NARROW = (DType.BF16, DType.F16)

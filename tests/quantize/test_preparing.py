@@ -5,7 +5,7 @@ import pytest
 
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Gelu
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Mul, Pow, Sqrt, Sub
@@ -21,6 +21,7 @@ from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Type
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.settings import Settings

@@ -10,7 +10,7 @@ from support.tools import ROOT
 from edgekit import api
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.concat import Concat
@@ -24,6 +24,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Type
 from edgekit.quantize.calibration.observe import RANGES, Observer
 from edgekit.quantize.calibration.range_search import Tensors
 from edgekit.quantize.measure import Measure, sqnr

@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import pytest
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from edgekit.quantize.calibration.observe import _BINS, Statistics, least_entropy, least_error
 
 

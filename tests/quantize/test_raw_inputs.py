@@ -9,7 +9,7 @@ from support.nets import Net, kinds
 from edgekit import EdgeKitError, api, convert
 from edgekit.api.models import left_over
 from edgekit.core import simulate
-from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.cumulative import Cumulative
@@ -17,6 +17,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Quant
 
 MEAN, STD = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 PIXELS = np.random.default_rng(1).integers(0, 256, (24, 1, 8, 8, 3)).astype(np.uint8)

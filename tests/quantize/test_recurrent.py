@@ -13,13 +13,14 @@ from edgekit import api
 from edgekit.core import ek_file, fixed_gates, simulate
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.gate import Gate
 from edgekit.quantize.measure import real, sqnr
 from edgekit.quantize.post_training import quantize

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.nets import Net
 
-from edgekit.core.ir import Array, DType, Quant, Type, Value
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding import weight_rounding
 from edgekit.quantize.rounding.bias_correction import Pair
 from edgekit.quantize.rounding.gptq import Aim, Moments, Problem, _descended, _in_turn, best_scale, round_to

@@ -5,11 +5,12 @@ import pytest
 from support.nets import Net
 
 from edgekit.core import fixed
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.recurrent import Lstm
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType
 from edgekit.quantize.calibration.observe import Range
 from edgekit.quantize.calibration.scales import SOFTMAX, activation_quant, scales, tied
 from edgekit.quantize.integers import int8

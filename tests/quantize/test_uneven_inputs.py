@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from support.nets import Net, kinds
 
-from edgekit.core.ir import Array, DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
 from edgekit.core.simulate import run
+from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.observe import Observer
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.preparation.input_normalization import levelled

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgekit.core import fixed, fixed_gates, fixed_tfl
-from edgekit.core.ir import DType, Quant
+from edgekit.core.types import DType, Quant
 
 
 @pytest.mark.parametrize("dtype", [DType.S8, DType.S16, DType.S32])

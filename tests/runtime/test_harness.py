@@ -12,8 +12,8 @@ from support.tools import require
 
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Add
+from edgekit.core.types import DType
 
 FLAGS = {
     "address": ("gcc", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),

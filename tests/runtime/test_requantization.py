@@ -13,7 +13,7 @@ import pytest
 from support.runtime_c import load_c, map_c
 
 from edgekit.core import fixed, fixed_tfl
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 COMPILERS = ("gcc", "clang")
 CHUNK = 1 << 20

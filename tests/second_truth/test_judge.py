@@ -14,8 +14,9 @@ from support.random_networks.trial import Recipe, Trial, Truth
 from support.tools import require_module
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Neg
+from edgekit.core.types import Array
 
 RIGHT = np.array([1.0, -2.0, 100.0], np.float32)
 

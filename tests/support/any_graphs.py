@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from edgekit.core.builder import Builder
 from edgekit.core.fixed import int_range
-from edgekit.core.ir import DType, Graph, Quant, Source, Type
+from edgekit.core.ir import Graph, Source
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Neg
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Quant, Type
 
 # Every text that UTF-8 can say.
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

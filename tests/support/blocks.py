@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 def with_zeros(weights: Array, tile: tuple[int, int], share: float, rng: np.random.Generator) -> Array:

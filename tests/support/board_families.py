@@ -5,7 +5,6 @@ from support import integer_families as families
 from support import more_integer_families as more
 from support.integer_bench import Bench, Family
 
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops.activations import PRelu
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.conv2d import Conv2d
@@ -14,6 +13,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.types import DType, Type
 
 
 def residuals(b: Bench) -> None:

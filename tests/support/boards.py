@@ -16,8 +16,8 @@ from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.ir import Array
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
 

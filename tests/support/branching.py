@@ -10,10 +10,11 @@ from support.stateful import Remembering, random_step
 
 from edgekit.converters.semantics.while_loop import while_loop
 from edgekit.converters.tensor import Tensor
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.logic import Less, Where
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType
 
 SIZE = 4  # elements of each value
 

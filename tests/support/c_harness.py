@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from edgekit.codegen.program import Program
-from edgekit.core.ir import DType, Type
+from edgekit.core.types import DType, Type
 
 # What a caller may pass of types that are stored one per byte: other bytes break the contract of the header.
 _NARROW = {DType.BOOL: "b", DType.S4: "4", DType.U4: "n", DType.S2: "2", DType.U2: "m", DType.F4E2M1: "n"}

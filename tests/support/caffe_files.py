@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 def varint(value: int) -> bytes:

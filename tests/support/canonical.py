@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import DType, Quant, Type, Value
 
 
 class Chain:

@@ -12,7 +12,7 @@ from support.tools import require
 from edgekit.codegen.gpu.ast import Kind
 from edgekit.codegen.gpu.cuda import Cuda, program
 from edgekit.codegen.gpu.use import Use
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 WORDS = Path(__file__).parent / "cuda_words.h"
 START = 4  # the first element of every buffer, so that kernels must count from there

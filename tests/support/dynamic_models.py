@@ -11,7 +11,7 @@ from onnx import ModelProto, load
 from support.onnx_models import model, node, tensor
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Network = Callable[[np.random.Generator], ModelProto]
 

@@ -9,7 +9,6 @@ from support.blocks import with_zeros
 from support.integer_bench import Bench
 from support.more_integer_families import recurrent_layer
 
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
@@ -22,6 +21,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Quant
 
 ROUNDINGS = ("E", "tfl", "tflm")
 

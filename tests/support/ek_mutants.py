@@ -16,8 +16,8 @@ from support.stateful import random_graph
 
 from edgekit import api
 from edgekit.core import ek_file, flatbuffer
-from edgekit.core.ir import DType
 from edgekit.core.ops import registry
+from edgekit.core.types import DType
 
 _GRAPHS = 12
 

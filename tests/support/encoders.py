@@ -4,7 +4,7 @@ import numpy as np
 from support.nets import Net
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Gelu
 from edgekit.core.ops.arithmetic import Add, Div, Mul, Sub
 from edgekit.core.ops.cast import Cast
@@ -16,6 +16,7 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Type
 
 WORDS, LENGTH, WIDTH, HEADS = 61, 6, 16, 2
 

@@ -12,7 +12,7 @@ from support.tools import ROOT
 
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import PRelu, Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Mul
 from edgekit.core.ops.conv2d import Conv2d
@@ -28,6 +28,7 @@ from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Quant, Type, Value
 
 
 def programs(target: Target) -> list[Program]:

@@ -13,7 +13,7 @@ from support.tools import ROOT
 
 from edgekit.converters import read
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 SAMPLES = ROOT / "tests" / "frontends" / "samples"
 

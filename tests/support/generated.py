@@ -14,7 +14,7 @@ from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 C99 = ("-std=c99", "-ffp-contract=off", "-fno-math-errno")

@@ -12,8 +12,9 @@ from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core import simulate
-from edgekit.core.ir import Array, DType, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join, Step, View
+from edgekit.core.types import Array, DType, Type
 
 TOLERANCE = 1e-5  # of reals, of the largest that there are
 # Of those that are stored in 16 bits, which may be rounded to the next one.

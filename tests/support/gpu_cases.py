@@ -12,11 +12,11 @@ from support.more_integer_families import MORE
 from support.op_cases import Case, as_graph
 
 from edgekit.codegen.gpu.ast import Kernel
-from edgekit.core.ir import DType
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.types import DType
 
 # Modules of cases with operators that networks for GPUs are made of.
 REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "reduction")

@@ -8,7 +8,7 @@ from support.gpu_calls import Device
 from edgekit.codegen.gpu.plan import GpuPlan, Span
 from edgekit.codegen.gpu.use import CONSTANTS, Use
 from edgekit.codegen.printing.literal import restored, stored
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from edgekit.converters.frontend import handlers, tensors
 from edgekit.converters.tensor import Tensor
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, type_of
+from edgekit.core.types import Array, type_of
 
 
 def rand(*shape: int, seed: int = 0) -> Array:

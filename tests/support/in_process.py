@@ -17,7 +17,7 @@ from edgekit.codegen.kernels.sources import Field, Kernel, support_files
 from edgekit.codegen.lowering.branches import Guard
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.program import Program, Test
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _GUARD = 64  # bytes around all memory that kernels write to, which is aligned to as many
 _FILL = 0xA5

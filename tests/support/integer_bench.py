@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from edgekit.core import fixed
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
+from edgekit.core.types import Array, DType, Quant, Type, Value
 
 T = TypeVar("T")
 # Most channels are few; kernels advance by blocks of 16, and primes fit nothing.

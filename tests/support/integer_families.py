@@ -3,7 +3,6 @@
 import numpy as np
 from support.integer_bench import Bench, Family
 
-from edgekit.core.ir import DType, Quant, Type
 from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.core.ops.concat import Concat
@@ -18,6 +17,7 @@ from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Quant, Type
 
 
 def _convolution(b: Bench, groups: int, channels: int, outputs: int, *, first: bool = False) -> None:

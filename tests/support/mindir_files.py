@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from support.caffe_files import part, varint
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _CODES = {"float32": 1, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
 Parts = Sequence[bytes]

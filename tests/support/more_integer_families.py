@@ -3,7 +3,6 @@
 import numpy as np
 from support.integer_bench import Bench, Family
 
-from edgekit.core.ir import Array, DType, Quant
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import PRelu
 from edgekit.core.ops.arithmetic import Max, Min
@@ -15,6 +14,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.recurrent import Gru, Lstm, Recurrent, Rnn
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
+from edgekit.core.types import Array, DType, Quant
 
 
 def _reals(b: Bench, *shape: int, spread: float = 1.0) -> Array:

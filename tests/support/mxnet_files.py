@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "uint8": 3, "int32": 4, "int8": 5, "int64": 6}

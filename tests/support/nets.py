@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Type
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.passes import verify
 from edgekit.core.passes.transposes import moves
 from edgekit.core.simulate import random_inputs, run
+from edgekit.core.types import DType, Type
 
 
 class Net(Builder):

@@ -31,7 +31,7 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs, convert_case, counted
 
 # Cases that are right, by kind, of the onnx release that docs/ops.md names. These numbers never go down.

@@ -12,7 +12,8 @@ from support.tools import ROOT
 
 from edgekit import build, convert, quantize_model
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.reports.results import plain
 
 DIGITS = ROOT / "edgekit" / "digits.onnx"

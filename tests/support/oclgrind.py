@@ -19,7 +19,7 @@ from support.opencl_device import OpenCL
 from support.tools import missing, require
 
 from edgekit.codegen.gpu.use import Use
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _LIBRARY = "/usr/lib/oclgrind/liboclgrind-rt.so"  # no loader knows it
 

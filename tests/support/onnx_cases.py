@@ -15,7 +15,7 @@ from onnx import ModelProto, TensorProto, TypeProto, ValueInfoProto, numpy_helpe
 from onnx.backend.test.case.test_case import TestCase
 from onnx.backend.test.loader import DATA_DIR, load_model_tests
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 from edgekit.onnx_backend import input_names
 
 # Beside the node suite: models that PyTorch exported when it and ONNX were young, and a few made by hand.

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import ModelProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 @dataclass(frozen=True, eq=False)

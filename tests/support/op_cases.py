@@ -18,8 +18,9 @@ from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value, type_of
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
+from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from support.opencl_device import OpenCL
 from support.tools import missing
 
 from edgekit.codegen.gpu.use import CONSTANTS, Use
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 @cache

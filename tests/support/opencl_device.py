@@ -8,7 +8,7 @@ import numpy as np
 
 from edgekit.codegen.gpu.opencl import Entry, program
 from edgekit.codegen.gpu.use import Use
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _NUMBERS = {"i32": np.int32, "u32": np.uint32, "f32": np.float32}
 _ALL, _LOG, _READ_WRITE, _COPY = 0xFFFFFFFF, 0x1183, 1, 1 << 5

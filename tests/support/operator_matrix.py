@@ -14,7 +14,7 @@ from support.node_suite import EXACT, Outcome, Verdict
 from support.onnx_cases import Case, cases
 
 from edgekit.converters.onnx.reader import handlers
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 PAGE = Path(__file__).parents[2] / "docs/ops.md"
 _DOMAINS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.caffe_files import part, varint
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _CODES = {"bool": 0, "int32": 2, "int64": 3, "float16": 4, "float32": 5, "float64": 6, "int8": 21}
 _ELEMENTS = {"bool": "t_bool", "int32": "t_i32", "int64": "t_i64", "float32": "t_f32", "int8": "t_i8"}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from support.nets import Net
 
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Mul
 from edgekit.core.ops.concat import Concat
@@ -16,6 +16,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import DType
 
 SIDE = 6  # of images
 

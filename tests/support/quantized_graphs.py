@@ -6,11 +6,12 @@ import numpy as np
 
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
-from edgekit.core.ir import Array, DType, Graph, Quant
+from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.cast import BitCast
 from edgekit.core.ops.flip_sign import FlipSign
 from edgekit.core.ops.quantize import Dequantize, Quantize
+from edgekit.core.types import Array, DType, Quant
 
 _LEFT_OUT = 0.15  # of the conversions: some tensors of real models have none
 _CALIBRATION = range(3)  # seeds of inputs

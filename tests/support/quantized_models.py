@@ -13,7 +13,7 @@ from onnx import ModelProto, NodeProto, load
 from support.onnx_models import model, node, tensor
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 SHAPE = (1, 3, 12, 12)
 Network = Callable[[np.random.Generator], ModelProto]

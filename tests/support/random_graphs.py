@@ -7,7 +7,7 @@ import numpy as np
 from support.nets import Net
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.activations import Sigmoid
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Max, Min, Mul, Neg, Sub
 from edgekit.core.ops.concat import Concat
@@ -22,6 +22,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType
 
 _LARGEST = 4000  # elements of a value
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, helper
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Inputs = dict[str, Array]
 

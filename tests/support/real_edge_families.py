@@ -7,11 +7,11 @@ import numpy as np
 from support.edge_families import POINTS
 from support.integer_bench import Bench
 
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType, Type
 
 REALS = (DType.F32, DType.BF16, DType.F16)
 

@@ -10,9 +10,9 @@ from support.exports import open_inputs, who_reads
 
 from edgekit.converters import read
 from edgekit.core import simulate
-from edgekit.core.ir import Array
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from support.nets import Net
 
-from edgekit.core.ir import DType, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.simulate import random_inputs
+from edgekit.core.types import DType
 
 SAME = (1, 1, 1, 1)
 

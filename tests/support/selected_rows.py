@@ -8,7 +8,8 @@ import numpy as np
 from onnx import ModelProto
 from support.tools import require_module
 
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 from edgekit.onnx_backend import counted
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from edgekit.codegen.verification.selftest import SelfTest, tolerance
 from edgekit.codegen.verification.selftest_source import Summary
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops.gather import Gather
+from edgekit.core.types import Array, Value
 
 _JUDGING = 10  # inputs that say whether a change shows
 

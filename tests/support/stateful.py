@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from support.nets import Net
 
-from edgekit.core.ir import Array, DType, Graph, State, Type, Value
+from edgekit.core.ir import Graph, State
 from edgekit.core.ops.arithmetic import Add, Max, Neg, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
+from edgekit.core.types import Array, DType, Type, Value
 
 
 class Remembering(Net):

@@ -10,7 +10,7 @@ import flatbuffers
 import numpy as np
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 @dataclass(frozen=True)

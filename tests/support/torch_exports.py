@@ -11,9 +11,10 @@ from support.tools import require_module
 
 from edgekit.converters.torch_export.reader import convert
 from edgekit.core import simulate
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 
 def exported(module: Any, inputs: Sequence[Any], path: Path, core: bool = False, **how: Any) -> Path:

@@ -11,7 +11,7 @@ from support.tools import missing, require_module
 from edgekit.codegen.gpu.ast import Kernel
 from edgekit.codegen.gpu.use import Use
 from edgekit.codegen.gpu.wgsl import module
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _STORAGE, _SOURCE, _TARGET = 0x80, 0x4, 0x8
 

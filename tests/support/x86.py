@@ -18,8 +18,8 @@ from edgekit.codegen.verification.selftest import tolerance
 from edgekit.codegen.verification.verify import compare
 from edgekit.core import simulate
 from edgekit.core import target as targets
-from edgekit.core.ir import Array
 from edgekit.core.target import Target
+from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 

@@ -9,10 +9,10 @@ from edgekit import api
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Quant, Type
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Quant, Type
 
 
 def test_runs_of_int8_take_the_same_instructions_for_all_inputs() -> None:

@@ -10,7 +10,8 @@ from support.tflite_writer import Operator, Tensor
 from support.tools import require_module
 
 from edgekit.converters.tflite import reader as tflite_reader
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 
 def litert(content: bytes, inputs: Sequence[Array], reference: bool = True) -> list[Array]:

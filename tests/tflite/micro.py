@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 ARENA = 1 << 20
 

@@ -8,7 +8,7 @@ import numpy as np
 from support.tflite_writer import Operator, Tensor, constant
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Rng = np.random.Generator
 TYPES = {"int16": 7, "int32": 2, "float32": 0}  # of the schema

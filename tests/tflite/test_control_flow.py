@@ -19,9 +19,10 @@ from edgekit.converters.read import read
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.ops.while_loop import While
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 X = np.array([1, -2, 3], np.float32)
 

@@ -16,9 +16,10 @@ from tflite.litert import converted, litert, named
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 Rng = np.random.Generator

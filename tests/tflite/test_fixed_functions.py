@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgekit.core import fixed_tfl
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 ONE = 2.0**31
 EDGES = [

@@ -13,11 +13,12 @@ from tflite.litert import converted, inputs_of, litert, named
 from edgekit.codegen.program import compile_graph
 from edgekit.core import ek_file, simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Graph, Quant, Type, Value
+from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.onnx_backend import compile_programs
 
 SAMPLES = 8

@@ -18,9 +18,9 @@ from tflite.signal_cases import packed
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 Rng = np.random.Generator

@@ -15,7 +15,7 @@ from tflite.litert import converted
 
 from edgekit.converters.tflite import codes
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 CASES: Mapping[str, real_cases.Make] = {
     **{f"{kind} of floats": make for kind, make in real_cases.CASES.items()},

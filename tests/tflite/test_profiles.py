@@ -15,7 +15,8 @@ from tflite.litert import named
 import edgekit
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 SEEDS = range(12)
 Rng = np.random.Generator

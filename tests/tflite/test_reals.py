@@ -12,9 +12,10 @@ from tflite.real_cases import CASES, NOT_IN_REFERENCE
 
 from edgekit.codegen.program import compile_graph
 from edgekit.core import simulate, target
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 SAMPLES = 3

@@ -10,8 +10,8 @@ from support.tflite_writer import Operator, Tensor, constant, model, network
 from tflite.litert import converted, litert, named
 
 from edgekit.core import simulate
-from edgekit.core.ir import Array
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 
 def simulated(content: bytes, inputs: list[Array], folder: Path) -> list[Array]:

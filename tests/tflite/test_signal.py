@@ -20,10 +20,10 @@ from edgekit.codegen.program import compile_graph
 from edgekit.converters.file_formats.flexbuffers import options
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.reasons import DamageError
+from edgekit.core.types import Array
 from edgekit.onnx_backend import compile_programs
 
 RUNS = 7

@@ -12,7 +12,7 @@ from tflite.litert import litert
 from edgekit.converters.tflite import reader as tflite_reader
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 TYPES = ("float32", "float16", "int8")
 Way = Callable[[Array, str], tuple[Array, Sparsity]]

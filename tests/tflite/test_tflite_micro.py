@@ -15,8 +15,9 @@ from edgekit.converters.tflite.file import root
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate, target
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 STEPS = 24
 INT32, INT8 = 2, 9

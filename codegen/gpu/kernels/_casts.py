@@ -9,8 +9,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, store_index
 from edgekit.codegen.gpu.kernels import _strided
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 _FITS = (DType.S32, DType.S8, DType.U8, DType.BOOL)  # in an index
 

@@ -10,8 +10,8 @@ from edgekit.codegen.gpu.ast import F32, Expr, function
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import Data, UnsupportedError, constant_of, real
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Call
+from edgekit.core.types import Array, DType
 
 Limits = tuple[bool, bool]  # is there a lower one, an upper one?
 Types = tuple[DType, DType]  # of tensors, of weights

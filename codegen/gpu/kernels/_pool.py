@@ -10,8 +10,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import Elements, elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _window
 from edgekit.codegen.gpu.use import groups_for, integer, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 COUNTED = "counted_top counted_left counted_bottom counted_right"
 Result = Callable[[Elements, _window.Pixel, Expr], Expr]

@@ -8,7 +8,7 @@ from math import gcd
 from edgekit.codegen.gpu.ast import Buffer, Expr, Kind, Shared, function, number
 from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import per_item, store_word
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 MOST = 4  # rows of bytes that end at a whole word together
 

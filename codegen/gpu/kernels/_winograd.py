@@ -18,8 +18,8 @@ from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import Fours, fours
 from edgekit.codegen.gpu.kernels import _floats
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, integer, integers
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Call
+from edgekit.core.types import Array, DType
 
 _POINTS = 16
 _PARTS = GROUP // _POINTS  # items of a point: each has other outputs

@@ -10,8 +10,8 @@ from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _rule, _strided
 from edgekit.codegen.gpu.use import Use, groups_for, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("add_s8",)
 _SCALES = "a_zero a_multiplier a_exponent b_zero b_multiplier b_exponent sign"

@@ -22,8 +22,8 @@ from edgekit.codegen.gpu.use import (
     integer,
     integers,
 )
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Call
+from edgekit.core.types import Array, DType
 
 CALLS = ("conv2d_int",)
 _PIXELS = 4  # that an item computes, one behind the other: each weight is read once for all of them

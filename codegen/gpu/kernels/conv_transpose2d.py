@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _window, conv2d_int
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("conv_transpose2d", "conv_transpose2d_int")
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from edgekit.codegen.gpu.kernels import conv2d_int
 from edgekit.codegen.gpu.use import Use, integer
-from edgekit.core.ir import Type, Value
 from edgekit.core.ops import Arg, Call, Param
+from edgekit.core.types import Type, Value
 
 CALLS = ("dense_int",)
 

@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
 from edgekit.codegen.gpu.kernels import _runs, _window, conv2d_int, depthwise2d
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("depthwise2d_int",)
 _WIDEST = 4  # of windows whose rows of weights are a vector

@@ -8,8 +8,8 @@ from edgekit.codegen.gpu.ast import F32, Expr, Kernel
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.use import Use, groups_for, integers, real
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("dequantize",)
 

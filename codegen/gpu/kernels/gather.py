@@ -11,8 +11,8 @@ from edgekit.codegen.gpu.elements import elements, for_each, indices, per_item, 
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels._strided import sources
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("gather",)
 

@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, real
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("layer_norm", "rms_norm")
 

@@ -10,8 +10,8 @@ from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _casts, _strided
 from edgekit.codegen.gpu.use import Use, groups_for
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("map1", "map2", "map2_nd", "map3", "map3_nd")
 

@@ -10,9 +10,9 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
 from edgekit.core.ops._strided import RANK, contiguous
+from edgekit.core.types import DType
 
 CALLS = ("matmul", "matmul_nt", "matmul_s8", "matmul_nt_s8")
 _PLACES = "a0 b0 rows inner columns a_row b_column"

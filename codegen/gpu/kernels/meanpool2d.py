@@ -9,8 +9,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _floats, _pool, _window
 from edgekit.codegen.gpu.use import Use
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("meanpool2d",)
 

@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _pool, _rule, _window
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("meanpool2d_border_s8",)
 

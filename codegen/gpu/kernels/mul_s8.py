@@ -9,8 +9,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.kernels import _rule, _strided
 from edgekit.codegen.gpu.use import Use, groups_for, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("mul_s8",)
 

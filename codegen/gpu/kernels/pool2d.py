@@ -11,8 +11,8 @@ from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _pool, _window
 from edgekit.codegen.gpu.use import Use, real
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("pool2d",)
 LARGEST = 3.4028234663852886e38  # no language takes an infinite literal

@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import _strided
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("prelu_s8",)
 

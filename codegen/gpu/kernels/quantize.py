@@ -21,8 +21,8 @@ from edgekit.codegen.gpu.use import (
     real,
 )
 from edgekit.core.fixed import round_half_away
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import Call
+from edgekit.core.types import Array, DType
 
 CALLS = ("quantize",)
 _ROUND: dict[str, Callable[[Array], Array]] = {"quantize": np.rint, "quantize_tfl": round_half_away}

@@ -11,8 +11,8 @@ from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _floats, _reduce, pool2d
 from edgekit.codegen.gpu.use import Use, groups_for, listed, real
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("reduce", "reduce_rows")
 _RANK = 5

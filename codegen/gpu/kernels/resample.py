@@ -11,8 +11,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("resample", "resample_s8")
 

@@ -10,8 +10,8 @@ from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows, pool2d
 from edgekit.codegen.gpu.use import Use, integer
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("softmax",)
 

@@ -11,8 +11,8 @@ from edgekit.codegen.gpu.builder import GROUP, Builder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.kernels import _rows
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("softmax_s8",)
 

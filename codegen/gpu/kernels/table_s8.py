@@ -8,8 +8,8 @@ from edgekit.codegen.gpu.ast import U32, Expr, Kernel
 from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("table_s8",)
 

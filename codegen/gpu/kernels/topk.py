@@ -9,8 +9,8 @@ from edgekit.codegen.gpu.builder import Builder
 from edgekit.codegen.gpu.elements import elements, per_item, store_index, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers
-from edgekit.core.ir import DType
 from edgekit.core.ops import Call
+from edgekit.core.types import DType
 
 CALLS = ("topk",)
 

@@ -14,8 +14,8 @@ from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.tensor import Operand, Tensor, concat
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Pow
+from edgekit.core.types import DType
 
 Axes = int | tuple[int, ...] | None
 

@@ -11,7 +11,7 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.ops.linear import scaled_dot_product_attention
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 
 def Dense(

@@ -15,8 +15,8 @@ from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Sqrt
+from edgekit.core.types import DType
 
 Axes = int | tuple[int, ...]
 

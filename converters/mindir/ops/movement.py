@@ -20,7 +20,7 @@ from edgekit.converters.torch_export.ops import movement as _torch
 from edgekit.converters.torch_export.ops import shape as _shapes
 from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 _Ints = Sequence[int]
 _MODES = {

@@ -12,9 +12,9 @@ from edgekit.converters.onnx.ops import activations, elementwise
 from edgekit.converters.semantics import movement
 from edgekit.converters.tensor import Operand, Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Pow
 from edgekit.core.ops.logic import Equal, Less
+from edgekit.core.types import DType
 
 Step = Callable[[Tensor], Tensor]
 Pair = Callable[[Tensor, Operand], Tensor]

@@ -11,7 +11,7 @@ from edgekit.converters.semantics.convolution import Sliding, check_kernel, chec
 from edgekit.converters.semantics.movement import cast, repeat
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 Ints = tuple[int, ...]
 

@@ -17,7 +17,7 @@ from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.torch_export.ops.pool import adaptive_avg_pool2d
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 Ints = tuple[int, ...]
 Places = tuple[int | None, ...]

@@ -6,8 +6,8 @@ import onnx
 
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import cast
+from edgekit.core.types import DType
 
 
 def element_type(code: int, what: str) -> DType:

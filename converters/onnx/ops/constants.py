@@ -10,7 +10,7 @@ import onnx
 from edgekit.converters.onnx.ops.cast import element_type
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 
 def Constant(

@@ -6,8 +6,8 @@ from functools import reduce
 
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
-from edgekit.core.ir import DType
 from edgekit.core.ops import activations, arithmetic, rounding, trigonometry
+from edgekit.core.types import DType
 
 
 def Add(a: Tensor, b: Tensor) -> Tensor:

@@ -9,11 +9,11 @@ from edgekit.converters.semantics.movement import box, cast, take, where
 from edgekit.converters.semantics.selected_rows import ranked_last
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import gather, non_zero, rank, scatter
 from edgekit.core.ops._strided import RANK
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.logic import Equal, Less
+from edgekit.core.types import Array, DType
 
 
 def Gather(x: Tensor, index: Tensor, *, axis: int = 0) -> Tensor:

@@ -18,8 +18,8 @@ from edgekit.converters.semantics.convolution import Sliding, check_kernel, conv
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.semantics.quantized import centred
 from edgekit.converters.tensor import Tensor
-from edgekit.core.ir import Array, DType, Quant, Value
 from edgekit.core.ops.dense import Dense
+from edgekit.core.types import Array, DType, Quant, Value
 
 Ints = tuple[int, ...] | None
 _BYTES = (DType.S8, DType.U8)

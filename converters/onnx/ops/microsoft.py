@@ -10,7 +10,7 @@ from edgekit.converters.onnx.ops import activations, contract, elementwise, move
 from edgekit.converters.onnx.ops import quantization as standard
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 DOMAIN = "com.microsoft"
 

@@ -16,8 +16,8 @@ from edgekit.converters.semantics.compose import matmul
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.logic import Equal, Less
+from edgekit.core.types import DType
 
 DOMAIN = "com.microsoft"
 

@@ -20,8 +20,8 @@ from edgekit.converters.semantics.quantized import check
 from edgekit.converters.semantics.recurrent import Layer, Result
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.dynamic_quantize import DynamicQuantizeLstm
+from edgekit.core.types import DType
 
 DOMAIN = "com.microsoft"
 

@@ -18,7 +18,7 @@ from edgekit.converters.semantics.groupwise import (
 )
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 DOMAIN = "com.microsoft"
 

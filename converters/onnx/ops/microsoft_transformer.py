@@ -12,7 +12,7 @@ from edgekit.converters.semantics.compose import matmul, reduce
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 DOMAIN = "com.microsoft"
 

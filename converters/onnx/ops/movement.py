@@ -9,9 +9,9 @@ from edgekit.converters.semantics.movement import part, where
 from edgekit.converters.semantics.selected_rows import check_end, filled
 from edgekit.converters.tensor import Operand, Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.logic import Less
+from edgekit.core.types import DType
 
 
 def Concat(*xs: Tensor, axis: int = 1) -> Tensor:

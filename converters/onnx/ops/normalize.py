@@ -11,11 +11,11 @@ from edgekit.converters.semantics.compose import log_softmax, reduce, softmax, s
 from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Abs, Pow, Sqrt
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.logic import Equal
 from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.types import DType
 
 
 def Softmax(x: Tensor, *, axis: int | None = None, opset: int = 13) -> Tensor:

@@ -8,11 +8,11 @@ from edgekit.converters.semantics.movement import cast, part, repeat_along
 from edgekit.converters.semantics.quantized import centred, quant_of, quantized, real
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import cast as casts
 from edgekit.core.ops.dynamic_quantize import DynamicQuantize
 from edgekit.core.ops.reduce import integer_range
 from edgekit.core.ops.rounding import Round
+from edgekit.core.types import DType
 
 
 def QuantizeLinear(

@@ -17,7 +17,7 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.semantics.quantized import centred, check, quant_of, quantized, real
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Quant
+from edgekit.core.types import DType, Quant
 
 Ints = tuple[int, ...] | None
 

@@ -7,8 +7,8 @@ from edgekit.converters.semantics.deform_conv import deform_conv
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import roi_align
+from edgekit.core.types import DType
 
 
 def RoiAlign(

@@ -11,9 +11,9 @@ import numpy as np
 from edgekit.converters.semantics.movement import cast, repeat, repetition, take, where
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.rounding import Round
+from edgekit.core.types import Array, DType
 
 _TIE = 1e-6
 _SIMPLE = "simple"  # the cell before, or after where the size shrinks

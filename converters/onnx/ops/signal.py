@@ -8,8 +8,8 @@ from edgekit.converters.semantics.compose import dense
 from edgekit.converters.semantics.movement import pad, part
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array
 from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.types import Array
 
 
 def DFT(

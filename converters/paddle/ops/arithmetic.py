@@ -10,7 +10,7 @@ from edgekit.converters.semantics.movement import cast as _cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.ops import arithmetic as _torch
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 
 def add(x: Tensor, y: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from edgekit.converters.paddle.arguments import Number, Setting, ints, number
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.ops import create as _torch
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 
 def full(*, shape: Setting, value: Number = 0, dtype: DType | None = None) -> Array:

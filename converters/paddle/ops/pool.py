@@ -11,7 +11,7 @@ from edgekit.converters.semantics.movement import cast as _cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.ops import pool as _torch
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 _Ints = Sequence[int]
 

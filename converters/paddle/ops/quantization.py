@@ -7,7 +7,7 @@ import numpy as np
 from edgekit.converters.onnx.ops import quantization as _onnx
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 
 def quantize_linear(

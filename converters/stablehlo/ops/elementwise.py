@@ -10,8 +10,8 @@ from edgekit.converters.stablehlo.idioms import quotient
 from edgekit.converters.stablehlo.node import Node
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import activations, arithmetic, logic, rounding, trigonometry
+from edgekit.core.types import DType
 
 
 def add(node: Node, a: Tensor, b: Tensor) -> Tensor:

@@ -12,9 +12,9 @@ from edgekit.converters.semantics.movement import cast, pad
 from edgekit.converters.stablehlo.node import Node
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import identity
+from edgekit.core.types import DType
 
 _KINDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "and": "min", "or": "max"}
 

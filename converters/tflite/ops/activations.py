@@ -13,10 +13,10 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import Layer, centred, single, times
 from edgekit.core import fixed, fixed_tfl
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Quant
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import Array, DType, Quant
 
 Table = Callable[[Quant, Quant], Array]
 

@@ -20,12 +20,12 @@ from edgekit.converters.tflite.layer import (
 )
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array, DType
 
 
 def same_pads(

@@ -14,12 +14,12 @@ from edgekit.converters.tflite.layer import Layer, dequantized, labelled, raw
 from edgekit.core import fixed
 from edgekit.core.builder import MAX_ELEMENTS
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.activations import Exp
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.quantize import Dequantize
 from edgekit.core.ops.rank import TopK
+from edgekit.core.types import DType, Quant
 
 CUSTOM = "TensorFlow"
 _COUNTS = ("max_detections", "max_classes_per_detection", "detections_per_class", "num_classes")

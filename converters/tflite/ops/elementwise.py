@@ -13,9 +13,9 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import Layer, centred, is_plain, labelled, raw, single, times
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import Op, arithmetic, logic
 from edgekit.core.ops.quantize import Dequantize
+from edgekit.core.types import DType
 
 
 def ADD(layer: Layer, a: Tensor, b: Tensor) -> Tensor:

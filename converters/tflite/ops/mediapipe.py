@@ -14,13 +14,13 @@ from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite.layer import Layer, dequantized
 from edgekit.converters.tflite.ops.contract import same_pads
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Sqrt
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.grid_sample import GridSample
 from edgekit.core.ops.logic import And, Equal, Less
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
+from edgekit.core.types import DType
 
 CUSTOM = "MediaPipe"
 _SAME, _VALID = 1, 2  # paddings in the structs of LiteRT, which MediaPipe's options are

@@ -13,10 +13,10 @@ from edgekit.converters.semantics.movement import cast, part, take
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.converters.tflite.layer import Layer, centred, is_plain, labelled, raw, single
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.gather import GatherND
 from edgekit.core.ops.logic import Equal
 from edgekit.core.ops.quantize import Requantize
+from edgekit.core.types import DType
 
 
 def SHAPE(layer: Layer, x: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from edgekit.converters.semantics.movement import cast, pad, part
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.converters.tflite.layer import Layer
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
+from edgekit.core.types import DType
 
 
 def NON_MAX_SUPPRESSION_V4(

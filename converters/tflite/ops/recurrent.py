@@ -21,9 +21,9 @@ from edgekit.converters.tflite.layer import (
 )
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.types import DType, Quant
 
 
 def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: Layer, x: Tensor, *others: Tensor | None) -> Tensor:

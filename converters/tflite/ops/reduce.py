@@ -15,13 +15,13 @@ from edgekit.converters.tflite.layer import Layer, centred, labelled, raw, singl
 from edgekit.converters.tflite.ops.contract import same_pads
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import Sqrt
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.rank import TopK
 from edgekit.core.ops.rescale import InverseSqrt, InverseSqrtExponent, Rescale
+from edgekit.core.types import DType
 
 
 def AVERAGE_POOL_2D(layer: Layer, x: Tensor) -> Tensor:

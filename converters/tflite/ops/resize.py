@@ -8,9 +8,9 @@ from edgekit.converters.semantics.movement import cast, take, where
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import Layer, raw
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.resample import Resample
+from edgekit.core.types import Array, DType
 
 
 def _sizes(x: Tensor, size: Tensor) -> tuple[int, int]:

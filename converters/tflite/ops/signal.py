@@ -8,11 +8,11 @@ from edgekit.converters.semantics.movement import cast, pad, part, where
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite.layer import Layer
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.audio import FftAutoScale, SpectrumEnergy, Window
 from edgekit.core.ops.fft import Fft, IrfftMerge, RfftSplit
 from edgekit.core.ops.filter_bank import FilterBank, FilterBankLog, Pcan, RoundedSqrt, SpectralSubtraction
 from edgekit.core.ops.logic import Less, LessOrEqual, ShiftRight
+from edgekit.core.types import DType
 
 CUSTOM = "TFLite Micro"
 MAX_FRAMES = 1024  # of one run: each is cut out on its own

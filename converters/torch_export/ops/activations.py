@@ -9,9 +9,9 @@ from edgekit.converters.semantics.movement import cast, part, where
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.activations import Softplus
 from edgekit.core.ops.logic import Less
+from edgekit.core.types import DType
 
 
 def relu(x: Tensor) -> Tensor:

@@ -9,11 +9,11 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number, Operand, common_type, promoted, real, reals
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import rounding as _rounding
 from edgekit.core.ops.logic import And as _And
 from edgekit.core.ops.logic import Less as _Less
 from edgekit.core.ops.logic import Or as _Or
+from edgekit.core.types import DType
 
 
 def add(x: Operand, *, other: Operand, alpha: Number = 1) -> Tensor:

@@ -14,7 +14,7 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number, number_type
 from edgekit.core.builder import absurd as _absurd
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 _MAX_CELLS = 1 << 26
 

@@ -16,9 +16,9 @@ from edgekit.converters.torch_export.ops.reduce import mean as _mean
 from edgekit.converters.torch_export.ops.reduce import sum as _sum
 from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.scatter import Scatter
+from edgekit.core.types import DType
 
 _REDUCTIONS = {"sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min"}
 

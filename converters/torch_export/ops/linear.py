@@ -15,8 +15,8 @@ from edgekit.converters.semantics.einsum import einsum as _einsum
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops.matmul import MatMul as _MatMul
+from edgekit.core.types import DType
 
 
 def linear(x: Tensor, *, weight: Tensor, bias: Tensor | None = None) -> Tensor:

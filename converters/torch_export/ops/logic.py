@@ -9,8 +9,8 @@ from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number, Operand, promoted
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops import logic as _ops
+from edgekit.core.types import Array, DType
 
 
 def eq(x: Operand, *, other: Operand) -> Tensor:

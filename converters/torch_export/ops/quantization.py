@@ -10,7 +10,7 @@ from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 
 def quantize_per_tensor(

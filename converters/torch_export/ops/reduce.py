@@ -13,10 +13,10 @@ from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export.type_promotion import Number, Operand, promoted
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import DType
 from edgekit.core.ops import logic as _logic
 from edgekit.core.ops.arithmetic import Sqrt
 from edgekit.core.ops.rank import TopK
+from edgekit.core.types import DType
 
 _Dims = int | Sequence[int] | None
 

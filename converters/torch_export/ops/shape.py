@@ -12,7 +12,7 @@ from edgekit.converters.semantics.movement import cast, take
 from edgekit.converters.semantics.movement import expand as _expand
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 
 def view(x: Tensor, *, size: Sequence[int] | None = None, dtype: DType | None = None) -> Tensor:

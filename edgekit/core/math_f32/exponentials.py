@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.math_f32.numbers import (
     LN2_HIGH,
     LN2_LOW,
@@ -16,6 +15,7 @@ from edgekit.core.math_f32.numbers import (
     select,
     single,
 )
+from edgekit.core.types import Array
 
 _ONE, _TWO, _HALF = single(1), single(2), single(0.5)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, bits, floats, poly, select, single
+from edgekit.core.types import Array
 
 _ONE, _TWO, _HALF = single(1), single(2), single(0.5)
 _LEAST_NORMAL = np.float32(2.0**-126)

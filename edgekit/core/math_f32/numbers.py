@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _POLYNOMIAL = re.compile(r"static inline float ek_(\w+)_poly_f32\(float \w+\)\n\{\n(.*?)\n\}", re.DOTALL)
 _FIXED = re.compile(r"static inline u?int32_t ek_(\w+)_poly\(u?int32_t \w+\)\n\{\n(.*?)\n\}", re.DOTALL)

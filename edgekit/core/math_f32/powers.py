@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.math_f32.numbers import bits, fixed_poly, floats, select, table
+from edgekit.core.types import Array
 
 _U = np.uint64
 _MOST = 1 << 40  # of an exponent in units of 2^-32: far outside the floats

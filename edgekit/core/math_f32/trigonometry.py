@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from edgekit.core.ir import Array
 from edgekit.core.math_f32.numbers import bits, poly, select, single, split
+from edgekit.core.types import Array
 
 _ONE, _TWO, _HALF = single(1), single(2), single(0.5)
 _PI_2_HIGH, _PI_2_LOW = np.float32(1.57079637), np.float32(-4.37113883e-08)

@@ -11,15 +11,12 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from edgekit.core.ir import Array, DType, Type
+from edgekit.core.layouts import Layout, Want
 from edgekit.core.reasons import OperandError
-
-if TYPE_CHECKING:
-    from edgekit.core.ir import Value
-    from edgekit.core.ops._known import Known, Pairs, Range
-    from edgekit.core.ops._layout import Layout, Moved
+from edgekit.core.types import Array, DType, Type, Value
+from edgekit.core.value_ranges import Known, Pairs, Range
 
 Param = int | float | Sequence[int] | Sequence[float]
 
@@ -150,6 +147,15 @@ class Op:
     def narrowed(self, ins: Sequence[Array], out: Array) -> Op:
         """The operator without the channels of operands and of the result that are not kept."""
         return self
+
+
+@dataclass(frozen=True)
+class Moved:
+    """An operator that computes the same from operands in other layouts: what it wants, and what it gives."""
+
+    op: Op
+    ins: tuple[Want, ...]
+    outs: tuple[Layout, ...]
 
 
 @cache

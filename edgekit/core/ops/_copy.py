@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgekit.core.ir import DType
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops._strided import Strides, loops
+from edgekit.core.types import DType
 
 # One copy kernel serves all types that C stores alike. Never another C type of the same size: that would
 # break the aliasing rules, and compilers act on them once the kernel is inlined.

@@ -15,8 +15,8 @@ import numpy as np
 
 from edgekit.core import math_f32
 from edgekit.core.formula import ARITHMETIC, Cast, Formula, Function, Number, Operand, Operation
-from edgekit.core.ir import Array
 from edgekit.core.ops._functions import FUNCTIONS
+from edgekit.core.types import Array
 
 _NAME = re.compile(r"ek_(\w+)_[fsu]\d+")
 _C_TYPES = {"float": np.float32, "double": np.float64} | {

@@ -7,7 +7,7 @@ from math import erf
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 _ERF = np.vectorize(erf, otypes=[np.float64])
 

@@ -11,9 +11,9 @@ import numpy as np
 from edgekit.core import fixed, fixed_gates
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed import Int
-from edgekit.core.ir import Array, DType, Quant, Type
 from edgekit.core.ops import Arg, Param, require
 from edgekit.core.ops._integer import constant, quant_of
+from edgekit.core.types import Array, DType, Quant, Type
 
 _RELU_UNIT = 2.0**-6  # sums that no table takes are so fine, in units of the result
 _CELL_SCALE = 2.0**-15  # of 16 bits, none of them before the point

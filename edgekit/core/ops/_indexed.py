@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import require
 from edgekit.core.ops._strided import RANK, Strides
+from edgekit.core.types import Array, DType, Type
 
 
 def check_index(index: Type) -> None:

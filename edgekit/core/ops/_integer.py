@@ -10,8 +10,8 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Quant, Type, Value, type_of
 from edgekit.core.ops import Arg, Param
+from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 
 
 def quant_of(type: Type) -> Quant:

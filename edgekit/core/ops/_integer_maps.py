@@ -9,10 +9,10 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Quant, Type
 from edgekit.core.ops import Arg, Call, Param
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.core.ops._strided import broadcast, loops
+from edgekit.core.types import Array, Quant, Type
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Type, Value
 from edgekit.core.ops import Call, Op, Param, require
 from edgekit.core.ops._integer import constant, requantize_sums, sum_bits
-from edgekit.core.ops._known import Known, Range
+from edgekit.core.types import Array, DType, Type, Value
+from edgekit.core.value_ranges import Known, Range
 
 
 class Linear(Op):

@@ -8,14 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from edgekit.core.formula import parse
-from edgekit.core.ir import Array, DType, Type, Value
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops._bounds import at_corners
 from edgekit.core.ops._formula import evaluate
 from edgekit.core.ops._integer_maps import table, table_call
-from edgekit.core.ops._known import Known, Pairs, Range, at_corners, channels, together
-from edgekit.core.ops._layout import Layout, Moved, elementwise
+from edgekit.core.ops._layout import elementwise
 from edgekit.core.ops._strided import broadcast, loops
 from edgekit.core.reasons import OperandError
+from edgekit.core.types import Array, DType, Type, Value
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 # The type in which C computes a formula: small floats in float, small integers in 32 bits.
 _COMPUTE = (

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core import math_f32
-from edgekit.core.ir import Array, DType
+from edgekit.core.types import Array, DType
 
 LANES = 16
 Step = Callable[[Array, Array], Array]

@@ -8,10 +8,10 @@ from math import erf
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type, Value
 from edgekit.core.ops import Arg, Step, require
 from edgekit.core.ops._integer_maps import prelu_calls, prelu_integers
 from edgekit.core.ops._map import Map, Unary
+from edgekit.core.types import Array, DType, Type, Value
 
 _ERF = np.vectorize(erf, otypes=[np.float64])
 

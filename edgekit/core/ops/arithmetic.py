@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type, Value
 from edgekit.core.ops import Arg, Step
 from edgekit.core.ops._integer_maps import product_calls, product_integers, sum_calls, sum_integers
 from edgekit.core.ops._map import Map, Unary
+from edgekit.core.types import Array, Type, Value
 
 
 @dataclass(frozen=True)

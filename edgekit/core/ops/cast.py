@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
-from edgekit.core.ops import Arg, Op, Step, View, require
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Moved, Op, Step, View, require
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import Unary, compute_type
+from edgekit.core.types import Array, DType, Type
 
 _FLOAT8 = (DType.F8E4M3FN, DType.F8E4M3FNUZ, DType.F8E5M2, DType.F8E5M2FNUZ)
 _SUB_BYTE = (DType.S4, DType.U4, DType.S2, DType.U2)

@@ -8,12 +8,14 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
-from edgekit.core.ops import Arg, Join, Op, Step, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Join, Moved, Op, Step, require
+from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising, together
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._strided import contiguous
+from edgekit.core.types import Array, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 
 @dataclass(frozen=True)

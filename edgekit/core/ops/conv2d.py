@@ -8,11 +8,11 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import centred, exact_float, requantization, sum_bits
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
+from edgekit.core.types import Array, DType, Type
 
 Pads = tuple[int, int, int, int]
 # Cells of an image with its border, and steps of a window: more is an attack or a mistake.

@@ -10,12 +10,12 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, DType, Type, Value
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import centred, quant_of, requantization, sum_bits
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
 from edgekit.core.ops.conv2d import MAX_CELLS
+from edgekit.core.types import Array, DType, Type, Value
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
-from edgekit.core.ops import Arg, Call, Op, Step, require
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type
 from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.types import Array, DType, Type
 
 
 @dataclass(frozen=True)

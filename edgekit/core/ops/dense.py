@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
-from edgekit.core.ops import Arg, Call, Step, require
+from edgekit.core.layouts import Layout, Want, plain
+from edgekit.core.ops import Arg, Call, Moved, Step, require
 from edgekit.core.ops._integer import centred, exact_float, requantization, sum_bits
-from edgekit.core.ops._layout import Layout, Moved, Want, plain
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
+from edgekit.core.types import Array, DType, Type
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._map import compute_type, real_type
 from edgekit.core.ops._order import is_narrow
+from edgekit.core.types import Array, DType, Type
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops.recurrent import cell_step
+from edgekit.core.types import Array, DType, Type
 
 
 @dataclass(frozen=True)

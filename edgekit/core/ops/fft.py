@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import constant
+from edgekit.core.types import Array, DType, Type
 
 Complex: TypeAlias = tuple[Array, Array]
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._integer import constant
 from edgekit.core.ops._map import Unary
+from edgekit.core.types import Array, DType, Type
 
 GAINS = 125  # entries of a table of gains: for 0, 1 and 2, then four for each power of two
 _WHOLE = 2**31  # attributes are below

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
-from edgekit.core.ops import Arg, Call, Op, Step, require
-from edgekit.core.ops._known import Pairs, channels, together
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops._layout import stored
+from edgekit.core.types import Array, DType, Type
+from edgekit.core.value_ranges import Pairs, channels, together
 
 _OTHER = {DType.U8: DType.S8, DType.S8: DType.U8, DType.U16: DType.S16, DType.S16: DType.U16}
 

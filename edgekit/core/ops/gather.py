@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
 from edgekit.core.ops._copy import stored_as
 from edgekit.core.ops._indexed import cells, check_index, clamped, components
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._strided import Strides, broadcast, contiguous, loops
 from edgekit.core.reasons import OperandError
+from edgekit.core.types import Array, Type
 
 
 @dataclass(frozen=True)

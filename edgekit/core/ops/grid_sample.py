@@ -9,9 +9,9 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._map import compute_type, real_type
+from edgekit.core.types import Array, Type
 
 _TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
 _PADDINGS = ("zeros", "border", "reflection")

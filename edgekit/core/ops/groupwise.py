@@ -12,10 +12,10 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._indexed import check_index, clamped
 from edgekit.core.ops._linear import clamped as within
+from edgekit.core.types import Array, DType, Type
 
 INTEGERS = (DType.S4, DType.S8)
 _FLOATS = (DType.F32, DType.F16, DType.BF16)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Type, Value
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.layouts import Layout, plain
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
 from edgekit.core.ops._integer import constant, quant_of
-from edgekit.core.ops._layout import Layout, Moved, plain, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import real_type
 from edgekit.core.ops._order import is_narrow, row_sums
+from edgekit.core.types import Array, DType, Type, Value
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type, Value
 from edgekit.core.ops import Arg, Call, Step, require
 from edgekit.core.ops._copy import stored_as
 from edgekit.core.ops._map import Compare, Map, Unary
+from edgekit.core.types import Array, DType, Type, Value
 
 
 @dataclass(frozen=True)

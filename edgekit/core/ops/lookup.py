@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
-from edgekit.core.ops import Arg, Call, Op, Step, require
-from edgekit.core.ops._known import Known, Pairs, Range, channels, together
-from edgekit.core.ops._layout import Layout, Moved, plain, stored
+from edgekit.core.layouts import Layout, plain
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops._layout import stored
+from edgekit.core.types import Array, DType, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from edgekit.core import fixed, fixed_tfl, fixed_tfl16
 from edgekit.core.fixed import Int
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.types import Array, DType, Type
 
 Factor = tuple[int, int]  # m, e of m / 2^31 2^e: 0 <= m < 2^31, -31 <= e <= 30
 _TYPES = (

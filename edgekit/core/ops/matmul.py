@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Type, Value, type_of
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.layouts import Layout, plain
+from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
 from edgekit.core.ops._integer import SingleRule, centred, quant_of, single_rule
-from edgekit.core.ops._layout import Layout, Moved, plain, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._linear import wrapping
 from edgekit.core.ops._order import is_narrow, product
 from edgekit.core.ops._strided import Strides, contiguous, loops
 from edgekit.core.reasons import OperandError
+from edgekit.core.types import Array, DType, Type, Value, type_of
 
 _MOST_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
 

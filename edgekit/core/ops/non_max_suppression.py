@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from edgekit.core import math_f32
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.types import Array, DType, Type
 
 _SCORES = (DType.F32, DType.S8, DType.U8)
 

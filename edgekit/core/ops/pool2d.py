@@ -9,13 +9,14 @@ from math import prod
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Quant, Type, Value
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.core.ops._order import STEPS, is_narrow, reduced
 from edgekit.core.ops.conv2d import Pads, Window, add_pads
 from edgekit.core.ops.reduce import formula, identity
+from edgekit.core.types import Array, DType, Quant, Type, Value
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 # Windows of more cells are not looked into to bound a result: nothing is known of it then.
 _MAX_CELLS = 1 << 24

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Quant, Type
-from edgekit.core.ops import Arg, Call, Op, Step, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops._bounds import at_corners
 from edgekit.core.ops._integer import quant_of, single_rule
 from edgekit.core.ops._integer_maps import rescaled, table_call
-from edgekit.core.ops._known import Known, Pairs, Range, at_corners, channels, together
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.ops._layout import stored
+from edgekit.core.types import Array, DType, Quant, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 # v + 0.5 may round up where v is just below a half.
 _AWAY = "ek_trunc_f32(v) + (ek_fabs_f32(v - ek_trunc_f32(v)) < 0.5f ? 0.0f : v < 0.0f ? -1.0f : 1.0f)"

@@ -14,9 +14,9 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed_gates import MOST_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
-from edgekit.core.ir import Array, DType, Type, Value
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._gates import Gates, Narrow, bits_of, check, relu_unit, require_same
+from edgekit.core.types import Array, DType, Type, Value
 
 
 class Recurrent(Op):

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Quant, Type, Value, type_of
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
+from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._integer import centred, quant_of, single_rule
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising, together
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type
 from edgekit.core.ops._order import STEPS, is_narrow, reduced
 from edgekit.core.ops._strided import Strides, contiguous, fold
+from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 _MOST_TERMS = (2**31 - 1) // 255  # of a sum of differences from a zero point, in 32 bits
 LOOPS = 4  # of the kernels, over what stays and over what is reduced

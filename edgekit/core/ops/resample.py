@@ -12,12 +12,13 @@ from math import prod
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Quant, Type, Value
-from edgekit.core.ops import Arg, Call, Op, Param, Step, require
+from edgekit.core.layouts import Layout, plain
+from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
-from edgekit.core.ops._known import Pairs, channels, together
-from edgekit.core.ops._layout import Layout, Moved, plain, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type, real_type
+from edgekit.core.types import Array, DType, Quant, Type, Value
+from edgekit.core.value_ranges import Pairs, channels, together
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.fixed_tfl import inverse_square_root
-from edgekit.core.ir import Array
 from edgekit.core.ops._map import Map, Unary
+from edgekit.core.types import Array
 
 # Exponents may come from a damaged file, or be inputs: no shift is left undefined.
 _LEAST, _LARGEST = -31, 30

@@ -8,9 +8,10 @@ from math import prod
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
 from edgekit.core.ops import Arg, Op, Step, View, require
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising
+from edgekit.core.ops._bounds import rising
+from edgekit.core.types import Array, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Type
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.ops._order import is_narrow, one_by_one
+from edgekit.core.types import Array, DType, Type
 
 # Samples along one side of a cell, at most: a box may come from anywhere, and the loop must end.
 MOST_SAMPLES = 4096

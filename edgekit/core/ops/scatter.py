@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._copy import copy, stored_as
 from edgekit.core.ops._indexed import cells, check_index, clamped, components
@@ -15,6 +14,7 @@ from edgekit.core.ops._map import Map
 from edgekit.core.ops._order import is_narrow
 from edgekit.core.ops._strided import Strides, broadcast, contiguous, loops
 from edgekit.core.ops.arithmetic import Add, Max, Min, Mul
+from edgekit.core.types import Array, Type
 
 # How an update joins what is there. Updates of the same element are applied in order.
 _COMBINE: Mapping[str, tuple[Map, np.ufunc]] = {

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from edgekit.core.ir import Array, Type
-from edgekit.core.ops import Arg, Op, Step, View, require
+from edgekit.core.layouts import Layout
+from edgekit.core.ops import Arg, Moved, Op, Step, View, require
+from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising
-from edgekit.core.ops._layout import Layout, Moved, stored
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops._strided import contiguous, fold
+from edgekit.core.types import Array, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from edgekit.core.ir import Array, Type
 from edgekit.core.ops import Arg, Op, Step, View, require
+from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
-from edgekit.core.ops._known import Known, Pairs, Range, channels, rising, together
 from edgekit.core.ops._strided import contiguous
+from edgekit.core.types import Array, Type
+from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 
 @dataclass(frozen=True)

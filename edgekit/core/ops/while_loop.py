@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Graph, Node, Type, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Op, Step, require
 from edgekit.core.reasons import OperandError
+from edgekit.core.types import Array, DType, Type, Value
 
 _MAX_ELEMENTS, _MAX_RANK = 1 << 27, 32
 MAX_LIMIT = (1 << 31) - 1

@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Add, Div, Mul, Neg, Sub
@@ -18,6 +18,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.match import constant_operand, per_channel, quantized
+from edgekit.core.types import Array
 
 
 def affine(graph: Graph) -> Graph:

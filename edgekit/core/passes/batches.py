@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Graph, Node, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
+from edgekit.core.types import Value
 
 
 def batched(graph: Graph, count: int) -> Graph:

@@ -16,10 +16,11 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node, Type, Value
-from edgekit.core.ops._known import Known, Pairs, channels, known
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.passes import drop_dead
+from edgekit.core.types import Array, Type, Value
+from edgekit.core.value_ranges import Known, Pairs, channels, known
 
 
 def dead_channels(graph: Graph) -> Graph:

@@ -8,10 +8,11 @@ from zlib import crc32
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Max, Min, Mul
 from edgekit.core.passes import Edit, drop_dead, sweep
+from edgekit.core.types import Array, Type
 
 
 def common(graph: Graph) -> Graph:

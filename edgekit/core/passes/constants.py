@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.while_loop import While
 from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.match import quantized
+from edgekit.core.types import Array
 
 # A result may take so many times the bytes of its operands, or so many bytes: flash is no price for a copy.
 _GROWTH, _SMALL = 8, 4096

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 # How far from a whole number, in units of the grid: float32 is off by 2^-17 of 127 units, a few times over.
 _TOLERANCE = 2.0**-12

@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from edgekit.core.ir import Array, DType, Graph, GroupwiseWeights, Node, Type, Value, type_of
+from edgekit.core.ir import Graph, GroupwiseWeights, Node
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise, real_weights
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array, DType, Type, Value, type_of
 
 
 def digest(data: Array) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.activations import Erf, Gelu, GeluTanh, HardSigmoid, HardSwish, Sigmoid, Swish, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sqrt, Sub
@@ -15,6 +15,7 @@ from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.match import constant_operand, number, per_channel, quantized
+from edgekit.core.types import Array, DType
 
 
 def idioms(graph: Graph) -> Graph:

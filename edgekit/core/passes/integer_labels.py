@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from edgekit.core.ir import Array, DType, Node, Quant, Type, Value
+from edgekit.core.ir import Node
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Max, Min
 from edgekit.core.ops.cast import BitCast
@@ -20,6 +20,7 @@ from edgekit.core.ops.logic import Where
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes import Edit
+from edgekit.core.types import Array, DType, Quant, Type, Value
 
 Form: TypeAlias = tuple[DType, Quant]
 

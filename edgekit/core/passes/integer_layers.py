@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Graph, Node, Quant, Type
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._integer import quant_of, sum_bits
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops._map import Map
@@ -32,6 +32,7 @@ from edgekit.core.passes.clamps import limits_of_clip
 from edgekit.core.passes.grid import on_grid, rows_on_grid
 from edgekit.core.passes.integer_labels import Form, keeps_scale, label_of_plain, labelled_constant
 from edgekit.core.passes.match import with_fields
+from edgekit.core.types import Array, DType, Quant, Type
 
 # Beyond these, multipliers have no bits left for what is multiplied, or shifts end.
 _MOST_FACTOR = 2.0**20  # the scale of products over that of the result

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.core.ir import Array, Node
+from edgekit.core.ir import Node
 from edgekit.core.ops import Op
 from edgekit.core.passes import Edit
+from edgekit.core.types import Array
 
 
 def constant_operand(edit: Edit, node: Node) -> tuple[str, str] | None:

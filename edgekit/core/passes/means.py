@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from edgekit.core.ir import Type
 from edgekit.core.ops import Op
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.types import Type
 
 
 @dataclass(frozen=True)

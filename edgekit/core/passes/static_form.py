@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from edgekit.core.builder import Builder
-from edgekit.core.ir import DType, Graph, Node
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.arithmetic import Mul, Sub
 from edgekit.core.ops.cast import Cast
@@ -19,6 +19,7 @@ from edgekit.core.ops.dynamic_quantize import DynamicQuantize, DynamicQuantizeLs
 from edgekit.core.ops.recurrent import Lstm
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import DType
 
 
 def static_form(graph: Graph) -> Graph:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.core.builder import MIN_NARROW
-from edgekit.core.ir import Array, DType, Graph, Node, Quant, Value
+from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear, bias_in_units
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.gather import Gather
@@ -22,6 +22,7 @@ from edgekit.core.ops.quantize import Dequantize
 from edgekit.core.passes import drop_dead
 from edgekit.core.passes.grid import on_grid, rows_on_grid
 from edgekit.core.passes.groupwise_weights import groupwise_bytes, stored_groups, widened_groups
+from edgekit.core.types import Array, DType, Quant, Value
 
 _HALVES = (DType.F16, DType.BF16)
 _INTEGERS = {DType.S8, DType.U8, DType.S4, DType.U4}

@@ -15,17 +15,9 @@ from functools import lru_cache
 
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops._layout import (
-    Layout,
-    Moved,
-    Shape,
-    Want,
-    common_split,
-    folded,
-    permutation,
-    plain,
-    stored,
-)
+from edgekit.core.layouts import Layout, Shape, Want, common_split, folded, permutation, plain
+from edgekit.core.ops import Moved
+from edgekit.core.ops._layout import stored
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose, moves_nothing
 from edgekit.core.passes import drop_dead

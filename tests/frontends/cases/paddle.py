@@ -4,7 +4,7 @@ import numpy as np
 from support.handler_cases import COLUMN, IMAGE, MASK, PLACES, ROWS, Known, X, Y, case, of_torch, rand, slid
 
 from edgekit.converters.paddle import ops
-from edgekit.core.ir import DType
+from edgekit.core.types import DType
 
 PACKAGE = ops
 _bits = np.array([[0, 1, 0], [1, 1, 0]], np.bool_)

@@ -3,7 +3,6 @@
 import numpy as np
 from support.op_cases import case, limits, normal, special, uniform, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.arithmetic import (
     Abs,
     Add,
@@ -20,6 +19,7 @@ from edgekit.core.ops.arithmetic import (
     Sqrt,
     Sub,
 )
+from edgekit.core.types import DType
 
 _INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 _SIGNED = tuple(d for d in _INTEGERS if d.is_signed)

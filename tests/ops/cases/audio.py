@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from support.op_cases import case, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.audio import FftAutoScale, SpectrumEnergy, Window
 from edgekit.core.ops.filter_bank import FilterBank, FilterBankLog, Pcan, RoundedSqrt, SpectralSubtraction
+from edgekit.core.types import DType
 
 _WINDOW = whole(DType.S16, 30)
 _POWERS = [2**k + d for k in range(64) for d in (-1, 0, 1)] + [2**64 - 1, 65535**2 + 65535, 65535**2 + 65536]

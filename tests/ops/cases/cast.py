@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, special, uniform, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.cast import ROUND_MODES, BitCast, Cast
+from edgekit.core.types import DType
 
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
 _INTEGERS = tuple(d for d in DType if d.is_integer)

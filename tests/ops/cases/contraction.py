@@ -3,11 +3,11 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
+from edgekit.core.types import DType, Quant
 
 _INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)

@@ -3,9 +3,9 @@
 import numpy as np
 from support.op_cases import case, special, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
+from edgekit.core.types import DType
 
 _F32 = np.float32
 

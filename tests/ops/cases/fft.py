@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.fft import Fft, IrfftMerge, RfftSplit
+from edgekit.core.types import DType
 
 _POINTS = (2, 3, 4, 5, 8, 15, 36, 50, 120)
 _INTEGERS = (DType.S16, DType.S32)

@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, whole
 
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.flip_sign import FlipSign
+from edgekit.core.types import DType, Quant
 
 _PIXELS = Quant((1.0,), (0,))
 _SIGNED = Quant((1.0,), (-128,))

@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, normal, uniform, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
+from edgekit.core.types import DType
 
 _F16, _BF16, _F32, _S4, _S8 = DType.F16, DType.BF16, DType.F32, DType.S4, DType.S8
 

@@ -3,9 +3,9 @@
 import numpy as np
 from support.op_cases import case, normal, uniform
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.det import Det
 from edgekit.core.ops.grid_sample import GridSample
+from edgekit.core.types import DType
 
 _FAR = np.array([[[0, 1e30], [-1e30, 0], [np.inf, -np.inf], [-1, 1], [1, -1]]], np.float32)
 

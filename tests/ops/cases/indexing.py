@@ -3,12 +3,12 @@
 import numpy as np
 from support.op_cases import case, normal, special, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.cumulative import Cumulative
 from edgekit.core.ops.gather import Gather, GatherND
 from edgekit.core.ops.rank import ArgExtreme, TopK
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.scatter import Scatter, ScatterND
+from edgekit.core.types import DType
 
 _TYPES = (
     DType.BOOL,

@@ -3,7 +3,6 @@
 import numpy as np
 from support.op_cases import case, normal, special, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.logic import (
     And,
     Equal,
@@ -17,6 +16,7 @@ from edgekit.core.ops.logic import (
     Where,
     Xor,
 )
+from edgekit.core.types import DType
 
 _INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)

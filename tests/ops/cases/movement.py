@@ -3,13 +3,13 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
+from edgekit.core.types import DType
 
 _TYPES = (
     DType.BOOL,

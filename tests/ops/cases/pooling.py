@@ -3,9 +3,9 @@
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 from edgekit.core.ops.roi_align import RoiAlign
+from edgekit.core.types import DType
 
 _INTEGERS = (DType.S8, DType.U8, DType.S32, DType.S64)
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)

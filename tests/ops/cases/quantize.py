@@ -3,9 +3,9 @@
 import numpy as np
 from support.op_cases import case, normal, special, whole
 
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.dynamic_quantize import DynamicQuantize
 from edgekit.core.ops.quantize import Dequantize, Quantize, Requantize
+from edgekit.core.types import DType, Quant
 
 _RULES = ("E", "tfl")
 _HALVES = (np.arange(-300, 300) / 2).astype(np.float32)  # ties, and what is beyond the range

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 from support.op_cases import case, normal, whole
 
-from edgekit.core.ir import DType, Quant
 from edgekit.core.ops.dynamic_quantize import DynamicQuantizeLstm
 from edgekit.core.ops.lstm_s8 import LstmS8
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
+from edgekit.core.types import DType, Quant
 
 
 def _layer(op, gates, size, *others, steps=3, batch=2, dtype=DType.F32, constant=(1,)):

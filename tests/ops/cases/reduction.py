@@ -3,10 +3,10 @@
 import numpy as np
 from support.op_cases import case, limits, normal, special, uniform, whole
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType
 
 _INTEGERS = (DType.S8, DType.U8, DType.S16, DType.U16, DType.S32, DType.U32, DType.S64, DType.U64)
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)

@@ -3,9 +3,9 @@
 import numpy as np
 from support.op_cases import case, whole
 
-from edgekit.core.ir import Array, DType
 from edgekit.core.ops.lookup import Lookup
 from edgekit.core.ops.rescale import InverseSqrt, InverseSqrtExponent, Rescale, RescaleOnce
+from edgekit.core.types import Array, DType
 
 _MULTIPLIER = whole(DType.S32, 40, low=1 << 30, high=(1 << 31) - 1)
 _ANY = whole(DType.S32, 9, 40)

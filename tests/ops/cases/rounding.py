@@ -2,8 +2,8 @@
 
 from support.op_cases import case, normal, special
 
-from edgekit.core.ir import DType
 from edgekit.core.ops.rounding import Ceil, Floor, Round
+from edgekit.core.types import DType
 
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from support.op_cases import case, uniform
 
-from edgekit.core.ir import DType
 from edgekit.core.ops import trigonometry as t
+from edgekit.core.types import DType
 
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
 _DOMAINS = (

@@ -3,13 +3,13 @@
 import numpy as np
 from support.op_cases import case
 
-from edgekit.core.ir import DType, Type
 from edgekit.core.ops import Op
 from edgekit.core.ops.arithmetic import Add, Mul, Sub
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.logic import Less, Not, Or, Where
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.while_loop import BodyNode, BodyValue, While
+from edgekit.core.types import DType, Type
 
 BOOL, WORD, NUMBER = Type(DType.BOOL, ()), Type(DType.S32, ()), Type(DType.F32, (3,))
 YES, NO = np.array(True), np.array(False)

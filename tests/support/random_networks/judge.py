@@ -18,9 +18,10 @@ from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Un
 
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.types import Array
 
 ROUNDING = 1e-5
 SPREAD = 10.0

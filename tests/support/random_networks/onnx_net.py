@@ -11,7 +11,7 @@ from support.random_models import Dice
 from support.random_networks.trial import MAX_ELEMENTS, MAX_MAGNITUDE, NOISE, RuntimeRefusalError, UnfitError
 from support.tools import require_module
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 # Results are the same bits in every implementation if the operands are: nothing is rounded.
 EXACT = frozenset(

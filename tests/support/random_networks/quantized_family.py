@@ -26,7 +26,7 @@ from support.random_networks.trial import Recipe, RuntimeRefusalError, Trial, Tr
 from support.tools import require_module
 
 from edgekit.converters.onnx.reader import convert
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 _TRIES = 6
 _SAMPLES = 6

@@ -24,7 +24,8 @@ from tflite import integer_cases, real_cases
 from tflite.litert import litert
 
 from edgekit.converters.tflite import reader as tflite_reader
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 _TRIES = 5
 _MAX_INPUTS = 5

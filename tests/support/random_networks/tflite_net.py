@@ -10,7 +10,7 @@ from support.random_networks.trial import MAX_ELEMENTS, MAX_MAGNITUDE, NOISE, Un
 from support.tflite_writer import Operator, Tensor, constant, model, network
 from tflite.litert import litert
 
-from edgekit.core.ir import Array
+from edgekit.core.types import Array
 
 Rng = np.random.Generator
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from edgekit.core.ir import Array, Graph
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array
 
 STEPS = 10
 MAX_ELEMENTS = 3000  # of a value: networks are many, and small

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from edgekit.core import fixed
-from edgekit.core.ir import Array, DType, Type, Value
-
-if TYPE_CHECKING:
-    from edgekit.core.ops import Op
+from edgekit.core.types import Array, DType, Type, Value
 
 # The least and the largest value of each channel.
 Range = tuple[Array, Array]
@@ -75,42 +69,6 @@ def known(value: Value, range: Range | None = None) -> Known:
         sound = ~(np.isnan(range[0]) | np.isnan(range[1])) if t.dtype.is_float else np.True_
         lo, hi = np.where(sound, range[0], lo), np.where(sound, range[1], hi)
     return Known(t, lo, hi, data)
-
-
-def evaluated(op: Op, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
-    """As the simulator computes it."""
-    with np.errstate(all="ignore"):
-        quantized = any(t.quant is not None for t in (*ins, *outs))
-        return op.integer(args, ins, outs) if quantized else op.eval(*args)
-
-
-def at_corners(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range]:
-    """Ranges of an elementwise operator whose extremes are where its operands are extreme."""
-    types = [replace(x.type, shape=x.lo.shape) for x in ins]
-    results = [replace(t, shape=(channels(t),)) for t in outs]
-    corners = [evaluated(op, corner, types, results) for corner in product(*((x.lo, x.hi) for x in ins))]
-    return [_hull([np.broadcast_to(c[i], t.shape) for c in corners]) for i, t in enumerate(results)]
-
-
-def rising(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range]:
-    """Ranges of an operator whose results grow, or stay, where any operand grows."""
-    if all(x.is_anything for x in ins):
-        return [anything(t) for t in outs]
-    types = [x.type for x in ins]
-    extremes = [
-        evaluated(op, [_spread(end, x.type.shape) for x, end in zip(ins, ends, strict=True)], types, outs)
-        for ends in ([x.lo for x in ins], [x.hi for x in ins])
-    ]
-    return [_hull([e[i].reshape(-1, channels(t)) for e in extremes]) for i, t in enumerate(outs)]
-
-
-def _spread(end: Array, shape: Sequence[int]) -> Array:
-    return np.broadcast_to(end, shape) if shape else end.reshape(())
-
-
-def _hull(parts: Sequence[Array]) -> Range:
-    stacked = np.concatenate([np.atleast_2d(part) for part in parts])
-    return stacked.min(axis=0), stacked.max(axis=0)
 
 
 def together(n: int) -> Pairs:
