@@ -13,8 +13,10 @@ from edgekit.codegen.memory.arena import Plan
 from edgekit.codegen.memory.lifetimes import Scheduled
 from edgekit.codegen.memory.planner import Memory, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports
+from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.literal import elements, number
-from edgekit.codegen.printing.names import HEADERS, Names, identifier
+from edgekit.codegen.printing.names import HEADERS, Names, identifier, readable
+from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
@@ -61,7 +63,8 @@ class Operand:
 
     pointer: Pointer
     place: Place
-    address: str  # inside the run function
+    address: str  # inside the run function: a name, or a constant
+    named: Named | None = None  # the pointer that this is
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Test:
     place: Place
     address: str  # inside the run function: of a byte, 0 or 1
     counter: str = ""  # of the iterations of a loop
+    named: Named | None = None  # the pointer that leads there, if there is one
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class Program:
     peak: Peak | None = None  # what fills the arena
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
+    arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
     small: frozenset[str] = frozenset()  # results of the layers whose weights take less memory and more time
 
     @property
@@ -177,7 +182,8 @@ def compile_graph(
     pool = _Constants(prefix, taken)
     states = tuple(_memos(graph, pool, taken))
     places |= {("state", memo.name): Port(memo.name, f"state->{memo.c}", memo.type) for memo in states}
-    lines = tuple(_lines(whole, memory, target, pool, places, taken))
+    pointers = Pointers(Names(), memory.live)
+    lines = tuple(_lines(whole, memory, target, pool, places, taken, pointers))
     constants = tuple(pool.found.values())
     return Program(
         graph,
@@ -192,6 +198,7 @@ def compile_graph(
         memory.peak,
         ports,
         found.order_runs,
+        pointers.table(),
         frozenset(small),
     )
 
@@ -214,7 +221,7 @@ class _Constants:
             aligned = is_tiled(tag)
             key = (str(data.dtype), dtype, aligned, data.tobytes())
             if key not in self.found:
-                c = identifier(f"{self.prefix}_{name}", self.taken, "w")
+                c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w")
                 self.found[key] = Constant(c, name, dtype, data, aligned)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
@@ -239,66 +246,108 @@ def _lines(
     pool: _Constants,
     ports: Mapping[tuple[str, str], Port],
     taken: set[str],
+    pointers: Pointers,
 ) -> Iterator[Line]:
-    counters: dict[Loop, str] = {}
-    for scheduled in memory.calls:
-        call = scheduled.call
-        kernel = instantiate(call, target)
-        arguments: list[tuple[str, Value | None]] = [(arg.name, arg.value) for arg in call.args]
-        if scheduled.scratch:
-            arguments.append((scheduled.scratch, None))
-        assert len(arguments) == len(kernel.pointers), (
-            f"{kernel.name} takes {kernel.pointers}, got {arguments}"
-        )
-        tests = []
-        for guard in scheduled.guards:
-            place = memory.places[guard.condition]
-            base = "ram" if place.kind == "arena" else ports[place.kind, place.name].c
-            if isinstance(guard, Loop) and guard not in counters:
-                counters[guard] = identifier("i", taken, "i")
-            counter = counters[guard] if isinstance(guard, Loop) else ""
-            tests.append(Test(guard, place, f"{base}[{place.offset}]", counter))
-        operands = []
-        for (name, value), pointer in zip(arguments, kernel.pointers, strict=True):
-            place = memory.places[name]
-            if place.kind == "constant":
-                # A view of a constant starts inside the constant it is part of.
-                source = value if place.name == name else graph.values[place.name]
-                assert source is not None
-                constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups)
-                base, dtype = constant.c, constant.dtype
-                place = replace(place, name=constant.c)
-            elif place.kind == "arena":
-                base, dtype = "ram", DType.U8
-            else:
-                port = ports[place.kind, place.name]
-                base, dtype = port.c, port.type.dtype
-            operands.append(
-                Operand(pointer, place, _address(pointer, place.offset, base, dtype, place.kind == "arena"))
-            )
+    kernels = [instantiate(scheduled.call, target) for scheduled in memory.calls]
+    arguments = {pointer.name for kernel in kernels for pointer in kernel.pointers} - taken
+    taken |= arguments  # a layer's function has them as arguments
+    counters = {
+        loop: identifier("i", taken, "i")
+        for loop in dict.fromkeys(g for s in memory.calls for g in s.guards if isinstance(g, Loop))
+    }
+    names = []
+    for scheduled, kernel in zip(memory.calls, kernels, strict=True):
         kind = kernel.name.split("_")[0]
         layer = scheduled.node.origin.split("/")[-1]
-        taken.update(pointer.name for pointer in kernel.pointers)  # a layer's function has them as arguments
+        layer = layer if kind in layer else f"{layer}_{kind}"
+        names.append(identifier(readable(layer), taken, "layer", f"{pool.prefix}_"))
+    pointers.taken |= taken - arguments
+    for scheduled, kernel, name in zip(memory.calls, kernels, names, strict=True):
+        call = scheduled.call
         yield Line(
-            identifier(layer if kind in layer else f"{layer}_{kind}", taken, "layer", f"{pool.prefix}_"),
+            name,
             kernel,
-            tuple(operands),
-            tuple((field, _parameter(field, call.params)) for field in kernel.fields),
-            _comment(scheduled),
-            scheduled.node.origin,
-            call.macs,
-            call,
-            tuple(tests),
+            tests=tuple(_tests(scheduled, graph, memory, ports, pointers, counters)),
+            operands=tuple(_operands(scheduled, kernel, name, graph, memory, pool, ports, pointers)),
+            params=tuple((field, _parameter(field, call.params)) for field in kernel.fields),
+            comment=layer_comment(scheduled),
+            origin=scheduled.node.origin,
+            macs=call.macs,
+            call=call,
         )
 
 
-def _address(pointer: Pointer, offset: int, base: str, dtype: DType, cast: bool) -> str:
-    """The C expression of an address; the cast goes through void, because what it points to is aligned."""
-    shifted = f"{base} + {offset // dtype.bytes}" if offset or cast else base
-    if not cast and dtype.c == pointer.ctype:
-        return shifted
-    const = "const " * pointer.const
-    return f"({const}{pointer.ctype} *)({const}void *)({shifted})"
+def _tests(
+    scheduled: Scheduled,
+    graph: Graph,
+    memory: Memory,
+    ports: Mapping[tuple[str, str], Port],
+    pointers: Pointers,
+    counters: Mapping[Loop, str],
+) -> Iterator[Test]:
+    condition = Pointer("condition", DType.BOOL.c, True)
+    for guard in scheduled.guards:
+        place = memory.places[guard.condition]
+        counter = counters[guard] if isinstance(guard, Loop) else ""
+        named = _pointer(guard.condition, graph.type(guard.condition), condition, place, ports, pointers)
+        base = named.c if named else ports[place.kind, place.name].c
+        yield Test(guard, place, f"{base}[0]", counter, named)
+
+
+def _operands(
+    scheduled: Scheduled,
+    kernel: Kernel,
+    layer: str,
+    graph: Graph,
+    memory: Memory,
+    pool: _Constants,
+    ports: Mapping[tuple[str, str], Port],
+    pointers: Pointers,
+) -> Iterator[Operand]:
+    """The arguments of a call: constants, inputs and outputs of the model, and pointers to tensors."""
+    call = scheduled.call
+    wanted = len(call.args) + bool(scheduled.scratch)
+    assert len(kernel.pointers) == wanted, f"{kernel.name} takes {kernel.pointers}, got {wanted} operands"
+    for k, (arg, pointer) in enumerate(zip(call.args, kernel.pointers, strict=False)):
+        place = memory.places[arg.name]
+        if place.kind == "constant":
+            # A view of a constant starts inside the constant it is part of.
+            source = arg.value if place.name == arg.name else graph.values[place.name]
+            constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups)
+            yield Operand(pointer, replace(place, name=constant.c), _constant(constant, place, pointer))
+            continue
+        if k >= len(call.args) - call.results:
+            pointers.writes(arg.name, place, arg.type.bytes)
+        named = _pointer(arg.name, arg.type, pointer, place, ports, pointers)
+        yield Operand(pointer, place, named.c if named else ports[place.kind, place.name].c, named)
+    if scheduled.scratch:
+        place, pointer = memory.places[scheduled.scratch], kernel.pointers[-1]
+        named = pointers.scratch(scheduled.scratch, layer, call.scratch, pointer, place)
+        yield Operand(pointer, place, named.c, named)
+
+
+def _pointer(
+    name: str,
+    type: Type,
+    pointer: Pointer,
+    place: Place,
+    ports: Mapping[tuple[str, str], Port],
+    pointers: Pointers,
+) -> Named | None:
+    """The pointer to a tensor, or None: it is a parameter of the run function."""
+    if place.kind == "arena":
+        return pointers.tensor(name, type, pointer, place, "arena")
+    port = ports[place.kind, place.name]
+    if place.offset == 0 and port.type.dtype.c == pointer.ctype:
+        return None
+    return pointers.tensor(name, type, pointer, place, port.c)
+
+
+def _constant(constant: Constant, place: Place, pointer: Pointer) -> str:
+    """The C expression of a constant: in the layout of a kernel its type may be another one."""
+    if constant.dtype.c != pointer.ctype:
+        return f"EK_VIEW({pointer.ctype}, {constant.c}, {place.offset})"
+    return f"{constant.c} + {place.offset // constant.dtype.bytes}" if place.offset else constant.c
 
 
 def _parameter(field: Field, params: Mapping[str, object]) -> Code:
@@ -309,12 +358,3 @@ def _parameter(field: Field, params: Mapping[str, object]) -> Code:
         assert len(value) == field.count, f"{field.name} takes {field.count} numbers"
         return Code("{" + ", ".join(number(v, field.ctype) for v in value) + "}")
     return Code(number(value, field.ctype))
-
-
-def _comment(scheduled: Scheduled) -> str:
-    """What a reader wants to know of a call: layer, operator, types."""
-    call, node = scheduled.call, scheduled.node
-    ins = ", ".join(str(a.type) for a in call.args[: -call.results] if a.value.data is None)
-    outs = ", ".join(str(a.type) for a in call.args[-call.results :])
-    macs = f", {call.macs:,} MACs" if call.macs else ""
-    return f"{node.origin}: {type(node.op).__name__} {ins} -> {outs}{macs}"

@@ -28,14 +28,14 @@ def lifetimes(calls: Sequence[Scheduled], sharing: Sharing) -> tuple[dict[str, i
     """First and last call that touches each root; -1 and one past the last are the caller's turns."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for name, (start, end) in _touched(calls, sharing).items():
+    for name, (start, end) in touched(calls, sharing).items():
         root, _ = sharing.root(name)
         first[root] = min(start, first.get(root, start))
         last[root] = max(end, last.get(root, end))
     return first, last
 
 
-def _touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int, int]]:
+def touched(calls: Sequence[Scheduled], sharing: Sharing) -> dict[str, tuple[int, int]]:
     """The same of each tensor, in the order in which they come into being."""
     found: dict[str, tuple[int, int]] = {}
 
@@ -89,7 +89,7 @@ def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list
     """What is to be placed. A byte is in use from the first to the last touch of the tensors that it is part
     of, and so are those before it."""
     tensors: dict[str, list[_Part]] = {}
-    for name, (first, last) in _touched(calls, sharing).items():
+    for name, (first, last) in touched(calls, sharing).items():
         root, offset = sharing.root(name)
         if sharing.is_free(root):
             tensors.setdefault(root, []).append(_Part(offset, offset + sharing.size[name], first, last))

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from edgekit.codegen.memory.arena import Buffer, Plan, plan
 from edgekit.codegen.memory.copies import with_moves
-from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of
+from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of, touched
 from edgekit.codegen.memory.sharing import Kind, Layer, Ports, Sharing, operands
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join
@@ -46,6 +46,7 @@ class Memory:
     inputs: Mapping[str, int]  # where they start in the arena, if that is where they are
     outputs: Mapping[str, int]
     peak: Peak | None  # None: nothing is in the arena
+    live: Mapping[str, tuple[int, int]]  # the first and last call that needs each tensor; -1: from the start
 
 
 def assign(graph: Graph, layers: Sequence[Layer], align: int, ports: Ports = "caller") -> Memory:
@@ -186,7 +187,8 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
             places[name] = Place("arena", root, arena.offsets[root] + offset)
     inputs = {name: places[name].offset for name in graph.inputs if held}
     outputs = {name: places[sharing.holder(name)].offset for name in graph.outputs if held}
-    return Memory(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena))
+    live = touched(calls, sharing)
+    return Memory(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena), live)
 
 
 def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:

@@ -25,6 +25,7 @@ tgmath threads time uchar unistd wchar wctype
 """
 HEADERS = frozenset(_SYSTEM.split())
 _LONGEST = 48
+_LONGEST_END = 16  # of that, behind what is left out in the middle
 
 
 class Names(set[str]):
@@ -51,3 +52,20 @@ def identifier(text: str, taken: set[str], fallback: str = "t", prefix: str = ""
     numbers[name, prefix] = i
     taken.update((unique, f"{prefix}{unique}"))
     return unique
+
+
+def readable(text: str) -> str:
+    """A name without what makes it long: of the layers that TFLite merged and lists, the first; and of very
+    long ones the beginning and the end, in whole words: the end tells the bias of a layer from its scale."""
+    first, _, others = text.partition(";")
+    if others:
+        own = others.rpartition(";")[2].rpartition("_")[2]
+        text = f"{first}_{own}" if own.isalpha() and own.islower() else first
+    words = [word for word in escape.c_identifier(text).split("_") if word]
+    if len("_".join(words)) <= _LONGEST:
+        return "_".join(words)
+    end = [words.pop()]
+    while words and len("_".join([words[-1], *end])) <= _LONGEST_END:
+        end.insert(0, words.pop())
+    start = "_".join(words)[: _LONGEST - len("_".join(end)) - 1]
+    return "_".join([start.rpartition("_")[0] or start, *end])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from typing import Literal
 
 import jinja2
 
 import edgekit
 from edgekit.codegen.gpu import render as gpu
-from edgekit.codegen.kernels.sources import support_files
+from edgekit.codegen.kernels.sources import Field, support_files
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored
+from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.program import Constant, Line, Program, Test
 from edgekit.core import templating
 from edgekit.core.escape import Code
@@ -111,11 +113,12 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             half=_half_ports(program) or any(c.dtype.c.startswith("ek_") for c in program.constants),
             uses_state=any(place.kind == "state" for place in places),
             uses_arena=any(place.kind == "arena" for place in places),
+            needs_note=", no plan needs less" if program.arena.size == program.arena.lower_bound else "",
             unused=[
                 p for p in (*program.inputs, *program.outputs) if p.offset is None and p.name not in used
             ],
-            arena_map=_arena_map(program),
-            steps=[*_steps(program)],
+            arena_table=[*arena_lines(program.arena_rows, len(program.lines))],
+            steps=_with_pointers([*_steps(program)]),
             weight_offsets=offsets,
         )
     )
@@ -134,6 +137,8 @@ class _Step:
     text: Code | None = None
     line: Line | None = None
     number: int = 0
+    needs: tuple[Named, ...] = ()  # pointers that it uses
+    declares: tuple[Named, ...] = ()  # those of them that no step before declared
 
 
 def _steps(program: Program) -> Iterator[_Step]:
@@ -142,7 +147,8 @@ def _steps(program: Program) -> Iterator[_Step]:
     turned: list[bool] = []  # is this their else?
     for number, line in enumerate([*program.lines, None]):
         tests = line.tests if line else ()
-        same = next((k for k, (a, b) in enumerate(zip(now, tests, strict=False)) if a != b), None)
+        pairs = enumerate(zip(now, tests, strict=False))
+        same = next((k for k, (a, b) in pairs if a.guard != b.guard), None)
         same = min(len(now), len(tests)) if same is None else same
         other = same < min(len(now), len(tests)) and now[same].guard.condition == tests[same].guard.condition
         while len(now) > same + other:
@@ -157,11 +163,25 @@ def _steps(program: Program) -> Iterator[_Step]:
             turned.pop()
             yield _Step(same, Code("}"))
         for test in tests[len(now) :]:
-            yield _Step(len(now), Code(_opening(test)))
+            yield _Step(len(now), Code(_opening(test)), needs=(test.named,) if test.named else ())
             now.append(test)
             turned.append(False)
         if line:
-            yield _Step(len(now), line=line, number=number)
+            named = tuple(operand.named for operand in line.operands if operand.named)
+            yield _Step(len(now), line=line, number=number, needs=named)
+
+
+def _with_pointers(steps: Sequence[_Step]) -> list[_Step]:
+    """Each pointer is declared in front of the first step that needs it, outside of branches: a list of all
+    at the top would keep them in registers, or on the stack, from there on."""
+    found, declared = list(steps), set[Named]()
+    first = 0  # of what stands between two places outside of branches
+    for k, step in enumerate(steps):
+        first = k if step.depth == 0 and step.text not in ("}", "} else {") else first
+        new = tuple(dict.fromkeys(named for named in step.needs if named not in declared))
+        declared.update(new)
+        found[first] = replace(found[first], declares=(*found[first].declares, *new))
+    return found
 
 
 def _opening(test: Test) -> str:
@@ -204,6 +224,7 @@ def environment() -> jinja2.Environment:
     environment = templating.environment("edgekit.codegen.printing")
     environment.filters |= {
         "data_lines": lambda c: map(Code, lines(elements(c.data) if c.data.size else iter("0"))),
+        "parameter_lines": _parameter_lines,
         "layer_signature": _layer_signature,
         "layer_arguments": _layer_arguments,
         "call_arguments": _call_arguments,
@@ -230,12 +251,27 @@ def _call_arguments(line: Line, speed: bool) -> Code:
     return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}"]))
 
 
-def _arena_map(program: Program) -> list[str]:
-    """Where each tensor lies, one line a buffer, in order of address."""
-    seen: dict[int, list[str]] = {}
-    for line in program.lines:
-        last = line.operands[-1]
-        for operand in line.operands:
-            if operand.place.kind == "arena" and (operand is last or not operand.pointer.const):
-                seen.setdefault(operand.place.offset, []).append(line.c)
-    return [f"{offset:>8}  {', '.join(dict.fromkeys(names))}"[:108] for offset, names in sorted(seen.items())]
+def _parameter_lines(line: Line) -> Iterator[tuple[Code, str]]:
+    """The parameters of a layer: values, and their names beside them, as many on a line as fit. Names that
+    begin alike, and single words, stay together."""
+    groups = [[*group] for _, group in groupby(line.params, lambda each: each[0].name.rpartition("_")[0])]
+    row: list[tuple[Field, Code]] = []
+    for group in groups:
+        if row and _parameter_width([*row, *group]) > _WIDTH:
+            yield _parameter_line(row)
+            row = []
+        for each in group:  # of which one line may not be enough
+            if row and _parameter_width([*row, each]) > _WIDTH:
+                yield _parameter_line(row)
+                row = []
+            row.append(each)
+    if row:
+        yield _parameter_line(row)
+
+
+def _parameter_line(row: Sequence[tuple[Field, Code]]) -> tuple[Code, str]:
+    return Code(", ".join(value for _, value in row)), ", ".join(field.name for field, _ in row)
+
+
+def _parameter_width(row: Sequence[tuple[Field, Code]]) -> int:
+    return sum(map(len, _parameter_line(row))) + len("    , /*  */")

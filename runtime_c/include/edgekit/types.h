@@ -46,6 +46,11 @@
 #define EK_IS_AT(x, y) ((const void *)(x) == (const void *)(y))
 #endif
 
+/* A tensor of this type, so many bytes behind the start of memory that it is aligned in: arena, input, output. */
+#define EK_AT(type, memory, bytes) ((type *)(void *)((uint8_t *)(memory) + (bytes)))
+/* The same of what is read only: inputs, and constants that a kernel's layout stores in another type. */
+#define EK_VIEW(type, memory, bytes) ((const type *)(const void *)((const uint8_t *)(memory) + (bytes)))
+
 /* Placement of constants, for linkers that want a section named. */
 #ifndef EK_WEIGHTS
 #define EK_WEIGHTS
