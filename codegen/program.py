@@ -114,7 +114,7 @@ class Program:
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
     arena_rows: tuple[ArenaRow, ...] = ()  # what lies in the arena, and when
-    small: frozenset[str] = frozenset()  # results of the layers whose weights take less memory and more time
+    compact: frozenset[str] = frozenset()  # results of layers whose weights take less memory, more time
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -157,13 +157,13 @@ class Program:
 
 
 def compile_graph(
-    graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
+    graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()
 ) -> Program:
     """Lower a graph for a target. Inputs and outputs are the caller's, or part of the arena. Of layers whose
-    results are named in `small`, weights take less memory and more time: see fit.py."""
+    results are named in `compact`, weights take less memory and more time: see compact_weights.py."""
     if target.gpu:  # whose kernels know no integer weights among floats
         graph = widened_weights(graph, only_integers=True)
-    found = lowered(graph, target, ports, small)
+    found = lowered(graph, target, ports, compact)
     whole = replace(graph, values={**graph.values, **found.values})
     memory = assign(whole, found.layers, target.align, ports)
     prefix = identifier(graph.name, set(HEADERS), "model")
@@ -199,7 +199,7 @@ def compile_graph(
         ports,
         found.order_runs,
         pointers.table(),
-        frozenset(small),
+        frozenset(compact),
     )
 
 

@@ -1,8 +1,8 @@
 """Conditions and sizes in kernel files: Python's expressions over the parameters and facts of a call.
 
-Beside numbers and their operators they may say `small` where weights should be, `rule`, `max` and `min`, and
-of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and `heavy_pairs()`, of
-1000 pairs of these those that have too much for overflow_safe.py.
+Beside numbers and their operators they may say `compact` where weights should take little flash, `rule`,
+`max` and `min`, and of the weights `zero_blocks(1, 4)`, so many percent of 1 output and 4 inputs each, and
+`heavy_pairs()`, of 1000 pairs of these those that have too much for overflow_safe.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from edgekit.core.ops._integer import FACTS
 from edgekit.core.reasons import OwnWordsError
 from edgekit.core.tiles import zero_blocks
 
-KNOWN = frozenset({*FACTS, "small", "rule"})  # of any call, beside its parameters
+KNOWN = frozenset({*FACTS, "compact", "rule"})  # of any call, beside its parameters
 _OF_WEIGHTS: dict[str, Callable[..., int]] = {f.__name__: f for f in (zero_blocks, heavy_pairs)}
 _FUNCTIONS = frozenset({"max", "min", *_OF_WEIGHTS})
 _NODES = (
@@ -46,7 +46,7 @@ class Expression:
 
     def of(self, call: Call) -> int:
         """Its value: the text comes from our own kernels."""
-        values = {"small": 0, **call.params, **call.facts, "rule": call.rule}
+        values = {"compact": 0, **call.params, **call.facts, "rule": call.rule}
 
         def of_weights(measure: Callable[..., int]) -> Callable[..., int]:
             return lambda *sizes: measure(call.args[1].value.data, *sizes)

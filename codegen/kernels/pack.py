@@ -12,9 +12,10 @@ o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; and behind
 they are stored in, a factor, and what is added:
 `O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
 the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
-those that are zero (blocks.py), `light` makes weights side by side smaller (light.py); `same! 4` is four
-times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays together the taps
-that leave the same rests by these numbers. Braces hold expressions over parameters and facts of the call.
+those that are zero (block_sparsity.py), `light` makes weights side by side smaller (overflow_safe.py);
+`same! 4` is four times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays
+together the taps that leave the same rests by these numbers. Braces hold expressions over parameters and
+facts of the call.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class Cost:
 
 def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Sequence[str]) -> Variant:
     """Of kernels that fit, the most special ones first."""
-    if call.facts.get("small"):
-        found = [variant for variant in found if _is_small(variant)] or found
+    if call.facts.get("compact"):
+        found = [variant for variant in found if _is_compact(variant)] or found
     if len(found) == 1:
         return found[0]
     costs = [cost(variant, call, target, operands) for variant in found]
@@ -61,8 +61,8 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
     return Cost(known.count(done), scratch)
 
 
-def _is_small(variant: Variant) -> bool:
-    return any(condition.text == "small" for condition in variant.conditions)
+def _is_compact(variant: Variant) -> bool:
+    return any(condition.text == "compact" for condition in variant.conditions)
 
 
 def _size(tag: str, data: Array, groups: int) -> int:

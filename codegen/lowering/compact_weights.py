@@ -47,7 +47,7 @@ def fit(
     and `others` bytes of code and parameters, and as long as weights take no more than the target's multiple
     of what they take at least; with small weights if it is optimized for size. In between, those layers
     become small that lose the least time for each byte. `before` is what fitted with less beside it."""
-    program = before if before and not before.small else compile_graph(graph, target, ports)
+    program = before if before and not before.compact else compile_graph(graph, target, ports)
     need = program.weight_bytes + others - target.memory.get("flash", 1 << 62)
     is_free = "flash" not in target.memory and program.weight_bytes > _UNBOUNDED
     is_bounded = target.weight_growth > 0 or is_free
@@ -65,10 +65,10 @@ def fit(
         if optimize == "speed" and need + choice.bytes <= 0:
             chosen.remove(choice)
             need += choice.bytes
-    small = frozenset(choice.result for choice in chosen)
-    if before and before.small == small:
+    compact = frozenset(choice.result for choice in chosen)
+    if before and before.compact == compact:
         return before
-    return compile_graph(graph, target, ports, small) if small else program
+    return compile_graph(graph, target, ports, compact) if compact else program
 
 
 def _bound(program: Program, choices: Iterable[_Choice]) -> int:
@@ -83,10 +83,10 @@ def _choices(graph: Graph, target: Target) -> Iterator[_Choice]:
         for call in layer.steps:
             if not isinstance(call, Call):
                 continue
-            small = replace(call, facts={**call.facts, "small": 1}, file="")
-            if variant_of(small, target) is variant_of(call, target):
+            compact = replace(call, facts={**call.facts, "compact": 1}, file="")
+            if variant_of(compact, target) is variant_of(call, target):
                 continue
-            saved = _constant_bytes(call, target) - _constant_bytes(small, target)
+            saved = _constant_bytes(call, target) - _constant_bytes(compact, target)
             if saved > 0:
                 yield _Choice(layer.node.outputs[0], saved, call.macs)
 

@@ -41,22 +41,22 @@ class Lowered:
 
 
 def lower(
-    graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()
+    graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()
 ) -> tuple[Layer, ...]:
     """The layers that `lowered` returns."""
-    return lowered(graph, target, ports, small).layers
+    return lowered(graph, target, ports, compact).layers
 
 
-def lowered(graph: Graph, target: Target, ports: Ports = "caller", small: Collection[str] = ()) -> Lowered:
+def lowered(graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()) -> Lowered:
     """The layers in the order of execution that needs the least memory. The weights of those whose results
-    are named in `small` take less memory, if there is a kernel for that."""
+    are named in `compact` take less memory, if there is a kernel for that."""
     values: dict[str, Value] = {}
-    layers = _layers(graph, target, small, values)
+    layers = _layers(graph, target, compact, values)
     whole = replace(graph, values={**graph.values, **values})
     return replace(in_best_order(whole, layers, ports), values=values)
 
 
-def _layers(graph: Graph, target: Target, small: Collection[str], values: dict[str, Value]) -> list[Layer]:
+def _layers(graph: Graph, target: Target, compact: Collection[str], values: dict[str, Value]) -> list[Layer]:
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
@@ -67,8 +67,8 @@ def _layers(graph: Graph, target: Target, small: Collection[str], values: dict[s
         steps: list[Step] = []
         for step in layer.steps:
             if isinstance(step, Call):
-                if layer.node.outputs[0] in small:
-                    step = replace(step, facts={**step.facts, "small": 1})
+                if layer.node.outputs[0] in compact:
+                    step = replace(step, facts={**step.facts, "compact": 1})
                 steps += _fitted(rewritten(step, graph, target), target)
             else:
                 steps.append(step)
@@ -79,7 +79,7 @@ def _layers(graph: Graph, target: Target, small: Collection[str], values: dict[s
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
             values |= more
-            result += inlined(layer, layer.node.op, body, _layers(body, target, small, values))
+            result += inlined(layer, layer.node.op, body, _layers(body, target, compact, values))
         else:
             result.append(layer)
     return result

@@ -76,9 +76,9 @@ def rule_e(ratio: Array, bits: int = 31) -> tuple[Int, int]:
     return multiplier, shift
 
 
-def multiplier_bits(sum_bits: int) -> int:
+def multiplier_bits(acc_bits: int) -> int:
     """Bits of multipliers for sums of so many bits: 31, or what keeps products of wide sums in 63."""
-    return 31 if sum_bits <= 31 else 62 - sum_bits
+    return 31 if acc_bits <= 31 else 62 - acc_bits
 
 
 def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, high: int) -> Int:
@@ -162,13 +162,13 @@ def mbqm_once(x: Int, multiplier: Any, exponent: Any) -> Int:
 
 
 def requantize(
-    acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False, sum_bits: int = 31
+    acc: Int, ratio: Array, out: Quant, low: int, high: int, *, dense: bool = False, acc_bits: int = 31
 ) -> Int:
     """Sums of so many bits, in units of the input scales, as integers of `out`, by the rule that `out` asks
     for. `ratio` is s_x s_w[c] / s_y in float64."""
     zero = out.zero[0]
     if out.rounding == "E":
-        multiplier, shift = rule_e(ratio, multiplier_bits(sum_bits))
+        multiplier, shift = rule_e(ratio, multiplier_bits(acc_bits))
         return requantize_e(acc, multiplier, shift, zero, low, high)
     multiplier, exponent = quantize_multiplier(ratio)
     rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
@@ -184,7 +184,7 @@ def ratio(x: Quant, w: Quant, y: Quant, *, dense: bool = False) -> Array:
     return np.float64(s_x) * s_w.astype(np.float64) / np.float64(s_y)
 
 
-def sum_bits(bias: Int, weights: Array, reach: int) -> int:
+def acc_bits(bias: Int, weights: Array, reach: int) -> int:
     """Bits of the largest sum, its sign apart: |b| + reach sum |w| over all outputs, the first axis of
     `weights`, where `reach` is the largest magnitude of an operand."""
     sums = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1)

@@ -94,9 +94,9 @@ def test_a_processor_that_is_not_calibrated_takes_the_most_special_kernel() -> N
 def test_small_weights_come_before_fewer_instructions() -> None:
     seen = 0
     for plain in calls(kernel_choice.graph(1, 10)):
-        call = replace(plain, facts={**plain.facts, "small": 1})
+        call = replace(plain, facts={**plain.facts, "compact": 1})
         found, operands = candidates(call, M4)
-        small = [v for v in found if "small" in {condition.text for condition in v.conditions}]
+        small = [v for v in found if "compact" in {condition.text for condition in v.conditions}]
         seen += 0 < len(small) < len(found)
         assert not small or cheapest(call, found, M4, operands) in small
     assert seen

@@ -21,7 +21,7 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
     (found,) = written(
         tmp_path,
         "Dense layer of int8,\n * for all inputs.\n * @for X=s8 W=s8\n * @rule e e_wide=e\n"
-        " * @when inputs % 4 == 0 and (rows == 1 or outputs > 8 and rows < 3)\n * @when sum_bits < 30\n"
+        " * @when inputs % 4 == 0 and (rows == 1 or outputs > 8 and rows < 3)\n * @when acc_bits < 30\n"
         " * @pack w: O/8! o8 I\n * @fold b: -128 w\n * @scratch 4 * inputs\n * @scratch + 8\n"
         " * @order rows 8\n * @apart",
     )
@@ -31,7 +31,7 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
     assert [part.text for part in found.conditions] == [
         "inputs % 4 == 0",
         "rows == 1 or outputs > 8 and rows < 3",
-        "sum_bits < 30",
+        "acc_bits < 30",
     ]
     assert found.pack == {"w": "O/8! o8 I"}
     assert found.fold == {"b": (-128, "w")}

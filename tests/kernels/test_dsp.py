@@ -158,7 +158,7 @@ def test_small_weights_and_wide_numbers(compiler: str, tmp_path: Path) -> None:
         bench.case(family)
     graph = bench.graph()
     everything = {name for node in graph.nodes for name in node.outputs}
-    program = compile_graph(graph, load("cortex-m4", compiler), small=everything)
+    program = compile_graph(graph, load("cortex-m4", compiler), compact=everything)
     assert program.weight_bytes < compile_graph(graph, program.target).weight_bytes
     endings = {name.split("_")[-1] for name in kernels(program, "dsp")}
     assert {"bytes", "nibbles", "s16", "s8"} <= endings, kernels(program, "dsp")

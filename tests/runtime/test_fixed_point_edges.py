@@ -39,8 +39,8 @@ def _rule_e(ratio: float, bits: int) -> tuple[int, int]:
 
 def test_sums_count_weights_of_both_signs() -> None:
     weights = np.array([[127, -127], [-128, -128]], np.int8)
-    assert fixed.sum_bits(np.array([0, -1]), weights, 255) == (1 + 256 * 255).bit_length()
-    assert fixed.sum_bits(np.array([-(2**20), 0]), weights, 255) == (2**20 + 254 * 255).bit_length()
+    assert fixed.acc_bits(np.array([0, -1]), weights, 255) == (1 + 256 * 255).bit_length()
+    assert fixed.acc_bits(np.array([-(2**20), 0]), weights, 255) == (2**20 + 254 * 255).bit_length()
 
 
 @pytest.mark.parametrize("size", [2.0**-40, 0.01, 0.99, 1.0, 1.01, 100.0])

@@ -71,7 +71,7 @@ class Rule:
     compute: Callable[[Array, Array, Array], Array]
     exact: Callable[[int, int, int], int]
     shifts: tuple[int, int]
-    sum_bits: int = 31
+    acc_bits: int = 31
     bits: int = 31  # of the multiplier
     signed: bool = False  # is the multiplier?
 
@@ -79,12 +79,12 @@ class Rule:
         """Every extreme sum with every extreme multiplier and every shift."""
         b = magnitudes(self.bits)
         b = b if self.signed else b[b >= 0]
-        grid = np.meshgrid(magnitudes(self.sum_bits), b, np.arange(self.shifts[0], self.shifts[1] + 1))
+        grid = np.meshgrid(magnitudes(self.acc_bits), b, np.arange(self.shifts[0], self.shifts[1] + 1))
         return tuple(axis.reshape(-1) for axis in grid)  # type: ignore[return-value]  # three of them
 
     def random(self, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Magnitudes from all powers of two; half of the multipliers have all their bits, as most have."""
-        a = _signs(rng) * _log_uniform(rng, self.sum_bits)
+        a = _signs(rng) * _log_uniform(rng, self.acc_bits)
         b = _log_uniform(rng, self.bits)
         b = np.where(rng.random(CHUNK) < 0.5, b, rng.integers(2 ** (self.bits - 1), 2**self.bits, CHUNK))
         return a, _signs(rng) * b if self.signed else b, self._shifts(rng)
@@ -97,7 +97,7 @@ class Rule:
         bits = c if self.shifts[0] >= 0 else 31 - c  # that the product loses
         half = 0.5 + _signs(rng) * _log_uniform(rng, 8)
         a = np.rint(np.ldexp(half, bits.astype(np.int32)) / b) + rng.integers(-1, 2, CHUNK)
-        limit = 2.0**self.sum_bits
+        limit = 2.0**self.acc_bits
         return a.clip(-limit, limit - 1).astype(np.int64), b, c
 
     def _shifts(self, rng: np.random.Generator) -> Array:
@@ -120,7 +120,7 @@ def rule_e(limit: int) -> Callable[[Array, Array, Array], Array]:
 RULES = (
     Rule("e", rule_e(2**31), lambda a, b, c: half_up(a * b, c), (33, 54)),
     Rule("e_wide", rule_e(FAR), lambda a, b, c: saturated(half_up(a * b, c)), (1, 32)),
-    Rule("e_long", rule_e(FAR), lambda a, b, c: saturated(half_up(a * b, c)), (1, 54), sum_bits=40, bits=22),
+    Rule("e_long", rule_e(FAR), lambda a, b, c: saturated(half_up(a * b, c)), (1, 54), acc_bits=40, bits=22),
     Rule("tfl", fixed.mbqm, two_roundings, (-31, 30)),
     Rule("once", fixed.mbqm_once, lambda a, b, c: saturated(half_away(a * b, 31 - c)), (-31, 30)),
     Rule("shift_away", lambda a, b, c: fixed.rdbpot(a, c), lambda a, b, c: half_away(a, c), (1, 31)),
@@ -144,7 +144,7 @@ def triples(rule: Rule) -> Iterator[tuple[Array, Array, Array]]:
 
 
 def in_c(library: ctypes.CDLL, rule: Rule, a: Array, b: Array, c: Array) -> Array:
-    wide = np.int64 if rule.sum_bits > 31 else np.int32
+    wide = np.int64 if rule.acc_bits > 31 else np.int32
     return map_c(library, rule.name, np.int32, a.astype(wide), b.astype(np.int32), c.astype(np.int32))
 
 

@@ -77,7 +77,7 @@ class Gates:
             bias = bias + np.floor(units + 0.5).astype(np.int64)
         ratios = np.broadcast_to(scales / unit, bias.shape)
         own = np.float64(np.float32(quant_of(x).scale[0])) / unit
-        most = fixed.sum_bits(bias, wide, 128)
+        most = fixed.acc_bits(bias, wide, 128)
         # Both parts of a sum have 29 bits at most, so that the sum has 30.
         if most > 31 or ratios.max(initial=0) * 2.0**most >= 2.0**29 or own >= 2.0**13:
             raise EdgeKitError(

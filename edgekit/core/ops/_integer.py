@@ -25,10 +25,10 @@ def centred(x: Array, type: Type) -> Array:
     return x.astype(np.float64) - quant_of(type).zero[0]
 
 
-def sum_bits(x: Type, w: Array, b: Array) -> int:
+def acc_bits(x: Type, w: Array, b: Array) -> int:
     """Bits of the largest sum of a layer, its sign apart, when the zero point of x is folded into b."""
     folded = _folded(x, w, b)
-    return fixed.sum_bits(folded, w, 1 << (x.dtype.bits - 1))
+    return fixed.acc_bits(folded, w, 1 << (x.dtype.bits - 1))
 
 
 def _folded(x: Type, w: Array, b: Array) -> Array:
@@ -40,7 +40,7 @@ def _folded(x: Type, w: Array, b: Array) -> Array:
 
 def exact_float(x: Type, w: Array, b: Array) -> type[np.floating[Any]]:
     """The narrowest float that holds every sum of a layer, in whatever order it is computed."""
-    return np.float32 if fixed.sum_bits(b, w, 1 << x.dtype.bits) <= 24 else np.float64
+    return np.float32 if fixed.acc_bits(b, w, 1 << x.dtype.bits) <= 24 else np.float64
 
 
 def requantize_sums(
@@ -51,7 +51,7 @@ def requantize_sums(
     x, w, y = quant_of(ins[0]), quant_of(ins[1]), quant_of(out)
     low, high = fixed.bounds(lo, hi, out.dtype, y)
     ratio = fixed.ratio(x, w, y, dense=dense)
-    result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, sum_bits=bits)
+    result = fixed.requantize(sums.astype(np.int64), ratio, y, low, high, dense=dense, acc_bits=bits)
     return result.astype(out.dtype.numpy)
 
 
@@ -59,10 +59,10 @@ def requantize_sums(
 class _Facts:
     """What conditions of kernels may ask of sums and exponents."""
 
-    sum_bits: int
+    acc_bits: int
     least_exponent: int
     most_exponent: int
-    up: int  # by so many bits larger, twice a sum has all that matters in high words of products
+    weight_shift: int  # by so many bits larger, twice a sum has all that matters in high words of products
     least_weight: int
     one_scale: int  # is it one for all outputs?
 
@@ -95,7 +95,7 @@ def requantization(
         )
     y = quant_of(out.type)
     folded = _folded(x.type, weights, bias)
-    bits = sum_bits(x.type, weights, bias)
+    bits = acc_bits(x.type, weights, bias)
     is_long = bits > 31 and x.type.dtype is DType.S16
     if bits > 31 and not is_long:
         raise EdgeKitError(
@@ -107,14 +107,14 @@ def requantization(
         multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
         rule = "e_long" if is_long else "e_wide" if shift < fixed.LEAST_SHIFT else "e"
         exponent, expr = np.asarray([shift]), f"ek_requantize_{rule}(acc, m[o], e[0])"
-        up = max(0, 32 - shift)
+        weight_shift = max(0, 32 - shift)
     else:
         assert not is_long, "TFLite's layers of 16 bits are spelled out"
         multiplier, exponent = fixed.quantize_multiplier(ratio)
         once = dense and y.rounding == "tfl"
         rule = "once" if once else "tfl_wide" if _leaves_32_bits(ratio, bits) else "tfl"
         expr = f"ek_requantize_{rule}(acc, m[o], e[o])"
-        up = 0 if exponent.max() < 0 else 32  # two roundings are not one of a larger sum
+        weight_shift = 0 if exponent.max() < 0 else 32  # two roundings are not one of a larger sum
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
     return Requantization(
@@ -127,10 +127,10 @@ def requantization(
         rule=rule,
         facts=asdict(
             _Facts(
-                sum_bits=bits,
+                acc_bits=bits,
                 least_exponent=int(exponent.min()),
                 most_exponent=int(exponent.max()),
-                up=up,
+                weight_shift=weight_shift,
                 least_weight=int(weights.min()),
                 one_scale=int(np.ptp(multiplier) == np.ptp(exponent) == 0),
             )
@@ -140,9 +140,9 @@ def requantization(
     )
 
 
-def _leaves_32_bits(ratio: Array, sum_bits: int) -> bool:
+def _leaves_32_bits(ratio: Array, acc_bits: int) -> bool:
     """Can a sum of so many bits come out so large that adding a zero point overflows?"""
-    return float(np.max(ratio)) * 2.0**sum_bits >= 2.0**30
+    return float(np.max(ratio)) * 2.0**acc_bits >= 2.0**30
 
 
 @dataclass(frozen=True)
@@ -154,14 +154,14 @@ class SingleRule:
     expr: str
 
 
-def single_rule(ratio: Array, y: Quant, sum_bits: int = 31) -> SingleRule:
+def single_rule(ratio: Array, y: Quant, acc_bits: int = 31) -> SingleRule:
     """How sums of so many bits become integers of y by one ratio of scales."""
     if y.rounding == "E":
-        multiplier, exponent = fixed.rule_e(ratio, fixed.multiplier_bits(sum_bits))
-        rule = "e_long" if sum_bits > 31 else "e_wide" if exponent < fixed.LEAST_SHIFT else "e"
+        multiplier, exponent = fixed.rule_e(ratio, fixed.multiplier_bits(acc_bits))
+        rule = "e_long" if acc_bits > 31 else "e_wide" if exponent < fixed.LEAST_SHIFT else "e"
     else:
         multiplier, exponents = fixed.quantize_multiplier(ratio)
-        rule = "tfl_wide" if _leaves_32_bits(ratio, sum_bits) else "tfl"
+        rule = "tfl_wide" if _leaves_32_bits(ratio, acc_bits) else "tfl"
         exponent = int(exponents.reshape(-1)[0])
     params: dict[str, Param] = {"multiplier": int(multiplier.reshape(-1)[0]), "exponent": exponent}
     return SingleRule(params, rule, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")

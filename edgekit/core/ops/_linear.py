@@ -16,7 +16,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Call, Op, Param, require
-from edgekit.core.ops._integer import constant, requantize_sums, sum_bits
+from edgekit.core.ops._integer import acc_bits, constant, requantize_sums
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.core.value_ranges import Known, Range
 
@@ -80,7 +80,7 @@ class Linear(Op):
             return None
         weights = w.data if x.type.quant else real_weights(w.data, w.type)
         ends = np.stack(self._extremes(x, weights)) + b.data.astype(np.float64)
-        bits = sum_bits(x.type, w.data, b.data) if x.type.quant else 31
+        bits = acc_bits(x.type, w.data, b.data) if x.type.quant else 31
         results = self.finished(ends, [v.type for v in ins], outs[0], bits)
         return [(results[0], results[1])]
 

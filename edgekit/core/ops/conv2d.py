@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
-from edgekit.core.ops._integer import centred, exact_float, requantization, sum_bits
+from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
 from edgekit.core.types import Array, DType, Type
@@ -168,7 +168,7 @@ class Conv2d(Linear):
         wide = exact_float(ins[0], w, b)
         unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
         (sums,) = unbounded.eval(centred(x, ins[0]).astype(wide), w.astype(wide), b.astype(wide))
-        return (self.finished(sums, ins, outs[0], sum_bits(ins[0], w, b)),)
+        return (self.finished(sums, ins, outs[0], acc_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)

@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
-from edgekit.core.ops._integer import centred, quant_of, requantization, sum_bits
+from edgekit.core.ops._integer import acc_bits, centred, quant_of, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
 from edgekit.core.ops.conv2d import MAX_CELLS
@@ -113,7 +113,7 @@ class ConvTranspose2d(Linear):
         x, w, b = args
         unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
         (sums,) = unbounded.eval(centred(x, ins[0]), w.astype(np.float64), b.astype(np.float64))
-        return (self.finished(sums, ins, outs[0], sum_bits(_around_zero(ins[0]), w, b)),)
+        return (self.finished(sums, ins, outs[0], acc_bits(_around_zero(ins[0]), w, b)),)
 
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins
@@ -157,7 +157,7 @@ class ConvTranspose2d(Linear):
         x, w, b = ins
         weights, bias = w.value.data, b.value.data
         narrow = x.type.dtype is DType.S8
-        if weights is not None and bias is not None and narrow and fixed.sum_bits(bias, weights, 255) > 31:
+        if weights is not None and bias is not None and narrow and fixed.acc_bits(bias, weights, 255) > 31:
             hint = "are its weights or its bias damaged?"
             raise EdgeKitError("E0208", "sums of this layer may leave 32 bits", w.name, hint)
         around_zero = Arg(x.name, Value(_around_zero(x.type)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.core.layouts import Layout, Want, plain
 from edgekit.core.ops import Arg, Call, Moved, Step, require
-from edgekit.core.ops._integer import centred, exact_float, requantization, sum_bits
+from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
 from edgekit.core.types import Array, DType, Type
@@ -60,7 +60,7 @@ class Dense(Linear):
         wide = exact_float(ins[0], w, b)
         weights: Array = w.astype(wide)
         sums: Array = np.matmul(centred(x, ins[0]).astype(wide), weights.T) + b.astype(wide)
-        return (self.finished(sums, ins, outs[0], sum_bits(ins[0], w, b)),)
+        return (self.finished(sums, ins, outs[0], acc_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:
         x, w, _ = ins

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops._integer import quant_of, sum_bits
+from edgekit.core.ops._integer import acc_bits, quant_of
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops._map import Map
 from edgekit.core.ops.activations import PRelu
@@ -238,7 +238,7 @@ class _Integers:
         if (scales < least * (1 - _NEAR)).any() or (scales * unit / quant.scale[0] >= _MOST_FACTOR).any():
             return None
         wide = np.rint(bias / (scales * unit)).astype(np.int32)
-        if sum_bits(edit.type(x), integers, wide) > _MOST_BITS[edit.type(x).dtype]:
+        if acc_bits(edit.type(x), integers, wide) > _MOST_BITS[edit.type(x).dtype]:
             return None
         w_quant = Quant(tuple(scales.tolist()), (0,) * len(scales), 0)
         w = labelled_constant(edit, node.inputs[1], integers, w_quant)

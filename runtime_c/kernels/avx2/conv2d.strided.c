@@ -4,7 +4,7 @@
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
- * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 16384 and not small
+ * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
  * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048 */
@@ -14,7 +14,7 @@
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
- * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 and not small */
+ * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 and not compact */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"
 

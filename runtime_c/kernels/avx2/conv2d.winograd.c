@@ -7,7 +7,7 @@
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not small
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: winograd H W O/8! I o8
  * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
  * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32) */
@@ -19,7 +19,7 @@
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not small */
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact */
 /* Convolution by Winograd's algorithm with AVX-512: as avx2/conv2d.winograd.c, with longer vectors.
  * @as avx512/conv2d.winograd
  * @also conv2d_add
@@ -27,7 +27,7 @@
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not small
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: winograd H W O/16! I o16 */
 /* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
  * bits, as they would not be exact: for small layers only.
@@ -37,7 +37,7 @@
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
- * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not small
+ * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact
  * @pack w: winograd H W O/16! I o16 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"

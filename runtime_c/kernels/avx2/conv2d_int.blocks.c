@@ -4,7 +4,7 @@
  * @when zero_blocks(8, 2) >= 25 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
  * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! HWI/2! o8 hwi2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
@@ -17,7 +17,7 @@
  * @when zero_blocks(16, 4) >= 30 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
  * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/16! HWI/4! o16 hwi4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
@@ -31,7 +31,7 @@
  * @when zero_blocks(8, 4) >= 30 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
  * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! HWI/4! o8 hwi4
  * @fold b: -128 w
  * @scratch batch * in_h * in_w * in_c + 64 */

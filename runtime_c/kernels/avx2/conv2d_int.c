@@ -2,7 +2,7 @@
  * are whole.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/8! H WI/2! o8 wi2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
@@ -13,7 +13,7 @@
  * @as avx512/conv2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/16! H WI/4! o16 wi4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
@@ -25,7 +25,7 @@
  * @as avxvnni/conv2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when groups == 1 and dilation_w == 1 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/8! H WI/4! o8 wi4
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64

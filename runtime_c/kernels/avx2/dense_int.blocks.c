@@ -2,7 +2,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 2) >= 45 + 4000 // inputs
- * @when inputs % 2 == 0 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when inputs % 2 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! I/2! o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
@@ -13,7 +13,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(16, 4) >= 50 + 6000 // inputs
- * @when inputs % 4 == 0 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when inputs % 4 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/16! I/4! o16 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
@@ -25,7 +25,7 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 4) >= 50 + 5000 // inputs
- * @when inputs % 4 == 0 and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when inputs % 4 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64 */

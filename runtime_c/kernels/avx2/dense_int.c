@@ -1,7 +1,7 @@
 /* Fully connected layer of int8: see dense_int.h. Rows are the pixels of a line: see pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/8! I/2! o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
@@ -12,13 +12,13 @@
  * @as avx2/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
- * @when sum_bits <= 30
+ * @when acc_bits <= 30
  * @order bands */
 /* Fully connected layer of int8, sums of sixteen outputs at a time: see dense_int.h and pixel_rows_s8_x86.h.
  * @as avx512/dense_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/16! I/4! o16 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
@@ -30,7 +30,7 @@
  * @as avx512/dense_int.s8_s16 x8=x16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
- * @when sum_bits <= 30
+ * @when acc_bits <= 30
  * @pack w: O/16! I/4! o16 i4
  * @pack b: O/16! o16
  * @pack m: O/16! o16
@@ -42,7 +42,7 @@
  * @as avxvnni/dense_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64
@@ -51,7 +51,7 @@
  * @as avxvnni/dense_int.s8_s16 x8=x8v
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
- * @when sum_bits <= 30
+ * @when acc_bits <= 30
  * @pack w: O/8! I/4! o8 i4
  * @fold b: -128 w
  * @scratch rows * inputs + 64

@@ -3,7 +3,7 @@
  * in x, and groups of channels go over the ends of pixels where they are multiples of these.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/16~ HWI/2! o16(2x2x4) hwi2 : s16
  * @pack b: O/16~ o16(2x2x4)
  * @pack m: O/16~ o16(2x2x4)
@@ -15,7 +15,7 @@
  * @as avx512/depthwise2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/64~ H/4! W I o64(4x4x4) h4
  * @pack b: O/64~ o64(4x4x4)
  * @pack m: O/64~ o64(4x4x4)
@@ -28,7 +28,7 @@
  * @as avxvnni/depthwise2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when in_c == out_c and sum_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
+ * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: O/32~ H/4! W I o32(2x4x4) h4
  * @pack b: O/32~ o32(2x4x4)
  * @pack m: O/32~ o32(2x4x4)

@@ -3,18 +3,18 @@
  * gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
- * @when groups == 1 and step_c == 1 and sum_bits + up <= 30 and up <= 7
+ * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127
- * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
- * @pack b: O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch (k_h * k_w * in_c + 6) // 4 * 4 + out_c */
 /* Convolution and sum of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_add_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when groups == 1 and step_c == 1 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when groups == 1 and step_c == 1 and acc_bits <= 30 and weight_shift == 0
  * @when add[3] > 1 and add[4] == -128 and add[5] == 127
  * @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32

@@ -2,18 +2,18 @@
  * see im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
- * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
- * @pack b: G O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: G O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: G O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order windows 1
  * @scratch (k_h * k_w * (in_c // groups) + 6) // 4 * 4 */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when step_c == 1 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when step_c == 1 and acc_bits <= 30 and weight_shift == 0
  * @pack w: G O/8! HWI/4! o8 hwi4 : s8
  * @pack b: G O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -22,7 +22,7 @@
  * @as dsp/conv2d_int.nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
- * @when step_c == 1 and sum_bits <= 30 and most_exponent > 32
+ * @when step_c == 1 and acc_bits <= 30 and most_exponent > 32
  * @pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * @pack b: G O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
@@ -32,14 +32,14 @@
  * @as dsp/conv2d_int.planes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
- * @when step_c > 1 and sum_bits + up <= 30 and up <= 7
+ * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order windows 1 */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights in 8 bits.
  * @as dsp/conv2d_int.planes_bytes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when step_c > 1 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when step_c > 1 and acc_bits <= 30 and weight_shift == 0
  * @pack w: G O/8! HWI/4! o8 hwi4 : s8
  * @pack b: G O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -48,7 +48,7 @@
  * @as dsp/conv2d_int.planes_nibbles cells=planes
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
- * @when step_c > 1 and sum_bits <= 30 and most_exponent > 32
+ * @when step_c > 1 and acc_bits <= 30 and most_exponent > 32
  * @pack w: G O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * @pack b: G O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
@@ -58,45 +58,45 @@
  * @as dsp/conv2d_int.planes_s16 cells=half_planes
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
- * @when step_c > 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of an int16 image in planes of channels with DSP instructions, results of 8 bits.
  * @as dsp/conv2d_int.planes_s16_s8 cells=half_planes
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when step_c > 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of an int8 image in planes of channels with DSP instructions, results of 16 bits.
  * @as dsp/conv2d_int.planes_s8_s16 cells=planes
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when step_c > 1 and sum_bits + up <= 30 and up <= 7
+ * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order windows 1 */
 /* Convolution of int16 with DSP instructions, results of 16 bits.
  * @as dsp/conv2d_int.s16
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
- * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of int16 with DSP instructions, results of 8 bits.
  * @as dsp/conv2d_int.s16_s8
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: G O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of int8 with DSP instructions, results of 16 bits.
  * @as dsp/conv2d_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when step_c == 1 and sum_bits + up <= 30 and up <= 7
+ * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order windows 1 */
 #include "edgekit/contracts/conv2d_int.h"
 

@@ -4,20 +4,20 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
- * @pack b: O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order pixels 8 */
 /* Convolution of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/conv2d_int.pixel_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when small
+ * @when compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits <= 30 and up == 0
+ * @when acc_bits <= 30 and weight_shift == 0
  * @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -29,7 +29,7 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 8 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits <= 30 and most_exponent > 32
+ * @when acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
@@ -41,8 +41,8 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order pixels 8 */
 /* Convolution of int16 with DSP instructions, results of 8 bits.
  * @as dsp/conv2d_int.pixel_s16_s8
@@ -51,8 +51,8 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << up}
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! HWI/4! o8 hwi4 : s16 x{2 << weight_shift}
  * @order pixels 8 */
 /* Convolution of int8 with DSP instructions, results of 16 bits.
  * @as dsp/conv2d_int.pixel_s8_s16
@@ -61,7 +61,7 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits + up <= 30 and up <= 7
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order pixels 8 */
 #include "edgekit/contracts/conv2d_int.h"
 

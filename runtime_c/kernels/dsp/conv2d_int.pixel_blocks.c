@@ -2,25 +2,25 @@
  * conv2d_int.h and gemm_block_sparse_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks e=e_blocks e_wide=e_blocks
- * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not small
+ * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits + up <= 30 and up <= 7
- * @pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x{2 << up}
- * @pack b: O : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: blocks O/1! HWI/4! o1 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order pixels 1 2 */
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero, the
  * others in 8 bits.
  * @as dsp/conv2d_int.pixel_blocks_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
- * @when zero_blocks(1, 4) >= 52 and small
+ * @when zero_blocks(1, 4) >= 52 and compact
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when sum_bits <= 30 and up == 0
+ * @when acc_bits <= 30 and weight_shift == 0
  * @pack w: blocks O/1! HWI/4! o1 hwi4 : s8
  * @pack b: O : s32
  * @pack e: O : s8 x-1 +-1

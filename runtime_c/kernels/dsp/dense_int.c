@@ -1,27 +1,27 @@
 /* Fully connected layer of int8 with DSP instructions: see dense_int.h and gemm_dsp.h. Rows are whole words.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl once e e_wide=e
- * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4(0213) : s16 x{2 << up}
- * @pack b: O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order rows 8 */
 /* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero.
  * @as dsp/dense_int.blocks
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks once=once_blocks e=e_blocks e_wide=e_blocks
- * @when zero_blocks(1, 4) >= 45 + 800 // inputs and not small
- * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << up}
- * @pack b: O : s32 x{2 << up}
+ * @when zero_blocks(1, 4) >= 45 + 800 // inputs and not compact
+ * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: blocks O/1! I/4! o1 i4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O : s32 x{2 << weight_shift}
  * @order rows 1 */
 /* Fully connected layer of int8 with DSP instructions, without the blocks of weights that are zero, the others in
  * 8 bits.
  * @as dsp/dense_int.blocks_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks_bytes once=once_blocks_bytes e=e_blocks_bytes e_wide=e_blocks_bytes
- * @when zero_blocks(1, 4) >= 52 and small
- * @when inputs % 4 == 0 and sum_bits <= 30 and up == 0
+ * @when zero_blocks(1, 4) >= 52 and compact
+ * @when inputs % 4 == 0 and acc_bits <= 30 and weight_shift == 0
  * @pack w: blocks O/1! I/4! o1 i4 : s8
  * @pack b: O : s32
  * @pack e: O : s8 x-1 +-1
@@ -30,8 +30,8 @@
  * @as dsp/dense_int.bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes once=once_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when inputs % 4 == 0 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when inputs % 4 == 0 and acc_bits <= 30 and weight_shift == 0
  * @pack w: O/8! I/4! o8 i4 : s8
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -40,7 +40,7 @@
  * @as dsp/dense_int.nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
- * @when inputs % 8 == 0 and sum_bits <= 30 and most_exponent > 32
+ * @when inputs % 8 == 0 and acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
@@ -49,21 +49,21 @@
  * @as dsp/dense_int.s16
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
- * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << up}
+ * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
  * @order rows 8 */
 /* Fully connected layer of int16 with DSP instructions, results of 8 bits.
  * @as dsp/dense_int.s16_s8
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << up}
+ * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
  * @order rows 8 */
 /* Fully connected layer of int8 with DSP instructions, results of 16 bits.
  * @as dsp/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when inputs % 4 == 0 and sum_bits + up <= 30 and up <= 7
+ * @when inputs % 4 == 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order rows 8 */
 #include "edgekit/contracts/dense_int.h"
 

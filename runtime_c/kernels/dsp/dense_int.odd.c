@@ -2,18 +2,18 @@
  * last one is copied, as nothing behind it may be read.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl once e e_wide=e
- * @when inputs % 4 != 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4(0213) : s16 x{2 << up}
- * @pack b: O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order rows 8
  * @scratch (inputs + 3) // 4 * 4 */
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/dense_int.odd_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes once=once_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when inputs % 4 != 0 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when inputs % 4 != 0 and acc_bits <= 30 and weight_shift == 0
  * @pack w: O/8! I/4! o8 i4 : s8
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -22,7 +22,7 @@
  * @as dsp/dense_int.odd_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
- * @when inputs % 8 != 0 and sum_bits <= 30 and most_exponent > 32
+ * @when inputs % 8 != 0 and acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! I/8! o4 i8(01452367) : +8 u4
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1
@@ -32,23 +32,23 @@
  * @as dsp/dense_int.odd_s16
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
- * @when inputs % 4 != 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << up}
+ * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
  * @order rows 8
  * @scratch 2 * ((inputs + 3) // 4 * 4) */
 /* Fully connected layer of int16 with DSP instructions, results of 8 bits.
  * @as dsp/dense_int.odd_s16_s8
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
- * @when inputs % 4 != 0 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! I/4! o8 i4 : s16 x{2 << up}
+ * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! I/4! o8 i4 : s16 x{2 << weight_shift}
  * @order rows 8
  * @scratch 2 * ((inputs + 3) // 4 * 4) */
 /* Fully connected layer of int8 with DSP instructions, results of 16 bits.
  * @as dsp/dense_int.odd_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when inputs % 4 != 0 and sum_bits + up <= 30 and up <= 7
+ * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order rows 8 */
 #include "edgekit/contracts/dense_int.h"
 

@@ -6,10 +6,10 @@
  * @rule tfl e e_wide=e
  * @when in_c == out_c and k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1
  * @when stride_h == stride_w and stride_h <= 2
- * @when sum_bits + up <= 30 and up <= 7
- * @pack w: O HWI : s16 x{2 << up}
- * @pack b: O : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O HWI : s16 x{2 << weight_shift}
+ * @pack b: O : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order channels
  * @scratch 2 * ((2 * ((out_h + 1) // 2) + 1) * (4 * ((out_w + 1) // 2) + 2)
  * @scratch if stride_h == 2 and (out_h + 1) // 2 * out_w <= (2 * ((out_h + 1) // 2) - pad_top) * in_w else

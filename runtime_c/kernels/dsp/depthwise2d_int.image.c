@@ -2,18 +2,18 @@
  * once for all outputs: see gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
- * @when in_c == 1 and sum_bits + up <= 30 and up <= 7
- * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << up}
- * @pack b: O/8! o8 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when in_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/8! HWI/4! o8 hwi4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/8! o8 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @order windows 1
  * @scratch (k_h * k_w + 6) // 4 * 4 */
 /* Convolution of an image of one channel of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
  * @as dsp/depthwise2d_int.image_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
- * @when small
- * @when in_c == 1 and sum_bits <= 30 and up == 0
+ * @when compact
+ * @when in_c == 1 and acc_bits <= 30 and weight_shift == 0
  * @pack w: O/8! HWI/4! o8 hwi4 : s8
  * @pack b: O/8! o8 : s32
  * @pack e: O : s8 x-1 +-1
@@ -22,7 +22,7 @@
  * @as dsp/depthwise2d_int.image_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
- * @when in_c == 1 and sum_bits <= 30 and most_exponent > 32
+ * @when in_c == 1 and acc_bits <= 30 and most_exponent > 32
  * @pack w: O/4! HWI/8! o4 hwi8(01452367) : +8 u4
  * @pack b: O/4! o4 : s32
  * @pack e: O : s8 x-1 +-1

@@ -3,10 +3,10 @@
  * are copied.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
- * @when in_c == out_c and sum_bits + up <= 30 and up <= 7
- * @pack w: O/4! HWI o4(0213) : s16 x{2 << up}
- * @pack b: O/4! o4 : s32 x{2 << up}
- * @pack e: O : s8 x-1 +-{1 + up}
+ * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7
+ * @pack w: O/4! HWI o4(0213) : s16 x{2 << weight_shift}
+ * @pack b: O/4! o4 : s32 x{2 << weight_shift}
+ * @pack e: O : s8 x-1 +-{1 + weight_shift}
  * @scratch 4 * k_h * k_w + (in_c + 3) // 4 * 4 * (1 if in_c % 4 == 0 else 1 + min(k_h * k_w, 3 // in_c + 1))
  * @order pixels 4 */
 /* Depthwise convolution of int8 and weights of four bits with DSP instructions: there are few, and they are stored in
@@ -14,7 +14,7 @@
  * @as dsp/depthwise2d_int.taps_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule tfl e
- * @when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
+ * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
  * @pack w: O/4! HWI o4(0213) : s16 x2
  * @pack b: O/4! o4 : s32 x2
  * @pack e: O : s8 x-1 +-1
@@ -23,7 +23,7 @@
  * @as dsp/depthwise2d_int.taps_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
- * @when in_c == out_c and sum_bits + up <= 30 and up <= 7
+ * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order pixels 4 */
 #include "edgekit/contracts/depthwise2d_int.h"
 

@@ -3,8 +3,8 @@
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl tfl_up
  * @when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @pack w: G O/4! HWI/16! o4 hwi16
  * @pack b: O/4! o4
  * @pack m: O/4! o4
@@ -16,8 +16,8 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_up_s8_s16
  * @when step_c == 1 and (groups == 1 or out_c // groups % 4 == 0)
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @order windows 2 */
 #include "edgekit/contracts/conv2d_int.h"
 

@@ -5,8 +5,8 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @pack w: O/4! HWI/16! o4 hwi16
  * @pack b: O/4! o4
  * @pack m: O/4! o4
@@ -20,8 +20,8 @@
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1
  * @when pad_top == 0 and (out_h - 1) * stride_h < in_h
  * @when pad_left == 0 and (out_w - 1) * stride_w < in_w
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @order windows 2 */
 #include "edgekit/contracts/conv2d_int.h"
 

@@ -1,8 +1,8 @@
 /* Fully connected layer of int8 with Helium: two rows, or one, and four outputs at once, see ek_mve_dot_2x4.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl once
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @pack w: O/4! I/16! o4 i16
  * @pack b: O/4! o4
  * @pack m: O/4! o4
@@ -12,8 +12,8 @@
  * @as mve/dense_int.dot_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide=e_up
- * @when most_exponent <= 0 or least_exponent + up > 31
- * @when most_exponent <= 0 or sum_bits + up <= 31
+ * @when most_exponent <= 0 or least_exponent + weight_shift > 31
+ * @when most_exponent <= 0 or acc_bits + weight_shift <= 31
  * @order rows 4 2 */
 #include "edgekit/contracts/dense_int.h"
 

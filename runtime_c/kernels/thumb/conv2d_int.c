@@ -2,7 +2,7 @@
  * four advance together: see im2col_thumb.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
- * @when sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @pack w: G O/4! HWI/4! hwi4 o4 : s16 +128 u8
  * @pack b: G O/4! o4
  * @pack e: O : s8 x-1 +-1
@@ -13,7 +13,7 @@
  * @as thumb1/conv2d_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
- * @when sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @fold b: -128 w
  * @order windows 1 */
 #include "edgekit/contracts/conv2d_int.h"

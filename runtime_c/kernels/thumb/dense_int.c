@@ -2,7 +2,7 @@
  * im2col_thumb.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
- * @when sum_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
+ * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
  * @pack w: O/4! I/4! i4 o4 : s16 +128 u8
  * @pack b: O/4! o4
  * @pack e: O : s8 x-1 +-1
@@ -12,7 +12,7 @@
  * @as thumb1/dense_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
- * @when sum_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
+ * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
  * @fold b: -128 w */
 #include "edgekit/contracts/dense_int.h"
 

@@ -2,7 +2,7 @@
  * then four channels advance together.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
- * @when in_c == out_c and sum_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
+ * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
  * @pack w: O/4! HWI o4
  * @pack b: O/4! o4
  * @pack e: O : s8 x-1 +-1

@@ -5,7 +5,7 @@
  * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1
  * @when dilation_h == 1 and dilation_w == 1 and in_c % 8 == 0 and out_h >= 4 and out_w >= 4
  * @when out_h * out_w >= (34 + 160 // min(in_c, out_c)) * (((out_h + 3) // 4 * ((out_w + 3) // 4) + 5) // 6)
- * @when sum_bits <= 25
+ * @when acc_bits <= 25
  * @pack w: O/8! I/2! H W o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8

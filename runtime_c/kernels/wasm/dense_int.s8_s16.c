@@ -1,7 +1,7 @@
 /* Fully connected layer of int8, results of 16 bits, as sums of gates have them: see dense_int.h and gates_wasm.h.
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
- * @when sum_bits + up <= 30
+ * @when acc_bits + weight_shift <= 30
  * @pack w: O/8! I/2! o8 i2
  * @pack b: O/8! o8
  * @pack m: O/8! o8
