@@ -29,8 +29,8 @@ from benchmarks import x86_ncnn
 from benchmarks.gpu_clocks import Clock, Now, OpenCLClock, VulkanClock, VulkanNetwork, shortest
 from benchmarks.results import machine, table, write_section
 from edgekit import api
-from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, Kernel, dot4, number, splat
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, GpuKernel, dot4, number, splat
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, plan
 from edgekit.codegen.gpu.use import Use
@@ -101,7 +101,7 @@ def _moved(d: Dispatch) -> int:
     return sum(span.size for span in d.spans)
 
 
-def _is_real(kernel: Kernel) -> bool:
+def _is_real(kernel: GpuKernel) -> bool:
     """Does it multiply floats? How they are stored does not matter."""
     return any(op == "*" and kind.scalar == "f32" for op, kind in used(kernel))
 
@@ -119,16 +119,16 @@ def ceilings(clock: Clock) -> Ceilings:
     return Ceilings(32 * _WORDS / moved, products / reals, of_bytes / integers, nothing)
 
 
-def _copies() -> Kernel:
-    k = Builder("copies")
+def _copies() -> GpuKernel:
+    k = KernelBuilder("copies")
     x, y = k.buffer("x", U32X4), k.buffer("y", U32X4, writes=True)
     k.store(y, k.item, x[k.item])
     return k.done()
 
 
-def _multiplies() -> Kernel:
+def _multiplies() -> GpuKernel:
     """Eight sums of four floats, which do not wait for one another."""
-    k = Builder("multiplies")
+    k = KernelBuilder("multiplies")
     y = k.buffer("y", F32X4, writes=True)
     sums = [k.var("sum", splat(number(i, F32X4.one))) for i in range(8)]
     factor = k.let("factor", y[k.item])
@@ -141,10 +141,10 @@ def _multiplies() -> Kernel:
     return k.done()
 
 
-def _multiplies_bytes(from_memory: bool) -> Kernel:
+def _multiplies_bytes(from_memory: bool) -> GpuKernel:
     """Sums of the products of four bytes, each of these words with each of those. Where words come from
     decides how compilers unpack them."""
-    k = Builder("multiplies_bytes")
+    k = KernelBuilder("multiplies_bytes")
     x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
     sums = [k.var("sum", number(i, I32)) for i in range(_FACTORS**2)]
     factors = [k.let("factor", y[k.item] + i) for i in range(_FACTORS)]

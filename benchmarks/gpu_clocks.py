@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from edgekit.codegen.gpu import wgsl
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.opencl import Entry, program
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan
 from edgekit.codegen.gpu.use import Use
@@ -19,7 +19,7 @@ from edgekit.codegen.gpu.web import Web, in_two_directions
 from edgekit.core.types import Array
 from tests.support.opencl_device import OpenCL
 
-_LEAST = 0.02  # seconds that are measured at a time
+_MIN_SECONDS = 0.02  # seconds that are measured at a time
 _TIMES = 8  # of which the shortest counts
 _STORAGE, _SOURCE, _TARGET, _COMPUTE = 0x80, 0x4, 0x8, 0x4
 
@@ -46,8 +46,8 @@ def shortest(work: Callable[[int], None], now: Now) -> float:
         work(runs)
         return now() - start
 
-    while (last := taken()) < _LEAST:
-        runs *= max(2, min(64, int(_LEAST / max(last, 1e-6))))
+    while (last := taken()) < _MIN_SECONDS:
+        runs *= max(2, min(64, int(_MIN_SECONDS / max(last, 1e-6))))
     return min(last, *(taken() for _ in range(_TIMES - 1))) / runs
 
 
@@ -136,7 +136,7 @@ class VulkanClock:
         ]
         return self.device.create_bind_group_layout(entries=entries)
 
-    def pipeline(self, kernel: Kernel, layout: Any, constants: Mapping[str, float]) -> Any:
+    def pipeline(self, kernel: GpuKernel, layout: Any, constants: Mapping[str, float]) -> Any:
         code = self.device.create_shader_module(code=wgsl.module(kernel))
         values = {name: float(value) for name, value in constants.items()}
         return self.device.create_compute_pipeline(

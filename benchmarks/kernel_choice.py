@@ -19,7 +19,7 @@ from edgekit.codegen.cost import bench, counting
 from edgekit.codegen.execution import runner
 from edgekit.codegen.kernels import sources
 from edgekit.codegen.kernels.kernel_files import Variant
-from edgekit.codegen.program import Line, Program, compile_graph
+from edgekit.codegen.program import Program, ProgramCall, compile_graph
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Call
@@ -109,7 +109,7 @@ def compared(network: Graph, target: Target) -> list[Layer]:
     return [layer for layer in found.values() if len(layer.counts) > 1]
 
 
-def counted(program: Program) -> list[tuple[Line, str, int]]:
+def counted(program: Program) -> list[tuple[ProgramCall, str, int]]:
     """The kernel of each call, and its instructions; in WebAssembly nothing marks calls: of all together."""
     target, lines = program.target, program.lines
     functions = [line.kernel.function for line in lines]

@@ -9,9 +9,9 @@ from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
 from edgekit.codegen.lowering.lower import lowered
-from edgekit.codegen.memory.arena import Plan
+from edgekit.codegen.memory.arena import ArenaPlan
 from edgekit.codegen.memory.lifetimes import Scheduled
-from edgekit.codegen.memory.planner import Memory, Peak, Place, assign
+from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.literal import elements, number
@@ -79,7 +79,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Line:
+class ProgramCall:
     """One kernel call of the program."""
 
     c: str  # names its parameters, and its function at --optimize speed
@@ -108,8 +108,8 @@ class Program:
     outputs: tuple[Port, ...]
     states: tuple[Memo, ...]  # those with the widest elements first, so that nothing lies between them
     constants: tuple[Constant, ...]
-    lines: tuple[Line, ...]
-    arena: Plan
+    lines: tuple[ProgramCall, ...]
+    arena: ArenaPlan
     peak: Peak | None = None  # what fills the arena
     ports: Ports = "caller"  # whose the memory of inputs and outputs is
     order_runs: int = 0  # of layers that the search for their order tried until its budget ended it
@@ -241,13 +241,13 @@ def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[Memo]:
 
 def _lines(
     graph: Graph,
-    memory: Memory,
+    memory: MemoryPlan,
     target: Target,
     pool: _Constants,
     ports: Mapping[tuple[str, str], Port],
     taken: set[str],
     pointers: Pointers,
-) -> Iterator[Line]:
+) -> Iterator[ProgramCall]:
     kernels = [instantiate(scheduled.call, target) for scheduled in memory.calls]
     arguments = {pointer.name for kernel in kernels for pointer in kernel.pointers} - taken
     taken |= arguments  # a layer's function has them as arguments
@@ -264,7 +264,7 @@ def _lines(
     pointers.taken |= taken - arguments
     for scheduled, kernel, name in zip(memory.calls, kernels, names, strict=True):
         call = scheduled.call
-        yield Line(
+        yield ProgramCall(
             name,
             kernel,
             tests=tuple(_tests(scheduled, graph, memory, ports, pointers, counters)),
@@ -280,7 +280,7 @@ def _lines(
 def _tests(
     scheduled: Scheduled,
     graph: Graph,
-    memory: Memory,
+    memory: MemoryPlan,
     ports: Mapping[tuple[str, str], Port],
     pointers: Pointers,
     counters: Mapping[Loop, str],
@@ -299,7 +299,7 @@ def _operands(
     kernel: Kernel,
     layer: str,
     graph: Graph,
-    memory: Memory,
+    memory: MemoryPlan,
     pool: _Constants,
     ports: Mapping[tuple[str, str], Port],
     pointers: Pointers,

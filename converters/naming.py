@@ -13,7 +13,7 @@ from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)
-class Memory:
+class ModelState:
     """A state of the model: the edge that it is read from, what is there next, and what is there first."""
 
     read: str
@@ -28,7 +28,7 @@ def named_graph(
     outputs: Sequence[tuple[str, Tensor]],
     scope: Mapping[str, Tensor],
     source: Source,
-    memories: Sequence[Memory] = (),
+    memories: Sequence[ModelState] = (),
 ) -> Graph:
     """Give edges the names of the file back; what is an input, a constant or another output too is copied."""
     rename: dict[str, str] = {}

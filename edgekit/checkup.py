@@ -23,7 +23,7 @@ _EXTRAS_FOR_DEVELOPERS = {"dev", "bench"}
 
 
 @dataclass(frozen=True)
-class Package:
+class InstalledPackage:
     """A Python package that EdgeKit uses."""
 
     name: str
@@ -50,7 +50,7 @@ class Checkup:
     edgekit: str
     python: str
     machine: str
-    packages: tuple[Package, ...]
+    packages: tuple[InstalledPackage, ...]
     targets: tuple[TargetStatus, ...]
 
 
@@ -65,14 +65,14 @@ def doctor() -> Checkup:
     )
 
 
-def _packages() -> list[Package]:
+def _packages() -> list[InstalledPackage]:
     """The requirements that the installed EdgeKit states."""
     found = []
     for requirement in metadata.requires(distribution.NAME) or ():
         match = _REQUIREMENT.match(requirement)
         assert match, f"requirement {requirement!r} has no name"
         if match[2] not in _EXTRAS_FOR_DEVELOPERS:
-            found.append(Package(match[1], _version(match[1]), match[2] or ""))
+            found.append(InstalledPackage(match[1], _version(match[1]), match[2] or ""))
     return found
 
 

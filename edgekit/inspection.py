@@ -21,7 +21,7 @@ _MAX_SHOWN = 3  # inputs in one sentence
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerSummary:
     """One operator of the graph."""
 
     name: str  # of its first result
@@ -52,7 +52,7 @@ class Inspection:
     inputs: Mapping[str, Type]
     outputs: Mapping[str, Type]
     states: Mapping[str, Type]  # what lasts from run to run
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerSummary, ...]
     operators: Mapping[str, int]  # how often each is used
     parameters: int
     weight_bytes: int
@@ -151,13 +151,13 @@ def broken_weights(graph: Graph) -> str:
     )
 
 
-def _layers(graph: Graph) -> list[Layer]:
+def _layers(graph: Graph) -> list[LayerSummary]:
     layers = []
     for node in graph.nodes:
         types = [graph.type(name) for name in node.inputs]
         constants = {name for name in node.inputs if graph.data(name) is not None}
         layers.append(
-            Layer(
+            LayerSummary(
                 name=node.outputs[0],
                 origin=node.origin,
                 op=type(node.op).__name__,

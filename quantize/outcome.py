@@ -17,7 +17,7 @@ from edgekit.quantize.settings import Settings
 
 
 @dataclass(frozen=True)
-class Layer:
+class QuantizedLayer:
     """One layer, and how well it does on held-out samples."""
 
     name: str
@@ -40,7 +40,7 @@ class Quantization:
     calibrate: str
     samples: int
     held_out: int
-    layers: tuple[Layer, ...]
+    layers: tuple[QuantizedLayer, ...]
     outputs: Mapping[str, float]  # signal to noise in dB, of what goes into a softmax that ends the model
     verdict: Verdict
     bytes_before: int
@@ -101,7 +101,9 @@ def _bytes(value: Value) -> int:
     return -(-value.data.size // 2) if value.type.dtype is DType.S4 else value.data.nbytes
 
 
-def _layers(graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mixed) -> Iterable[Layer]:
+def _layers(
+    graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mixed
+) -> Iterable[QuantizedLayer]:
     best, made = found.trial, found.trial.quantized
     settled, arriving = given(graph), raw_bytes(graph)
     for node in graph.nodes:
@@ -109,7 +111,7 @@ def _layers(graph: Graph, ranges: Mapping[str, str], measure: Measure, found: Mi
         runs_in = "int8" if name in arriving else made.formats[name]
         quant = made.graph.type(made.names[name]).quant if name in made.names else None
         quant = quant if runs_in.startswith("int") else None
-        yield Layer(
+        yield QuantizedLayer(
             name=name,
             origin=node.origin,
             op=type(node.op).__name__,

@@ -15,10 +15,10 @@ from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.mixed_precision.format_search import Search
+from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
 from edgekit.quantize.mixed_precision.mixed_range_concat import Joins
-from edgekit.quantize.outcome import Layer, Quantization, describe
+from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe
 from edgekit.quantize.preparation.equalize import equalize, pairs
 from edgekit.quantize.preparation.input_normalization import levelled
 from edgekit.quantize.preparation.prepare import prepare
@@ -70,10 +70,10 @@ class Calibrated:
         high = self.settings.effort == "high"
         return refined(self.graph, plain, self.seen.kept, self.measure, high=high, tell=self.tell)
 
-    def search(self, judge: Judge) -> Search:
+    def search(self, judge: Judge) -> FormatSearch:
         """The search for the cheapest formats that pass."""
         allowed = self.settings.formats
-        return Search(self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.tell)
+        return FormatSearch(self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.tell)
 
 
 def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, tell: Tell) -> Calibrated:
@@ -233,7 +233,7 @@ def _affordable(graph: Graph, held: int) -> int:
     return max(4, min(held, int(_WORK / max(macs * trials / 2, 1))))
 
 
-def _warnings(known: Calibrated, layers: Sequence[Layer]) -> Iterator[str]:
+def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[str]:
     """What users should know of the data, and of the outputs."""
     graph, seen, joins = known.graph, known.seen, known.measure.joins
     yield from doubts(graph, seen.together(), seen.count)

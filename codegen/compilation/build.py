@@ -40,7 +40,7 @@ BASE_FLAGS = ("-std=c99", *FLOATS, "-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True)
-class Layer:
+class CallSummary:
     """One kernel call of the library."""
 
     name: str  # in the generated C
@@ -59,7 +59,7 @@ class Report:
     optimize: str
     folder: str
     files: tuple[str, ...]
-    layers: tuple[Layer, ...]
+    layers: tuple[CallSummary, ...]
     macs: int
     weight_bytes: int
     arena_bytes: int
@@ -139,7 +139,9 @@ def build(
                 elif verified.shortfall:
                     reason, verified = verified.shortfall, None
     name = compiler.name if compiler else ""
-    wish = packages.Wish(program, optimize, weights, check, tuple(helpers), sizes, name, bill, tell, test)
+    wish = packages.PackageRequest(
+        program, optimize, weights, check, tuple(helpers), sizes, name, bill, tell, test
+    )
     made = [packages.make(kind, wish) for kind in package]
     more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
     if bill:
@@ -225,7 +227,7 @@ def _weights_of(program: Program) -> list[tuple[str, int]]:
     return [(layer.origin, layer.weight_bytes) for layer in layers_of(program)]
 
 
-def layers_of(program: Program) -> Iterator[Layer]:
+def layers_of(program: Program) -> Iterator[CallSummary]:
     """The kernel calls of a program, and what each of them adds to the constants."""
     bytes_of = {c.c: c.data.size * c.dtype.bytes for c in program.constants}
     seen: set[str] = set()
@@ -233,7 +235,7 @@ def layers_of(program: Program) -> Iterator[Layer]:
         constants = {o.place.name for o in line.operands if o.place.kind == "constant"} - seen
         seen |= constants
         size = sum(bytes_of[name] for name in constants)
-        yield Layer(line.c, line.origin, line.kernel.name, line.macs, size)
+        yield CallSummary(line.c, line.origin, line.kernel.name, line.macs, size)
 
 
 @dataclass(frozen=True)

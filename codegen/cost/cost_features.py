@@ -10,13 +10,13 @@ from edgekit.core.fixed import int_range
 from edgekit.core.ops import Call
 
 if TYPE_CHECKING:
-    from edgekit.codegen.program import Line, Program
+    from edgekit.codegen.program import Program, ProgramCall
 
 Work = Mapping[str, float]
-_LONG = 48  # of a row: compilers write shorter ones out, number by number
+_MAX_UNROLLED_ELEMENTS = 48  # of a row: compilers write shorter ones out, number by number
 
 
-def work(program: Program) -> Iterator[tuple[Line, Work]]:
+def work(program: Program) -> Iterator[tuple[ProgramCall, Work]]:
     """The calls in order, each with what it does. Names are those of calibrations: each counts how often some
     loop of a kernel may run."""
     sizes = {constant.c: constant.data.size for constant in program.constants}
@@ -88,7 +88,7 @@ def _rows(call: Call, n: tuple[int, ...]) -> Iterator[tuple[str, float]]:
     if isinstance(reduced, tuple):
         count, last, steps = prod(n) * prod(reduced[:-1]), reduced[-1], [call.params.get("x_r")]
     is_dense = all(step[-1] == 1 for step in steps if isinstance(step, tuple))
-    is_long = is_dense and last >= _LONG
+    is_long = is_dense and last >= _MAX_UNROLLED_ELEMENTS
     yield "rows", count
     yield "long row blocks", count * -(-last // 16) * is_long
     yield "short row cells", count * last * (is_dense and not is_long)

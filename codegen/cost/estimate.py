@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.build import Layer, generate, layers_of, settled
+from edgekit.codegen.compilation.build import CallSummary, generate, layers_of, settled
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.instructions import Instructions
 from edgekit.codegen.lowering.compact_weights import fit
@@ -37,7 +37,7 @@ class Estimate:
     macs: int
     state_bytes: int = 0
     peak: Peak | None = None  # what fills the arena
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[CallSummary, ...] = ()
     run: Instructions | None = None
     pace: Pace | None = field(default=None, repr=False)
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format

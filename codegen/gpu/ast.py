@@ -168,12 +168,12 @@ def dot4(a: Expr, b: Expr, total: Expr) -> Expr:
     return Expr(I32, "dot4", (a, b, total))
 
 
-def half(buffer: Buffer, i: Expr) -> Expr:
+def half(buffer: GpuBuffer, i: Expr) -> Expr:
     """Float i of 16 bits in a buffer of words: its word, which of both, and where it is itself."""
     return Expr(F32, "half", (buffer[i >> 1], i & 1, i), buffer.name)
 
 
-def four_halves(buffer: Buffer, i: Expr) -> Expr:
+def four_halves(buffer: GpuBuffer, i: Expr) -> Expr:
     """Four floats of 16 bits in a buffer of words: their two words, and where they are themselves."""
     return Expr(F32X4, "half4", (buffer[i * 2], buffer[i * 2 + 1], i), buffer.name)
 
@@ -213,7 +213,7 @@ def _shift(op: str, x: Expr, by: Expr | float) -> Expr:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class GpuBuffer:
     """Memory that a kernel is given; its elements are counted from a first one that is given, too."""
 
     name: str
@@ -260,13 +260,13 @@ class Assign:
 class Store:
     """Into a buffer, or into memory of the work-group."""
 
-    to: Buffer | Shared
+    to: GpuBuffer | Shared
     index: Expr
     value: Expr
 
 
 @dataclass(frozen=True)
-class Loop:
+class GpuLoop:
     """Counts from start to before stop."""
 
     name: str
@@ -288,15 +288,15 @@ class Barrier:
     """All items of the work-group come here before one goes on, and see what the others wrote."""
 
 
-Statement = Define | Assign | Store | Loop | When | Barrier
+Statement = Define | Assign | Store | GpuLoop | When | Barrier
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GpuKernel:
     """One program text: shapes and the like are constants that a use of it brings."""
 
     name: str
-    buffers: tuple[Buffer, ...]
+    buffers: tuple[GpuBuffer, ...]
     constants: tuple[Expr, ...]  # names
     shared: tuple[Shared, ...]
     group: int  # items of a work-group

@@ -9,12 +9,12 @@ from edgekit.codegen.gpu.ast import (
     I32,
     Assign,
     Barrier,
-    Buffer,
     Define,
     Expr,
-    Kernel,
+    GpuBuffer,
+    GpuKernel,
+    GpuLoop,
     Kind,
-    Loop,
     Shared,
     Statement,
     Store,
@@ -33,27 +33,27 @@ RESERVED = frozenset(
 )
 
 
-class Builder:
+class KernelBuilder:
     """A kernel that is being written."""
 
     def __init__(self, name: str, group: int = GROUP) -> None:
         self.name = name
         self.group = group
-        self._buffers: list[Buffer] = []
+        self._buffers: list[GpuBuffer] = []
         self._constants: dict[str, Expr] = {}
         self._shared: list[Shared] = []
         self._blocks: list[list[Statement]] = [[]]
         self._taken: dict[str, int] = {}
 
-    def done(self) -> Kernel:
+    def done(self) -> GpuKernel:
         (body,) = self._blocks
         constants = tuple(self._constants.values())
-        return Kernel(
+        return GpuKernel(
             self.name, tuple(self._buffers), constants, tuple(self._shared), self.group, tuple(body)
         )
 
-    def buffer(self, name: str, kind: Kind, *, writes: bool = False) -> Buffer:
-        self._buffers.append(Buffer(name, kind, writes))
+    def buffer(self, name: str, kind: Kind, *, writes: bool = False) -> GpuBuffer:
+        self._buffers.append(GpuBuffer(name, kind, writes))
         return self._buffers[-1]
 
     def constant(self, name: str, kind: Kind = I32) -> Expr:
@@ -96,7 +96,7 @@ class Builder:
         assert variable.kind == value.kind, f"{variable.text} takes {variable.kind}, not {value.kind}"
         self._blocks[-1].append(Assign(variable.text, value))
 
-    def store(self, to: Buffer | Shared, index: Expr | int, value: Expr) -> None:
+    def store(self, to: GpuBuffer | Shared, index: Expr | int, value: Expr) -> None:
         assert to.kind == value.kind, f"{to.name} takes {to.kind}, not {value.kind}"
         at = index if isinstance(index, Expr) else number(index, I32)
         self._blocks[-1].append(Store(to, at, value))
@@ -112,7 +112,7 @@ class Builder:
         yield Expr(I32, "name", text=counter)
         body = tuple(self._blocks.pop())
         first, last = (x if isinstance(x, Expr) else number(x, I32) for x in (start, stop))
-        self._blocks[-1].append(Loop(counter, first, last, step, body))
+        self._blocks[-1].append(GpuLoop(counter, first, last, step, body))
 
     @contextmanager
     def when(self, condition: Expr) -> Iterator[None]:

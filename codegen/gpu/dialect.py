@@ -9,12 +9,12 @@ from typing import ClassVar
 from edgekit.codegen.gpu.ast import (
     Assign,
     Barrier,
-    Buffer,
     Define,
     Expr,
-    Kernel,
+    GpuBuffer,
+    GpuKernel,
+    GpuLoop,
     Kind,
-    Loop,
     Statement,
     Store,
     When,
@@ -113,10 +113,10 @@ class Dialect(ABC):
                     yield f"{indent}{s.name} = {self.expr(s.value)};"
                 case Store():
                     index = self.expr(s.index)
-                    is_buffer = isinstance(s.to, Buffer)
+                    is_buffer = isinstance(s.to, GpuBuffer)
                     place = self.at(s.to.name, index) if is_buffer else f"{s.to.name}[{index}]"
                     yield f"{indent}{place} = {self.expr(s.value)};"
-                case Loop():
+                case GpuLoop():
                     first = self.counter(s.name, self.expr(s.start))
                     yield f"{indent}for ({first}; {s.name} < {self.expr(s.stop)}; {s.name} += {s.step}) {{"
                     yield from self.lines(s.body, depth + 1)
@@ -132,7 +132,7 @@ class Dialect(ABC):
                     yield f"{indent}{self.barrier()};"
 
 
-def used(kernel: Kernel) -> set[tuple[str, Kind]]:
+def used(kernel: GpuKernel) -> set[tuple[str, Kind]]:
     """The operations of a kernel, to know which helpers it needs."""
     found: set[tuple[str, Kind]] = set()
 
@@ -149,7 +149,7 @@ def used(kernel: Kernel) -> set[tuple[str, Kind]]:
                 case Store():
                     visit(s.index)
                     visit(s.value)
-                case Loop():
+                case GpuLoop():
                     visit(s.start)
                     visit(s.stop)
                     walk(s.body)

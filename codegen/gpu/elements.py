@@ -12,8 +12,8 @@ from edgekit.codegen.gpu.ast import (
     F32X4,
     I32,
     U32,
-    Buffer,
     Expr,
+    GpuBuffer,
     Kind,
     four_halves,
     function,
@@ -23,7 +23,7 @@ from edgekit.codegen.gpu.ast import (
     select,
     vector,
 )
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.use import UnsupportedError
 from edgekit.core.types import DType
 
@@ -59,7 +59,7 @@ def per_item(dtype: DType) -> int:
 class Elements:
     """A tensor to read: bytes come as integers of 32 bits, and floats as floats of 32 bits."""
 
-    buffer: Buffer
+    buffer: GpuBuffer
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
@@ -71,7 +71,7 @@ class Elements:
         return signed_byte(word, i & 3) if self.dtype is DType.S8 else byte(word, i & 3)
 
 
-def elements(k: Builder, name: str, dtype: DType) -> Elements:
+def elements(k: KernelBuilder, name: str, dtype: DType) -> Elements:
     """A new buffer of the kernel."""
     return Elements(k.buffer(name, stored(dtype)), dtype)
 
@@ -80,7 +80,7 @@ def elements(k: Builder, name: str, dtype: DType) -> Elements:
 class Indices:
     """A tensor of indices to read: those of 64 bits, two words each, are cut off at the ends of 32."""
 
-    buffer: Buffer
+    buffer: GpuBuffer
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
@@ -91,14 +91,14 @@ class Indices:
         return select(high.eq(low >> 31), low, end)
 
 
-def indices(k: Builder, name: str, dtype: DType) -> Indices:
+def indices(k: KernelBuilder, name: str, dtype: DType) -> Indices:
     """A new buffer of the kernel."""
     if dtype not in (DType.S32, DType.S64):
         raise UnsupportedError(f"indices of {dtype.value}")
     return Indices(k.buffer(name, I32), dtype)
 
 
-def store_index(k: Builder, y: Buffer, i: Expr, value: Expr) -> None:
+def store_index(k: KernelBuilder, y: GpuBuffer, i: Expr, value: Expr) -> None:
     """y[i] = value, an index of 64 bits in two words."""
     k.store(y, i * 2, value.bits(U32))
     k.store(y, i * 2 + 1, (value >> 31).bits(U32))
@@ -108,8 +108,8 @@ def store_index(k: Builder, y: Buffer, i: Expr, value: Expr) -> None:
 class Fours:
     """A tensor of floats to read or write, four at a time."""
 
-    k: Builder
-    buffer: Buffer
+    k: KernelBuilder
+    buffer: GpuBuffer
     dtype: DType
 
     def __getitem__(self, i: Expr) -> Expr:
@@ -136,12 +136,12 @@ class Fours:
             k.store(self.buffer, i * 2 + j, _pair(k, self.dtype, four.lane(2 * j), four.lane(2 * j + 1)))
 
 
-def fours(k: Builder, name: str, dtype: DType, *, writes: bool = False) -> Fours:
+def fours(k: KernelBuilder, name: str, dtype: DType, *, writes: bool = False) -> Fours:
     """A new buffer of the kernel."""
     return Fours(k, k.buffer(name, F32X4 if dtype is DType.F32 else U32, writes=writes), dtype)
 
 
-def store_some(k: Builder, y: Buffer, dtype: DType, first: Expr, left: Expr, four: Expr) -> None:
+def store_some(k: KernelBuilder, y: GpuBuffer, dtype: DType, first: Expr, left: Expr, four: Expr) -> None:
     """Four elements from `first` on, where a word begins; or only `left` of them, if these are fewer."""
     four = k.let("four", four)
     per = per_item(dtype)
@@ -151,14 +151,14 @@ def store_some(k: Builder, y: Buffer, dtype: DType, first: Expr, left: Expr, fou
             k.store(y, first + i if per == 1 else (first + i) >> 1, value)
 
 
-def _wide(buffer: Buffer, dtype: DType, i: Expr) -> Expr:
+def _wide(buffer: GpuBuffer, dtype: DType, i: Expr) -> Expr:
     """Float i of 16 bits, two of which are in a word."""
     if dtype is DType.F16:
         return half(buffer, i)
     return ((buffer[i >> 1] >> ((i & 1) << 4)) << 16).bits(F32)
 
 
-def _pair(k: Builder, dtype: DType, first: Expr, second: Expr | None = None) -> Expr:
+def _pair(k: KernelBuilder, dtype: DType, first: Expr, second: Expr | None = None) -> Expr:
     """The word of two floats, rounded to 16 bits."""
     if dtype is DType.F16:
         return halves(first, second or number(0, F32))
@@ -166,7 +166,7 @@ def _pair(k: Builder, dtype: DType, first: Expr, second: Expr | None = None) -> 
     return low if second is None else low | (_brain_bits(k, second) << 16)
 
 
-def _brain_bits(k: Builder, x: Expr) -> Expr:
+def _brain_bits(k: KernelBuilder, x: Expr) -> Expr:
     """bfloat16 is the upper half of a float, rounded to the nearest, to an even one between two."""
     bits = k.let("bits", x.bits(U32))
     is_number = (bits & 0x7FFFFFFF) <= 0x7F800000
@@ -191,14 +191,14 @@ def packed(y: Expr) -> Expr:
     return lanes[0] | lanes[1] | (lanes[2] | lanes[3])
 
 
-def for_each(k: Builder, y: Buffer, dtype: DType, n: Expr, result: Callable[[Expr], Expr]) -> None:
+def for_each(k: KernelBuilder, y: GpuBuffer, dtype: DType, n: Expr, result: Callable[[Expr], Expr]) -> None:
     """y[i] = result(i) for all i < n; each item computes one word."""
     with k.when(k.item * per_item(dtype) < n):
         store_word(k, y, dtype, k.item, n, result)
 
 
 def store_word(
-    k: Builder, y: Buffer, dtype: DType, word: Expr, n: Expr, result: Callable[[Expr], Expr]
+    k: KernelBuilder, y: GpuBuffer, dtype: DType, word: Expr, n: Expr, result: Callable[[Expr], Expr]
 ) -> None:
     """One word of y; what is behind its end is written, too, and is nobody's."""
     per = per_item(dtype)

@@ -6,13 +6,13 @@ Products of 64 bits are a high and a low word. All of it works on four numbers a
 from __future__ import annotations
 
 from edgekit.codegen.gpu.ast import Expr, Kind, function, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 
 RULES = ("e", "e_wide", "tfl", "tfl_wide", "once")
-_FAR = 1 << 30  # what is further from zero than this is outside of every result
+_MAX_MAGNITUDE = 1 << 30  # what is further from zero than this is outside of every result
 
 
-def requantized(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
+def requantized(k: KernelBuilder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
     """Sums as integers of the result, before its zero point is added: by multiplier and exponent."""
     match rule:
         case "e":  # 33 <= e <= 54: the low word never matters
@@ -30,7 +30,7 @@ def requantized(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
     raise AssertionError(f"no rule {rule}")
 
 
-def high_product(k: Builder, a: Expr, b: Expr) -> Expr:
+def high_product(k: KernelBuilder, a: Expr, b: Expr) -> Expr:
     """(a b + 2^30) >> 31."""
     high, low = _product(k, a, b)
     low2 = k.let("low", low + (1 << 30))
@@ -38,38 +38,38 @@ def high_product(k: Builder, a: Expr, b: Expr) -> Expr:
     return ((high + carry) << 1) | (low2 >> 31).bits(a.kind)
 
 
-def shift_away(k: Builder, x: Expr, by: Expr) -> Expr:
+def shift_away(k: KernelBuilder, x: Expr, by: Expr) -> Expr:
     """x / 2^by, halves away from zero, 0 <= by <= 31."""
     moved = k.let("moved", x + (x >> 31))
     half = function("max", by - 1, number(0, by.kind)).to(_unsigned(x))
     return select(by.eq(0), x, ((moved >> half) + 1) >> 1)
 
 
-def rounded_product(k: Builder, a: Expr, b: Expr, shift: Expr) -> Expr:
+def rounded_product(k: KernelBuilder, a: Expr, b: Expr, shift: Expr) -> Expr:
     """(a b + 2^(shift - 1)) >> shift, cut off at 30 bits."""
     return _rounded(k, *_product(k, a, b), shift)
 
 
-def _tfl(k: Builder, acc: Expr, m: Expr, e: Expr) -> Expr:
+def _tfl(k: KernelBuilder, acc: Expr, m: Expr, e: Expr) -> Expr:
     up = function("max", e, number(0, e.kind)).to(_unsigned(acc))
     high = k.let("y", high_product(k, k.let("scaled", acc << up), m))
     return shift_away(k, high, function("max", -e, number(0, e.kind)))
 
 
-def _product(k: Builder, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+def _product(k: KernelBuilder, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """a b in 64 bits."""
     unsigned = _unsigned(a)
     high = k.let("high", function("mulhi", a, b))
     return high, k.let("low", a.bits(unsigned) * b.bits(unsigned))
 
 
-def _added(k: Builder, high: Expr, low: Expr, sign: Expr) -> tuple[Expr, Expr]:
+def _added(k: KernelBuilder, high: Expr, low: Expr, sign: Expr) -> tuple[Expr, Expr]:
     """Less one, where sign is -1 and not 0."""
     borrow = select(low.eq(0), sign, number(0, sign.kind))
     return k.let("high", high + borrow), k.let("low", low + sign.bits(low.kind))
 
 
-def _rounded(k: Builder, high: Expr, low: Expr, shift: Expr) -> Expr:
+def _rounded(k: KernelBuilder, high: Expr, low: Expr, shift: Expr) -> Expr:
     """(the number + 2^(shift - 1)) >> shift, 1 <= shift <= 62; what leaves 30 bits is cut off there."""
     unsigned = low.kind
     down = k.let("down", (shift - 1).to(unsigned))
@@ -84,12 +84,12 @@ def _rounded(k: Builder, high: Expr, low: Expr, shift: Expr) -> Expr:
     top = k.let("high", down_high + carry)
     y = k.let("y", (more >> 1).bits(high.kind) | (top << 31))
     fits = (top >> 1).eq(y >> 31)
-    end = select(top < 0, number(-_FAR, y.kind), number(_FAR, y.kind))
+    end = select(top < 0, number(-_MAX_MAGNITUDE, y.kind), number(_MAX_MAGNITUDE, y.kind))
     return select(fits, _within(y), end)
 
 
 def _within(y: Expr) -> Expr:
-    return function("min", function("max", y, -_FAR), _FAR)
+    return function("min", function("max", y, -_MAX_MAGNITUDE), _MAX_MAGNITUDE)
 
 
 def _unsigned(x: Expr) -> Kind:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from edgekit.codegen.gpu.ast import F32, Expr, Kind, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.math_f32 import FUNCTIONS
 from edgekit.codegen.gpu.use import UnsupportedError
 from edgekit.core.formula import (
@@ -33,7 +33,7 @@ _SIGNS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def formula(k: Builder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> Expr:
+def formula(k: KernelBuilder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> Expr:
     """The value of a formula over these operands, whose numbers are of one kind."""
     try:
         parsed = parse(text)
@@ -45,7 +45,7 @@ def formula(k: Builder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> 
 class _Printer:
     """Builds the expression of one formula."""
 
-    def __init__(self, k: Builder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> None:
+    def __init__(self, k: KernelBuilder, text: str, kind: Kind, operands: Mapping[str, Expr]) -> None:
         self.k, self.text, self.kind, self.operands = k, text, kind, operands
         self.ctype = "float" if kind == F32 else "int32_t"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from edgekit.codegen.gpu.ast import Expr, Kernel, Kind, number
+from edgekit.codegen.gpu.ast import Expr, GpuKernel, Kind, number
 from edgekit.codegen.gpu.dialect import Dialect, used
 
 _SCALARS = {"f32": "float", "i32": "int", "u32": "uint", "bool": "int"}
@@ -52,7 +52,7 @@ class Entry:
     they are, the constants."""
 
     name: str
-    kernel: Kernel
+    kernel: GpuKernel
     values: Mapping[str, float] | None = None
 
 
@@ -115,7 +115,7 @@ def program(entries: Sequence[Entry]) -> str:
     return "\n".join(parts)
 
 
-def _function(kernel: Kernel) -> str:
+def _function(kernel: GpuKernel) -> str:
     parameters = []
     for b in kernel.buffers:
         parameters += [f"global {'' if b.writes else 'const '}{_OPENCL.type(b.kind)} *{b.name}"]

@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
-from edgekit.codegen.memory.arena import Plan as Arena
+from edgekit.codegen.memory.arena import ArenaPlan as Arena
 from edgekit.codegen.memory.lifetimes import Scheduled
-from edgekit.codegen.memory.planner import Memory, Place, assign
-from edgekit.codegen.memory.sharing import Layer
+from edgekit.codegen.memory.planner import MemoryPlan, Place, assign
+from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.codegen.printing.literal import stored
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
@@ -26,7 +26,7 @@ from edgekit.core.types import Array
 
 ALIGN = 256  # bytes: what every device can bind a part of a buffer at
 _ELEMENT = 16  # the widest that kernels load
-Where = Literal["input", "output", "arena", "weights"]
+Region = Literal["input", "output", "arena", "weights"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Span:
     arena or of the weights. Tensors that are written start at multiples of ALIGN, those that are read at
     multiples of 16."""
 
-    where: Where
+    where: Region
     number: int
     offset: int
     size: int  # bytes, of whole words
@@ -45,7 +45,7 @@ class Span:
 class Dispatch:
     """One kernel in the order of execution. The next one starts when it is done."""
 
-    kernel: Kernel
+    kernel: GpuKernel
     values: Mapping[str, float]  # of the kernel's constants
     spans: tuple[Span, ...]  # of the kernel's buffers
     groups: int
@@ -64,7 +64,7 @@ class GpuPlan:
     weights: bytes  # of all dispatches; spans of it start at multiples of ALIGN
 
     @cached_property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[GpuKernel, ...]:
         """Each kernel once."""
         return tuple({d.kernel.name: d.kernel for d in self.dispatches}.values())
 
@@ -99,9 +99,9 @@ def plan(graph: Graph) -> GpuPlan:
     return GpuPlan(graph, dispatches, memory.arena, bytes(pool.data))
 
 
-def _plain(layer: Layer) -> Layer:
+def _plain(layer: LoweredLayer) -> LoweredLayer:
     """The layer with every result in memory of its own, but for what can be bound as it is."""
-    return Layer(layer.node, tuple(step for old in layer.steps for step in _steps(old)))
+    return LoweredLayer(layer.node, tuple(step for old in layer.steps for step in _steps(old)))
 
 
 def _steps(step: Step) -> Iterator[Step]:
@@ -120,7 +120,7 @@ def _steps(step: Step) -> Iterator[Step]:
             yield step
 
 
-def _wholes(layers: Sequence[Layer]) -> Mapping[str, frozenset[str]]:
+def _wholes(layers: Sequence[LoweredLayer]) -> Mapping[str, frozenset[str]]:
     """Of tensors that may lie in one another: with which ones each of them does."""
     found: dict[str, frozenset[str]] = {}
     for step in (step for layer in layers for step in layer.steps):
@@ -132,7 +132,7 @@ def _wholes(layers: Sequence[Layer]) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def _without_twins(layer: Layer, wholes: Mapping[str, frozenset[str]]) -> Layer:
+def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) -> LoweredLayer:
     """Memory that a call reads twice is read from a copy, too: no device binds memory twice."""
     steps: list[Step] = []
     for step in layer.steps:
@@ -147,7 +147,7 @@ def _without_twins(layer: Layer, wholes: Mapping[str, frozenset[str]]) -> Layer:
                 args.append(arg)
             step = replace(step, args=(*args, *step.args[-step.results :]))
         steps.append(step)
-    return Layer(layer.node, tuple(steps))
+    return LoweredLayer(layer.node, tuple(steps))
 
 
 def _uses(calls: Sequence[Scheduled]) -> list[Use]:
@@ -187,7 +187,7 @@ class _Weights:
         return Span("weights", 0, self._places[key], len(raw))
 
 
-def _dispatch(graph: Graph, memory: Memory, scheduled: Scheduled, use: Use, pool: _Weights) -> Dispatch:
+def _dispatch(graph: Graph, memory: MemoryPlan, scheduled: Scheduled, use: Use, pool: _Weights) -> Dispatch:
     spans: list[Span] = []
     for i in use.operands:
         if i == CONSTANTS:

@@ -13,7 +13,7 @@ import numpy as np
 
 import edgekit
 from edgekit.codegen.gpu import opencl
-from edgekit.codegen.gpu.ast import Buffer
+from edgekit.codegen.gpu.ast import GpuBuffer
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan, Span, plan
 from edgekit.codegen.gpu.selftest import port_checks
 from edgekit.codegen.printing.literal import lines
@@ -138,7 +138,7 @@ def _rows(planned: GpuPlan, values: Sequence[Sequence[int]]) -> Iterator[dict[st
         first += count
 
 
-def _span(planned: GpuPlan, buffer: Buffer, span: Span) -> str:
+def _span(planned: GpuPlan, buffer: GpuBuffer, span: Span) -> str:
     """Which memory of run_opencl.h, and the first element."""
     inputs = len(planned.graph.inputs)
     number = {"arena": 0, "weights": 1, "input": 2 + span.number, "output": 2 + inputs + span.number}

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.core.ops import Call, Param
 from edgekit.core.reasons import OwnWordsError
 from edgekit.core.types import Array
@@ -29,7 +29,7 @@ class UnsupportedError(OwnWordsError):
 class Use:
     """A kernel for one call. For each of its buffers, `operands` has the index of the call's operand."""
 
-    kernel: Kernel
+    kernel: GpuKernel
     operands: tuple[int, ...]
     values: Mapping[str, float]  # of the kernel's constants
     groups: int

@@ -10,13 +10,13 @@ from math import isfinite
 from typing import Any
 
 from edgekit.codegen.gpu import wgsl
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.plan import ALIGN, Dispatch, GpuPlan
 from edgekit.core.escape import Code
 
 WEBGPU = "webgpu"
 _GROUPS = 65535  # the most in one direction
-_LEAST = 16  # bytes of a buffer
+_MIN_BUFFER_BYTES = 16  # bytes of a buffer
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Web:
 
     @property
     def weights(self) -> bytes:
-        return self.plan.weights.ljust(_LEAST, b"\0")  # no buffer is empty
+        return self.plan.weights.ljust(_MIN_BUFFER_BYTES, b"\0")  # no buffer is empty
 
     @property
     def weight_bytes(self) -> int:
@@ -139,7 +139,7 @@ def _behind(start: int, sizes: list[int]) -> tuple[int, ...]:
     return tuple(start + sum(sizes[:i]) for i in range(len(sizes)))
 
 
-def _index(plan: GpuPlan, kernel: Kernel) -> int:
+def _index(plan: GpuPlan, kernel: GpuKernel) -> int:
     return [k.name for k in plan.kernels].index(kernel.name)
 
 

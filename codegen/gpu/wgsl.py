@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from edgekit.codegen.gpu.ast import Expr, Kernel, Kind
+from edgekit.codegen.gpu.ast import Expr, GpuKernel, Kind
 from edgekit.codegen.gpu.dialect import Dialect, used
 
 # What the language lacks. High words of products come from products of halves.
@@ -121,7 +121,7 @@ def _short(kind: Kind) -> str:
 _WGSL = Wgsl()
 
 
-def module(kernel: Kernel, *, has_dot4: bool = False) -> str:
+def module(kernel: GpuKernel, *, has_dot4: bool = False) -> str:
     """The module of a kernel, with the entry point `main`; `has_dot4` for engines that have the language
     feature packed_4x8_integer_dot_product. Buffers are bindings 0, 1, ... of group 0, all read_write; the
     overrides are the constants, and <buffer>_at, the element of the binding that is the buffer's first."""
@@ -129,7 +129,7 @@ def module(kernel: Kernel, *, has_dot4: bool = False) -> str:
     return "\n".join([*dot4, *functions(kernel), body(kernel)])
 
 
-def body(kernel: Kernel) -> str:
+def body(kernel: GpuKernel) -> str:
     """The module without the functions that the language lacks."""
     parts = []
     for i, b in enumerate(kernel.buffers):
@@ -152,12 +152,12 @@ def body(kernel: Kernel) -> str:
     return "\n".join(parts) + "\n"
 
 
-def takes_dot4(kernel: Kernel) -> bool:
+def takes_dot4(kernel: GpuKernel) -> bool:
     """Does it need one of DOT4?"""
     return any(op == "dot4" for op, _ in used(kernel))
 
 
-def functions(kernel: Kernel) -> list[str]:
+def functions(kernel: GpuKernel) -> list[str]:
     """What the language lacks and the kernel uses, but for products of bytes."""
     wanted: dict[tuple[str, Kind], None] = {}
     for op, kind in sorted(used(kernel), key=str):

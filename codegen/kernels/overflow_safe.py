@@ -17,7 +17,7 @@ from edgekit.codegen.kernels.block_sparsity import tiled
 from edgekit.core.types import Array
 
 _LIGHT = "light "
-_MOST = 128  # of weights of one sign together: 255 * 128 fits in 16 bits
+_MAX_SAME_SIGN_SUM = 128  # of weights of one sign together: 255 * 128 fits in 16 bits
 # Time of a block, by how many are added, and of a weight that has too much: measured in Chromium on x86-64.
 _TIMES = {2: 16, 1: 20}
 _TIME_OF_ONE = 60
@@ -41,7 +41,7 @@ def heavy_pairs(weights: Array | None) -> int:
         return 1000
     wide = weights.reshape(len(weights), -1).astype(np.int16)
     first, second = wide[:, : wide.shape[1] // 2 * 2 : 2], wide[:, 1::2]
-    heavy = np.count_nonzero(np.abs(first + second) > _MOST)
+    heavy = np.count_nonzero(np.abs(first + second) > _MAX_SAME_SIGN_SUM)
     return -(-1000 * int(heavy) // max(1, first.size))
 
 
@@ -67,11 +67,16 @@ def _excess(weights: Array, inputs: int, count: int) -> Array:
     found = np.zeros(lanes.shape, np.int32)
     for sign in (1, -1):
         sizes = np.maximum(sign * lanes, 0).reshape(*lanes.shape[:3], -1)
-        heavy = sizes.sum(axis=3) > _MOST
+        heavy = sizes.sum(axis=3) > _MAX_SAME_SIGN_SUM
         some = sizes[heavy]
         order = np.argsort(-some, axis=1, kind="stable")
         largest_first = np.take_along_axis(some, order, axis=1)
-        left = some.sum(axis=1, keepdims=True) - _MOST - np.cumsum(largest_first, axis=1) + largest_first
+        left = (
+            some.sum(axis=1, keepdims=True)
+            - _MAX_SAME_SIGN_SUM
+            - np.cumsum(largest_first, axis=1)
+            + largest_first
+        )
         np.put_along_axis(some, order, np.clip(left, 0, largest_first), axis=1)
         found[heavy] += sign * some.reshape(len(some), count, 2)
     return found.swapaxes(2, 3).reshape(rows, -1)[:, :columns].astype(weights.dtype)

@@ -31,7 +31,7 @@ _FINEST = 2.0**45  # products and offsets have no finer places, so that float64 
 
 
 @dataclass(frozen=True)
-class Line:
+class AffineRequant:
     """What replaces the multipliers and exponents of a rule."""
 
     rule: str
@@ -75,7 +75,7 @@ def proven(call: Call) -> Call | None:
     return replace(call, args=tuple(args), rule=found.rule, params={**call.params, "zero": zero})
 
 
-def line(call: Call) -> Line | None:
+def line(call: Call) -> AffineRequant | None:
     """One that gives the integers of a call's rule for all sums of its weights."""
     weights, bias, multiplier, exponent = (arg.value.data for arg in call.args[1:5])
     assert weights is not None
@@ -95,7 +95,7 @@ def line(call: Call) -> Line | None:
         moved = np.rint(np.clip(centre / np.maximum(steps.ratio, 1e-12), 0, _FURTHEST)).astype(np.int64)
         found = _fit(replace(steps, integers=integers - centre, sums=steps.sums - moved[:, None]), rule)
         if found is not None:
-            return Line(rule, *found, moved, centre)
+            return AffineRequant(rule, *found, moved, centre)
     return None
 
 

@@ -9,7 +9,7 @@ from math import inf
 
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering.tfl_add import as_affine
-from edgekit.codegen.memory.sharing import Layer
+from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.target import Target
@@ -18,12 +18,12 @@ from edgekit.core.types import DType
 _FIELDS = 13  # of what conv2d_add_int.h calls add
 
 
-def fuse_sums(graph: Graph, layers: Sequence[Layer], target: Target) -> list[Layer]:
+def fuse_sums(graph: Graph, layers: Sequence[LoweredLayer], target: Target) -> list[LoweredLayer]:
     """The layers, where convolutions compute the sums that their results are for, and nothing else is, and in
     floats their bounds. The kernels that a target has for the two together must be as good as those for
     convolutions alone."""
     users = Counter([*(name for node in graph.nodes for name in node.inputs), *graph.exits])
-    fused: dict[str, Layer] = {}  # by the first result
+    fused: dict[str, LoweredLayer] = {}  # by the first result
     turn: dict[str, int] = {}
     for i, layer in enumerate(layers):
         match layer.steps:
@@ -35,14 +35,14 @@ def fuse_sums(graph: Graph, layers: Sequence[Layer], target: Target) -> list[Lay
         for name in sorted({*operands} & fused.keys(), key=turn.__getitem__, reverse=True):
             made = _together(fused[name], layer, target)
             if made:
-                layer = Layer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
+                layer = LoweredLayer(replace(fused.pop(name).node, outputs=layer.node.outputs), (made,))
                 break
         fused[layer.node.outputs[0]] = layer
         turn[layer.node.outputs[0]] = i
     return [*fused.values()]
 
 
-def _together(first: Layer, then: Layer, target: Target) -> Call | None:
+def _together(first: LoweredLayer, then: LoweredLayer, target: Target) -> Call | None:
     """The call of two layers, of which the second reads the first, if there is a kernel for it."""
     match first.steps, then.steps:
         case [Call(kernel="conv2d_int") as call], [Call(kernel="add_s8" | "affine_s8") as total]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from edgekit.codegen.lowering.branches import Guard, Loop
-from edgekit.codegen.memory.sharing import Layer
+from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Step, View
 from edgekit.core.ops._copy import copy
@@ -42,7 +42,9 @@ def body_of(node: Node, op: While, graph: Graph) -> tuple[Graph, dict[str, Value
     return body, more
 
 
-def inlined(layer: Layer, op: While, body: Graph, layers: Sequence[Layer]) -> list[Layer]:
+def inlined(
+    layer: LoweredLayer, op: While, body: Graph, layers: Sequence[LoweredLayer]
+) -> list[LoweredLayer]:
     """The loop as layers, of which these are the body."""
     node = layer.node
     places = [Arg(name, Value(body.type(name))) for name in body.inputs[: op.carried]]
@@ -78,8 +80,8 @@ def inlined(layer: Layer, op: While, body: Graph, layers: Sequence[Layer]) -> li
 
 def _layer(
     node: Node, inputs: tuple[str, ...], result: Arg, steps: Sequence[Step], path: tuple[Guard | Loop, ...]
-) -> Layer:
-    return Layer(replace(node, inputs=inputs, outputs=(result.name,)), tuple(steps), path)
+) -> LoweredLayer:
+    return LoweredLayer(replace(node, inputs=inputs, outputs=(result.name,)), tuple(steps), path)
 
 
 def _copied(source: Arg, target: Arg) -> list[Step]:

@@ -21,7 +21,7 @@ from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_tas
 from edgekit.codegen.lowering.transposed_conv import as_convolution
 from edgekit.codegen.memory.inplace import CHANNELS, distance
 from edgekit.codegen.memory.schedule import Task, search
-from edgekit.codegen.memory.sharing import Layer, Ports, Sharing, operands
+from edgekit.codegen.memory.sharing import LoweredLayer, Ports, Sharing, operands
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Step
 from edgekit.core.ops._copy import copy
@@ -35,14 +35,14 @@ from edgekit.core.types import Value
 class Lowered:
     """Layers in their order."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[LoweredLayer, ...]
     order_runs: int  # of layers that the search tried before its budget ended it; 0: no order needs less
     values: Mapping[str, Value] = field(default_factory=dict)  # of the bodies of loops
 
 
 def lower(
     graph: Graph, target: Target, ports: Ports = "caller", compact: Collection[str] = ()
-) -> tuple[Layer, ...]:
+) -> tuple[LoweredLayer, ...]:
     """The layers that `lowered` returns."""
     return lowered(graph, target, ports, compact).layers
 
@@ -56,7 +56,9 @@ def lowered(graph: Graph, target: Target, ports: Ports = "caller", compact: Coll
     return replace(in_best_order(whole, layers, ports), values=values)
 
 
-def _layers(graph: Graph, target: Target, compact: Collection[str], values: dict[str, Value]) -> list[Layer]:
+def _layers(
+    graph: Graph, target: Target, compact: Collection[str], values: dict[str, Value]
+) -> list[LoweredLayer]:
     """The layers, with those of the bodies of loops, whose tensors are added to `values`."""
     layers = []
     found = [as_convolution(layer_of(graph, node), graph, target) for node in graph.nodes]
@@ -72,9 +74,9 @@ def _layers(graph: Graph, target: Target, compact: Collection[str], values: dict
                 steps += _fitted(rewritten(step, graph, target), target)
             else:
                 steps.append(step)
-        layers.append(Layer(layer.node, tuple(steps)))
+        layers.append(LoweredLayer(layer.node, tuple(steps)))
     live = drop_dead(graph, layers)
-    result: list[Layer] = []
+    result: list[LoweredLayer] = []
     for layer in live if target.gpu else guarded(graph, live):
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
@@ -85,14 +87,14 @@ def _layers(graph: Graph, target: Target, compact: Collection[str], values: dict
     return result
 
 
-def layer_of(graph: Graph, node: Node) -> Layer:
+def layer_of(graph: Graph, node: Node) -> LoweredLayer:
     """The calls of a node, as its operator says."""
     ins = [Arg(name, graph.values[name]) for name in node.inputs]
     outs = [Arg(name, graph.values[name]) for name in node.outputs]
-    return Layer(node, tuple(node.op.lower(ins, outs)))
+    return LoweredLayer(node, tuple(node.op.lower(ins, outs)))
 
 
-def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> Lowered:
+def in_best_order(graph: Graph, layers: Sequence[LoweredLayer], ports: Ports) -> Lowered:
     """The layers in the order with the lowest peak of live bytes. Tensors share memory here as they will when
     they are placed; what the caller has, states and constants are not ours."""
     sharing = Sharing(graph, layers, ports)
@@ -100,7 +102,7 @@ def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> Lowere
     exits = {*graph.exits}
     runs = 0
 
-    def order(groups: Sequence[Sequence[Layer]]) -> Sequence[int]:
+    def order(groups: Sequence[Sequence[LoweredLayer]]) -> Sequence[int]:
         nonlocal runs
         inside = Counter(name for group in groups for layer in group for name in reads(layer))
         lasting = {name for name in exits if not sharing.is_output(name)}
@@ -122,7 +124,7 @@ def in_best_order(graph: Graph, layers: Sequence[Layer], ports: Ports) -> Lowere
     return Lowered(tuple(ordered(layers, order)), runs)
 
 
-def _task(layer: Layer, sharing: Sharing) -> Task:
+def _task(layer: LoweredLayer, sharing: Sharing) -> Task:
     """What the scheduler must know of a layer."""
     results = layer.node.outputs
     read = dict.fromkeys(guard.condition for guard in layer.guards)
@@ -193,10 +195,10 @@ def _pack_computed_weights(call: Call, kernel: Kernel) -> tuple[list[Call], Call
     return copies, replace(call, args=tuple(args)) if copies else call
 
 
-def drop_dead(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def drop_dead(graph: Graph, layers: Sequence[LoweredLayer]) -> tuple[LoweredLayer, ...]:
     """Drop layers whose results nobody reads any more."""
     live = set(graph.exits)
-    kept: list[Layer] = []
+    kept: list[LoweredLayer] = []
     for layer in reversed(layers):
         if any(name in live for name in layer.node.outputs):
             kept.append(layer)

@@ -14,20 +14,20 @@ from itertools import accumulate, groupby
 
 from edgekit.codegen.lowering.branches import Choice, Guard, Loop, branches
 from edgekit.codegen.memory.schedule import Task
-from edgekit.codegen.memory.sharing import Layer, Sharing, operands
+from edgekit.codegen.memory.sharing import LoweredLayer, Sharing, operands
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call, Join
 
 # Given groups of layers in topological order, each of which stays together: their best order.
-Order = Callable[[Sequence[Sequence[Layer]]], Sequence[int]]
+Order = Callable[[Sequence[Sequence[LoweredLayer]]], Sequence[int]]
 
 
-def guarded(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def guarded(graph: Graph, layers: Sequence[LoweredLayer]) -> tuple[LoweredLayer, ...]:
     """The layers with their guards. Each choice becomes two layers: the result is the one or the other."""
     found = branches(graph)
     if not found.choices:
         return tuple(layers)
-    result: list[Layer] = []
+    result: list[LoweredLayer] = []
     for layer in layers:
         uses = [found.guards[name] for name in layer.node.outputs if name in found.guards]
         if not uses:
@@ -41,22 +41,24 @@ def guarded(graph: Graph, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     return tuple(result)
 
 
-def _sides(graph: Graph, choice: Choice, layer: Layer, outer: tuple[Guard, ...]) -> Iterator[Layer]:
+def _sides(
+    graph: Graph, choice: Choice, layer: LoweredLayer, outer: tuple[Guard, ...]
+) -> Iterator[LoweredLayer]:
     """The result of a choice: copied from either side, if that cannot be computed in its place."""
     y, yes, no = (Arg(x, graph.values[x]) for x in (layer.node.outputs[0], choice.yes, choice.no))
     for guard, x in ((Guard(choice.condition, True), yes), (Guard(choice.condition, False), no)):
         if guard.other() not in outer:
             guards = outer if guard in outer else (*outer, guard)
-            yield Layer(layer.node, (Join(y, (x,)),), guards)
+            yield LoweredLayer(layer.node, (Join(y, (x,)),), guards)
 
 
-def ordered(layers: Sequence[Layer], order: Order, depth: int = 0) -> list[Layer]:
+def ordered(layers: Sequence[LoweredLayer], order: Order, depth: int = 0) -> list[LoweredLayer]:
     """The layers of the side of a branch, or of the graph, behind `depth` guards that they have in common."""
     groups = [[*_region(run, order, depth)] if key else run for key, run in _runs(layers, depth)]
     return [layer for i in order(groups) for layer in groups[i]]
 
 
-def _region(layers: Sequence[Layer], order: Order, depth: int) -> Iterator[Layer]:
+def _region(layers: Sequence[LoweredLayer], order: Order, depth: int) -> Iterator[LoweredLayer]:
     guard = layers[0].guards[depth]
     if isinstance(guard, Loop):
         yield from ordered([x for x in layers if x.node.outputs[0] not in guard.results], order, depth + 1)
@@ -68,7 +70,7 @@ def _region(layers: Sequence[Layer], order: Order, depth: int) -> Iterator[Layer
             yield from ordered(within, order, depth + 1)
 
 
-def _runs(layers: Sequence[Layer], depth: int) -> list[tuple[str, list[Layer]]]:
+def _runs(layers: Sequence[LoweredLayer], depth: int) -> list[tuple[str, list[LoweredLayer]]]:
     """The layers in a topological order in which those of one condition come together as far as possible,
     each run with its condition; other layers are runs of one, without."""
     items = [[*halves] for _, halves in groupby(layers, key=lambda layer: _together(layer, depth))]
@@ -85,7 +87,7 @@ def _runs(layers: Sequence[Layer], depth: int) -> list[tuple[str, list[Layer]]]:
             ready[keys[i]].append(i)
     for heap in ready.values():
         heapify(heap)
-    runs: list[tuple[str, list[Layer]]] = []
+    runs: list[tuple[str, list[LoweredLayer]]] = []
     now = ""
     for _ in items:
         # What is not guarded comes before a region starts: it may be what the region waits for.
@@ -103,17 +105,17 @@ def _runs(layers: Sequence[Layer], depth: int) -> list[tuple[str, list[Layer]]]:
     return runs
 
 
-def _together(layer: Layer, depth: int) -> object:
+def _together(layer: LoweredLayer, depth: int) -> object:
     """What the layers have in common that nothing may come between: both sides of a choice, or a loop."""
     guard = layer.guards[depth] if depth < len(layer.guards) else None
     return guard if isinstance(guard, Loop) else layer.node.outputs
 
 
-def _condition(layer: Layer, depth: int) -> str:
+def _condition(layer: LoweredLayer, depth: int) -> str:
     return layer.guards[depth].condition if depth < len(layer.guards) else ""
 
 
-def _needs(items: Sequence[Sequence[Layer]]) -> list[set[int]]:
+def _needs(items: Sequence[Sequence[LoweredLayer]]) -> list[set[int]]:
     """The items that each one reads from, or whose result decides whether it runs."""
     maker: dict[str, int] = {}
     for i, item in enumerate(items):
@@ -126,14 +128,14 @@ def _needs(items: Sequence[Sequence[Layer]]) -> list[set[int]]:
     return found
 
 
-def reads(layer: Layer) -> list[str]:
+def reads(layer: LoweredLayer) -> list[str]:
     """What the steps of a layer read, and the conditions that decide whether they run."""
     names = [arg.name for step in layer.steps for arg in operands(step)[0]]
     return [*names, *(guard.condition for guard in layer.guards)]
 
 
 def region_task(
-    group: Sequence[Layer], sharing: Sharing, readers: Mapping[str, int], exits: Collection[str]
+    group: Sequence[LoweredLayer], sharing: Sharing, readers: Mapping[str, int], exits: Collection[str]
 ) -> Task:
     """What the scheduler must know of a region: what it takes inside is working memory. `readers` counts all
     that read a tensor, here or elsewhere."""
@@ -144,7 +146,7 @@ def region_task(
     return Task(tuple(inputs), tuple(outputs), _peak(group, {*inputs, *outputs}, sharing))
 
 
-def _peak(group: Sequence[Layer], outside: Collection[str], sharing: Sharing) -> int:
+def _peak(group: Sequence[LoweredLayer], outside: Collection[str], sharing: Sharing) -> int:
     """The most bytes that are live at once, without those outside of the group."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}

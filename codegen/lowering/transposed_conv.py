@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.codegen.kernels.sources import variant_of
-from edgekit.codegen.memory.sharing import Layer
+from edgekit.codegen.memory.sharing import LoweredLayer
 from edgekit.core.ir import Graph
 from edgekit.core.ops import Arg, Call
 from edgekit.core.ops._copy import copy
@@ -64,7 +64,7 @@ class _Axis:
         return skipped, max(0, -(-(self.size - start) // self.stride)), start
 
 
-def as_convolution(layer: Layer, graph: Graph, target: Target) -> Layer:
+def as_convolution(layer: LoweredLayer, graph: Graph, target: Target) -> LoweredLayer:
     """The layer by a convolution and copies, if that is one of a better instruction set."""
     op = layer.node.op
     match layer.steps:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import gcd
 
-from edgekit.codegen.memory.arena_search import Problem, solve
+from edgekit.codegen.memory.arena_search import ArenaProblem, solve
 from edgekit.codegen.memory.arena_sweep import sweep
 
 # Comparisons of two buffers that one call of `plan` may make: about a second of Python, but the same on
@@ -20,7 +20,7 @@ MAX_PAIRS = 500_000
 
 
 @dataclass(frozen=True)
-class Buffer:
+class ArenaBuffer:
     """One allocation; views and in-place aliases of it were merged before."""
 
     name: str
@@ -65,7 +65,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ArenaPlan:
     offsets: dict[str, int]
     size: int  # bytes of the arena
     lower_bound: int  # bytes that no placement can do without
@@ -76,7 +76,9 @@ class Plan:
         return self.size == self.lower_bound
 
 
-def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: float | None = None) -> Plan:
+def plan(
+    buffers: Sequence[ArenaBuffer], *, shifts: Sequence[Shift] = (), budget: float | None = None
+) -> ArenaPlan:
     """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`."""
     budget = BUDGET if budget is None else budget
     problems = _problems(buffers, shifts)
@@ -87,7 +89,7 @@ def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: flo
     left = budget
     for past, problem in enumerate(problems):
         share = left / (len(problems) - past)
-        if isinstance(problem, Problem):
+        if isinstance(problem, ArenaProblem):
             layout = solve(problem, enough=size, budget=share)
         else:
             layout = sweep([buffers[i] for i in problem.members], problem.bound, share)
@@ -97,10 +99,10 @@ def plan(buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = (), budget: flo
         for member, offset in zip(problem.members, layout.offsets, strict=True):
             offsets[member] = offset
     found = {buffer.name: offsets[i] for i, buffer in enumerate(buffers)}
-    return Plan(found, size, proven, int(budget - left))
+    return ArenaPlan(found, size, proven, int(budget - left))
 
 
-def crowded(buffers: Sequence[Buffer], shifts: Sequence[Shift] = ()) -> int:
+def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[Shift] = ()) -> int:
     """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
     return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
 
@@ -113,7 +115,7 @@ class _Crowd:
     bound: int
 
 
-def _problems(buffers: Sequence[Buffer], shifts: Sequence[Shift]) -> list[Problem | _Crowd]:
+def _problems(buffers: Sequence[ArenaBuffer], shifts: Sequence[Shift]) -> list[ArenaProblem | _Crowd]:
     """Parts that can be solved one by one, for they share no step."""
     index = {buffer.name: i for i, buffer in enumerate(buffers)}
     assert len(index) == len(buffers), "two buffers have the same name"
@@ -128,7 +130,7 @@ def _problems(buffers: Sequence[Buffer], shifts: Sequence[Shift]) -> list[Proble
         made_before = source not in outputs or buffers[source].first < buffers[source].last
         assert made_before, f"{name}: input and output of one step"
         over.setdefault(output, {})[output, source] = distance
-    found: list[Problem | _Crowd] = []
+    found: list[ArenaProblem | _Crowd] = []
     for members in _groups(buffers):
         own = {pair: distance for i in members if i in over for pair, distance in over[i].items()}
         if _pairs([buffers[i] for i in members]) > MAX_PAIRS:
@@ -140,7 +142,7 @@ def _problems(buffers: Sequence[Buffer], shifts: Sequence[Shift]) -> list[Proble
     return found
 
 
-def _pairs(buffers: Sequence[Buffer]) -> int:
+def _pairs(buffers: Sequence[ArenaBuffer]) -> int:
     """How many entries the lists of a problem would have: for each buffer those that are live at its first
     step, and for each step at which something changes those that are live then."""
     steps = sorted({step for buffer in buffers for step in (buffer.first, *buffer.steps)})
@@ -149,7 +151,7 @@ def _pairs(buffers: Sequence[Buffer]) -> int:
     return sum(bisect_right(firsts, step) - bisect_left(lasts, step) for step in (*steps, *firsts))
 
 
-def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
+def _groups(buffers: Sequence[ArenaBuffer]) -> list[list[int]]:
     """Buffers in the order of their first step, parted where all those before have ended."""
     groups: list[list[int]] = []
     end = -1
@@ -162,8 +164,8 @@ def _groups(buffers: Sequence[Buffer]) -> list[list[int]]:
 
 
 def _problem(
-    buffers: Sequence[Buffer], members: list[int], distances: Mapping[tuple[int, int], int]
-) -> Problem:
+    buffers: Sequence[ArenaBuffer], members: list[int], distances: Mapping[tuple[int, int], int]
+) -> ArenaProblem:
     own = [buffers[i] for i in members]
     number = {member: i for i, member in enumerate(members)}
     shifts = {(number[o], number[i]): d for (o, i), d in distances.items()}
@@ -189,7 +191,7 @@ def _problem(
     def among(live: Mapping[int, int]) -> dict[tuple[int, int], int]:
         return {pair: shifts[pair] for i in live for pair in over.get(i, ()) if pair[1] in live}
 
-    return Problem(
+    return ArenaProblem(
         members=members,
         sizes=[buffer.size for buffer in own],
         aligns=[buffer.align for buffer in own],
@@ -207,7 +209,7 @@ def _problem(
     )
 
 
-def _crowds(buffers: Sequence[Buffer]) -> list[dict[int, int]]:
+def _crowds(buffers: Sequence[ArenaBuffer]) -> list[dict[int, int]]:
     """What is in use at each step, in bytes of each buffer, but where that is part of what is in use at the
     step before or behind."""
     steps = {step for buffer in buffers for step in (buffer.first, *(step for step, _ in buffer.uses))}
@@ -232,7 +234,9 @@ def _covers(crowd: Mapping[int, int], other: Mapping[int, int]) -> bool:
     return crowd.keys() >= other.keys() and all(size <= crowd[i] for i, size in other.items())
 
 
-def _bound(buffers: Sequence[Buffer], live: Mapping[int, int], shifts: Mapping[tuple[int, int], int]) -> int:
+def _bound(
+    buffers: Sequence[ArenaBuffer], live: Mapping[int, int], shifts: Mapping[tuple[int, int], int]
+) -> int:
     """Bytes that buffers need at least at a step at which so many of each are in use.
 
     Buffers whose alignments are multiples of some grain fill whole grains, all but the topmost one. This is
@@ -249,7 +253,7 @@ def _bound(buffers: Sequence[Buffer], live: Mapping[int, int], shifts: Mapping[t
     return need
 
 
-def _bound_of_sums(buffers: Sequence[Buffer], shifts: Mapping[tuple[int, int], int]) -> int:
+def _bound_of_sums(buffers: Sequence[ArenaBuffer], shifts: Mapping[tuple[int, int], int]) -> int:
     """Bytes that buffers need at least, from what is in use at each step alone."""
     grain = gcd(*(buffer.align for buffer in buffers))
     changes: dict[int, int] = {}

@@ -14,7 +14,7 @@ _EXACT_BUFFERS = 32
 
 
 @dataclass(frozen=True)
-class Problem:
+class ArenaProblem:
     """Buffers as numbers; every list has one entry per buffer, except `together`."""
 
     members: Sequence[int]  # the number that the caller gave it
@@ -30,7 +30,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ArenaLayout:
     offsets: list[int]
     size: int
     proven: int  # bytes that no layout can do without
@@ -44,7 +44,7 @@ class _Meter:
     left: float
 
 
-def solve(problem: Problem, enough: int, budget: float) -> Layout:
+def solve(problem: ArenaProblem, enough: int, budget: float) -> ArenaLayout:
     """The smallest layout that the budget finds; below `enough` bytes, smaller is no better."""
     meter = _Meter(budget)
     best = min(_greedy(problem, enough, meter), key=lambda offsets: _size(problem, offsets))
@@ -63,10 +63,10 @@ def solve(problem: Problem, enough: int, budget: float) -> Layout:
         if _size(problem, best) > max(enough, proven):
             swapped = _Swaps(problem, order, meter).climb(enough, spare)
             best = min(best, swapped, key=lambda offsets: _size(problem, offsets))
-    return Layout(best, _size(problem, best), proven, meter.left)
+    return ArenaLayout(best, _size(problem, best), proven, meter.left)
 
 
-def _size(problem: Problem, offsets: Sequence[int]) -> int:
+def _size(problem: ArenaProblem, offsets: Sequence[int]) -> int:
     size: int = max(map(add, offsets, problem.sizes))
     return size
 
@@ -78,7 +78,7 @@ def _positions(numbers: list[int], number: int) -> list[int]:
     return found
 
 
-def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]:
+def _greedy(problem: ArenaProblem, enough: int, meter: _Meter) -> Iterator[list[int]]:
     """Layouts by first fit and best fit, for orders of which now this, now that is the best."""
     sizes, spans = problem.sizes, problem.spans
     crowd = [0] * len(sizes)
@@ -104,7 +104,7 @@ def _greedy(problem: Problem, enough: int, meter: _Meter) -> Iterator[list[int]]
                 return
 
 
-def _place(problem: Problem, order: Sequence[int], meter: _Meter, tightest: bool = False) -> list[int]:
+def _place(problem: ArenaProblem, order: Sequence[int], meter: _Meter, tightest: bool = False) -> list[int]:
     offsets = [-1] * len(order)
     for i in order:
         meter.left -= len(problem.near[i]) + 5
@@ -113,7 +113,7 @@ def _place(problem: Problem, order: Sequence[int], meter: _Meter, tightest: bool
     return offsets
 
 
-def _fit(problem: Problem, i: int, placed: list[int], offsets: list[int], tightest: bool = False) -> int:
+def _fit(problem: ArenaProblem, i: int, placed: list[int], offsets: list[int], tightest: bool = False) -> int:
     """The offset of the lowest gap that holds buffer i, or of the tightest."""
     sizes, closer, align = problem.sizes, problem.closer, problem.aligns[i]
     size = sizes[i]
@@ -141,7 +141,7 @@ def _fit(problem: Problem, i: int, placed: list[int], offsets: list[int], tighte
 class _Swaps:
     """Local search over the order in which first fit places the buffers."""
 
-    def __init__(self, problem: Problem, order: list[int], meter: _Meter) -> None:
+    def __init__(self, problem: ArenaProblem, order: list[int], meter: _Meter) -> None:
         self.problem = problem
         self.meter = meter
         self.order = order
@@ -221,7 +221,7 @@ class _Exact:
     order of their offsets, each as low as those placed before allow.
     """
 
-    def __init__(self, problem: Problem, best: list[int], enough: int, meter: _Meter) -> None:
+    def __init__(self, problem: ArenaProblem, best: list[int], enough: int, meter: _Meter) -> None:
         self.problem = problem
         self.best = best
         self.size = _size(problem, best)
@@ -319,7 +319,7 @@ class _Exact:
         return True
 
 
-def _apart(problem: Problem, members: Mapping[int, int]) -> dict[int, int]:
+def _apart(problem: ArenaProblem, members: Mapping[int, int]) -> dict[int, int]:
     """Those of a crowd that share no byte in any case: without one side of the pairs that may overlap."""
     sides = []
     for side in (0, 1):

@@ -8,16 +8,16 @@ from heapq import heappop, heappush
 from math import lcm
 from typing import TYPE_CHECKING
 
-from edgekit.codegen.memory.arena_search import Layout
+from edgekit.codegen.memory.arena_search import ArenaLayout
 
 if TYPE_CHECKING:
-    from edgekit.codegen.memory.arena import Buffer
+    from edgekit.codegen.memory.arena import ArenaBuffer
 
 # A placement costs about as much as so many comparisons of two buffers.
 _COMPARISONS = 8
 
 
-def sweep(buffers: Sequence[Buffer], bound: int, budget: float) -> Layout:
+def sweep(buffers: Sequence[ArenaBuffer], bound: int, budget: float) -> ArenaLayout:
     """The smaller layout of two: one made from the first step to the last, one backwards. What is in use of a
     buffer at a step, and what may lie over what, is not looked at: each gets all its bytes for itself."""
     grain = lcm(*(buffer.align for buffer in buffers))
@@ -26,7 +26,7 @@ def sweep(buffers: Sequence[Buffer], bound: int, budget: float) -> Layout:
     ways = [_placed(sizes, spans), _placed(sizes, [(-last, -first) for first, last in spans])]
     tops = [max(offset + buffer.size for offset, buffer in zip(way, buffers, strict=True)) for way in ways]
     size = min(tops)
-    return Layout(ways[tops.index(size)], size, bound, budget - 2 * _COMPARISONS * len(buffers))
+    return ArenaLayout(ways[tops.index(size)], size, bound, budget - 2 * _COMPARISONS * len(buffers))
 
 
 def _placed(sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]:

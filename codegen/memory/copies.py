@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edgekit.codegen.memory.arena import BUDGET, Plan, crowded, plan
+from edgekit.codegen.memory.arena import BUDGET, ArenaPlan, crowded, plan
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, shifts_of
 from edgekit.codegen.memory.sharing import Sharing
 from edgekit.core.ops import Arg
@@ -27,7 +27,7 @@ _BUDGET = 100_000
 
 def with_moves(
     calls: Sequence[Scheduled], sharing: Sharing, align: int
-) -> tuple[list[Scheduled], Plan | None]:
+) -> tuple[list[Scheduled], ArenaPlan | None]:
     """The calls, with copies before those for which that pays; and their plan, where that was made on the
     way with all of the budget."""
     best = [*calls]
@@ -35,7 +35,7 @@ def with_moves(
     least = crowded(buffers_of(best, sharing, align), shifts_of(best, sharing))
     if _size(best, sharing, align) - least <= least // _WORTH:
         return best, None
-    planned: Plan | None
+    planned: ArenaPlan | None
     size = (planned := _plan(best, sharing, align, budget=BUDGET)).size
     while size - least > least // _WORTH:
         trials = [_moved(best, step, sharing) for step in _candidates(best, sharing)]
@@ -52,7 +52,7 @@ def _size(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> int:
     return _plan(calls, sharing, align, _BUDGET).size
 
 
-def _plan(calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float) -> Plan:
+def _plan(calls: Sequence[Scheduled], sharing: Sharing, align: int, budget: float) -> ArenaPlan:
     return plan(buffers_of(calls, sharing, align), shifts=shifts_of(calls, sharing), budget=budget)
 
 

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from edgekit.codegen.lowering.branches import Guard, Loop
-from edgekit.codegen.memory.arena import Buffer, Shift
+from edgekit.codegen.memory.arena import ArenaBuffer, Shift
 from edgekit.codegen.memory.sharing import Sharing, operands
 from edgekit.core.ir import Node
 from edgekit.core.ops import Call
@@ -85,7 +85,7 @@ class _Part:
     last: int
 
 
-def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list[Buffer]:
+def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list[ArenaBuffer]:
     """What is to be placed. A byte is in use from the first to the last touch of the tensors that it is part
     of, and so are those before it."""
     tensors: dict[str, list[_Part]] = {}
@@ -96,13 +96,13 @@ def buffers_of(calls: Sequence[Scheduled], sharing: Sharing, align: int) -> list
     return [_buffer(root, parts, align) for root, parts in tensors.items()]
 
 
-def _buffer(name: str, tensors: Sequence[_Part], align: int) -> Buffer:
+def _buffer(name: str, tensors: Sequence[_Part], align: int) -> ArenaBuffer:
     first, last = min(part.first for part in tensors), max(part.last for part in tensors)
     parts = list(_pieces(tensors))
     steps = sorted({first, *(part.first for part in parts), *(part.last + 1 for part in parts)} - {last + 1})
     used = _used(parts, steps)
     changes = [i for i, size in enumerate(used) if size != (used[i - 1] if i else max(used))]
-    return Buffer(
+    return ArenaBuffer(
         name, max(used), first + 1, last + 1, align, tuple((steps[i] + 1, used[i]) for i in changes)
     )
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from edgekit.codegen.memory.arena import Buffer, Plan, plan
+from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, plan
 from edgekit.codegen.memory.copies import with_moves
 from edgekit.codegen.memory.lifetimes import Scheduled, buffers_of, lifetimes, shifts_of, touched
-from edgekit.codegen.memory.sharing import Kind, Layer, Ports, Sharing, operands
+from edgekit.codegen.memory.sharing import Kind, LoweredLayer, Ports, Sharing, operands
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops import Arg, Call, Join
 from edgekit.core.ops._copy import copy
@@ -37,19 +37,19 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryPlan:
     """The calls in order, where joins that cost anything are copies by now, and where operands are."""
 
     calls: tuple[Scheduled, ...]
     places: Mapping[str, Place]
-    arena: Plan
+    arena: ArenaPlan
     inputs: Mapping[str, int]  # where they start in the arena, if that is where they are
     outputs: Mapping[str, int]
     peak: Peak | None  # None: nothing is in the arena
     live: Mapping[str, tuple[int, int]]  # the first and last call that needs each tensor; -1: from the start
 
 
-def assign(graph: Graph, layers: Sequence[Layer], align: int, ports: Ports = "caller") -> Memory:
+def assign(graph: Graph, layers: Sequence[LoweredLayer], align: int, ports: Ports = "caller") -> MemoryPlan:
     """Decide the memory of every tensor."""
     sharing = Sharing(graph, layers, ports)
     copies = _copy_outputs(graph, sharing)
@@ -166,7 +166,7 @@ def _take_over(calls: Sequence[Scheduled], sharing: Sharing) -> None:
                 break
 
 
-def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: int) -> Memory:
+def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: int) -> MemoryPlan:
     for s in calls:
         if s.scratch:
             sharing.size[s.scratch] = s.call.scratch
@@ -188,10 +188,10 @@ def _place(graph: Graph, calls: Sequence[Scheduled], sharing: Sharing, align: in
     inputs = {name: places[name].offset for name in graph.inputs if held}
     outputs = {name: places[sharing.holder(name)].offset for name in graph.outputs if held}
     live = touched(calls, sharing)
-    return Memory(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena), live)
+    return MemoryPlan(tuple(calls), places, arena, inputs, outputs, _peak(calls, buffers, arena), live)
 
 
-def _peak(calls: Sequence[Scheduled], buffers: Sequence[Buffer], arena: Plan) -> Peak | None:
+def _peak(calls: Sequence[Scheduled], buffers: Sequence[ArenaBuffer], arena: ArenaPlan) -> Peak | None:
     """The first call with the widest range of the arena in use; of several that with most in it."""
     # Each of the sizes that a buffer has, and the steps from which to which.
     spans: list[tuple[int, int, int, int]] = []

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from edgekit.codegen.memory.schedule_problem import Problem, problem
+from edgekit.codegen.memory.schedule_problem import ScheduleProblem, problem
 from edgekit.codegen.memory.schedule_problem import Task as Task
-from edgekit.codegen.memory.schedule_search import Graph, Meter, Name, improve, most_saved, set_bits
+from edgekit.codegen.memory.schedule_search import Meter, Name, TaskGraph, improve, most_saved, set_bits
 from edgekit.codegen.memory.schedule_windows import improve_windows
 
 # Task runs that one call of `order` may try: about a second of Python, and the same on every machine.
@@ -84,7 +84,9 @@ def search(
     return Found(sequence, budget - meter.left, stopped)
 
 
-def _improved(given: Problem, part: range, live: int, target: int, meter: Meter) -> tuple[int, list[int]]:
+def _improved(
+    given: ScheduleProblem, part: range, live: int, target: int, meter: Meter
+) -> tuple[int, list[int]]:
     """The best peak and order found for a part. Peaks up to `target` are equally good."""
     if len(part) > _SEARCH_TASKS:
         return improve_windows(given, part, target, meter)
@@ -113,7 +115,7 @@ def peak(
     return max(lives[0], *peaks) if peaks else lives[0]
 
 
-def _floor(given: Problem, part: range, passing: int) -> int:
+def _floor(given: ScheduleProblem, part: range, passing: int) -> int:
     """Bytes that no order of this part can avoid. Each task needs room for what it makes, and for all that is
     made before it in every order and wanted by itself or by a task that is after it in every order."""
     if len(part) > _FLOOR_TASKS:
@@ -122,7 +124,7 @@ def _floor(given: Problem, part: range, passing: int) -> int:
     return passing + _bound(graph)
 
 
-def _bound(graph: Graph) -> int:
+def _bound(graph: TaskGraph) -> int:
     """The same of a graph of its own."""
     count = len(graph.needs)
     before: list[int] = []

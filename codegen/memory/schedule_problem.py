@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from edgekit.codegen.memory.schedule_search import Graph, Name, Reuse, most_saved
+from edgekit.codegen.memory.schedule_search import Name, Reuse, TaskGraph, most_saved
 
 # Edges that may be followed to find out who makes memory first: a second of Python.
 _MAX_REACH_STEPS = 2_000_000
@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ScheduleProblem:
     """Tasks and blocks as numbers. Lists have one entry per task, except `blocks`."""
 
     blocks: list[Block]
@@ -133,7 +133,7 @@ class Problem:
         cuts = [k for k, (end, start, edge) in enumerate(pairs) if k < count and edge == end * start]
         return [range(a, b) for a, b in zip(cuts, [*cuts[1:], count], strict=True)]
 
-    def graph(self, sequence: Sequence[int], begin: int, end: int) -> Graph:
+    def graph(self, sequence: Sequence[int], begin: int, end: int) -> TaskGraph:
         """Tasks of a sequence from one position to another, which the `first` and `last` of blocks refer to,
         as numbers from 0. What is used behind them has one more user."""
         number = {task: i for i, task in enumerate(sequence[begin:end])}
@@ -150,7 +150,7 @@ class Problem:
             made = 0 if block.first < begin else makers.get(b, 0)
             later = 1 << len(number) if block.last >= end else 0
             names[b] = Name(block.size, made, users.get(b, 0) | later, block.kept, block.shared)
-        graph = Graph(list(names.values()))
+        graph = TaskGraph(list(names.values()))
         for task in number:
             graph.add(
                 [number[i] for i in self.needs[task] if i in number],
@@ -195,7 +195,7 @@ def _most_saved(reuses: Sequence[tuple[int, int, int]]) -> int:
 
 def problem(
     tasks: Sequence[Task], sizes: Mapping[str, int], keep: Collection[str], within: Mapping[str, str]
-) -> Problem:
+) -> ScheduleProblem:
     """The tasks, which are in topological order."""
 
     def root_of(name: str) -> str:
@@ -235,7 +235,9 @@ def problem(
                 continue
             if distance < (size := blocks[out].size):
                 reuses[i].append((out, source, min(size - distance, blocks[source].size)))
-    return Problem(blocks, needs, followers, own, parts, used, [task.scratch for task in tasks], reuses)
+    return ScheduleProblem(
+        blocks, needs, followers, own, parts, used, [task.scratch for task in tasks], reuses
+    )
 
 
 def _blocks(

@@ -35,7 +35,7 @@ class Reuse(NamedTuple):
 _Path: TypeAlias = "tuple[_Path, int] | None"
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """How far a run of the tasks has come. What is live depends on `done` alone, the peak also on the way."""
 
     done: int
@@ -53,11 +53,11 @@ class State(NamedTuple):
         return result[::-1]
 
 
-_state = partial(tuple.__new__, State)  # without the call of State's own function
+_state = partial(tuple.__new__, SearchState)  # without the call of State's own function
 
 
 @dataclass(frozen=True)
-class Graph:
+class TaskGraph:
     """The tasks as numbers; every list has one entry per task, except `names`."""
 
     names: list[Name]
@@ -95,12 +95,12 @@ class Graph:
         self.dying.append([(name.users, name.size) for name in self.inputs[-1]])
         self.reuses.append(reuses)
 
-    def start(self, live: int, peak: int) -> State:
+    def start(self, live: int, peak: int) -> SearchState:
         """Before any task has run, with so many bytes live."""
         ready = sum(1 << i for i, needs in enumerate(self.needs) if not needs)
-        return State(0, ready, live, peak, None)
+        return SearchState(0, ready, live, peak, None)
 
-    def run(self, state: State, task: int) -> State:
+    def run(self, state: SearchState, task: int) -> SearchState:
         before, ready, live, highest, path = state
         own = 1 << task
         done = before | own
@@ -156,14 +156,14 @@ def most_saved(reuses: Sequence[Reuse]) -> int:
     return max(first.saved + most_saved(apart), most_saved(rest))
 
 
-def walk(graph: Graph, start: State, sequence: Sequence[int]) -> list[State]:
+def walk(graph: TaskGraph, start: SearchState, sequence: Sequence[int]) -> list[SearchState]:
     states = [start]
     for task in sequence:
         states.append(graph.run(states[-1], task))
     return states
 
 
-def improve(graph: Graph, start: State, given: Sequence[int], meter: Meter) -> State:
+def improve(graph: TaskGraph, start: SearchState, given: Sequence[int], meter: Meter) -> SearchState:
     """The end of the best order found for these tasks. Peaks up to that of `start` are equally good."""
     best = walk(graph, start, given)[-1]
     search = _Search(graph, start, best.done, meter)
@@ -172,7 +172,7 @@ def improve(graph: Graph, start: State, given: Sequence[int], meter: Meter) -> S
     if complete:
         return found or best
     # Each of these leads to a valley of its own; which one is the deepest cannot be told before.
-    ways: list[Callable[[], State | None]] = [lambda: walk(graph, start, given)[-1], search.greedy]
+    ways: list[Callable[[], SearchState | None]] = [lambda: walk(graph, start, given)[-1], search.greedy]
     ways += [partial(search.beam, best.peak, width) for width in (1, 4, 16)]
     for past, way in enumerate(ways):
         if best.peak > start.peak and (end := way()):
@@ -183,13 +183,13 @@ def improve(graph: Graph, start: State, given: Sequence[int], meter: Meter) -> S
     return best
 
 
-def best_order(graph: Graph, start: State, limit: int, meter: Meter) -> list[int] | None:
+def best_order(graph: TaskGraph, start: SearchState, limit: int, meter: Meter) -> list[int] | None:
     """An order of all tasks with a peak below `limit`, as low as can be found."""
     found = _Search(graph, start, (1 << len(graph.needs)) - 1, meter).best(limit)
     return found.sequence() if found else None
 
 
-def _polish(graph: Graph, start: State, sequence: list[int], meter: Meter) -> State:
+def _polish(graph: TaskGraph, start: SearchState, sequence: list[int], meter: Meter) -> SearchState:
     """Reorder windows around the first peak, for as long as that lowers it."""
     states = walk(graph, start, sequence)
     while states[-1].peak > start.peak and meter.left > 0:
@@ -213,13 +213,13 @@ def _polish(graph: Graph, start: State, sequence: list[int], meter: Meter) -> St
 class _Search:
     """Looks for a good order of the tasks from `start` to the set `goal`."""
 
-    def __init__(self, graph: Graph, start: State, goal: int, meter: Meter) -> None:
+    def __init__(self, graph: TaskGraph, start: SearchState, goal: int, meter: Meter) -> None:
         self.graph = graph
         self.start = start
         self.goal = goal
         self.meter = meter
 
-    def best(self, limit: int) -> State | None:
+    def best(self, limit: int) -> SearchState | None:
         """The end of an order with a peak below `limit`, as low as can be found."""
         complete, best = self.exact(limit, spare=self.meter.left // 2)
         width = 1
@@ -229,7 +229,7 @@ class _Search:
             width *= 3
         return best
 
-    def exact(self, limit: int, spare: int) -> tuple[bool, State | None]:
+    def exact(self, limit: int, spare: int) -> tuple[bool, SearchState | None]:
         """Visit states from the lowest peak up, those furthest on first, so that the first end reached is
         optimal. Gives up, with False, when the meter has only `spare` left."""
         tie = count()
@@ -247,9 +247,11 @@ class _Search:
                     heappush(heap, (child.peak, -child.done.bit_count(), child.live, next(tie), child))
         return not heap, None
 
-    def beam(self, limit: int, width: int) -> State | None:
+    def beam(self, limit: int, width: int) -> SearchState | None:
         """Go on with the `width` best states of each length."""
-        shelves: dict[int, dict[int, State]] = {self.start.done.bit_count(): {self.start.done: self.start}}
+        shelves: dict[int, dict[int, SearchState]] = {
+            self.start.done.bit_count(): {self.start.done: self.start}
+        }
         for length in range(self.start.done.bit_count(), self.goal.bit_count()):
             for state in nsmallest(width, shelves.pop(length, {}).values(), key=_by_peak):
                 if self.meter.left <= 0:
@@ -260,7 +262,7 @@ class _Search:
                         shelf[child.done] = child
         return shelves.get(self.goal.bit_count(), {}).get(self.goal)
 
-    def greedy(self) -> State | None:
+    def greedy(self) -> SearchState | None:
         """Of the chains that give back what they take, run the cheapest first. When none is left, run the one
         that needs most beyond what it keeps, while there is room for it. Where chains only meet at their
         ends, this is the optimal order."""
@@ -276,7 +278,7 @@ class _Search:
                 _, state = max(chains, key=lambda chain: chain[0] - chain[1].live)
         return state
 
-    def climb(self, state: State, task: int) -> tuple[int, State]:
+    def climb(self, state: SearchState, task: int) -> tuple[int, SearchState]:
         """What the chain that starts with this task takes at most, and the state where it is best left: once
         it has given back all that it took, else at its lowest point beyond its highest."""
         after = lowest = self.run(state._replace(peak=0), task)
@@ -288,7 +290,7 @@ class _Search:
                 highest, lowest = after.peak, after
         return lowest.peak - state.live, lowest._replace(peak=max(state.peak, lowest.peak))
 
-    def children(self, state: State) -> list[State]:
+    def children(self, state: SearchState) -> list[SearchState]:
         """The states that can come next: one, where a chain of tasks raises no peak and leaves no more bytes
         live than before.
 
@@ -313,11 +315,11 @@ class _Search:
         self.meter.left -= runs + len(found)  # each of these counts as tried again
         return found
 
-    def run(self, state: State, task: int) -> State:
+    def run(self, state: SearchState, task: int) -> SearchState:
         self.meter.left -= 1
         return self.graph.run(state, task)
 
-    def follower(self, state: State, task: int) -> int | None:
+    def follower(self, state: SearchState, task: int) -> int | None:
         ready = state.ready & self.goal
         for follower in self.graph.followers[task]:
             if ready >> follower & 1:
@@ -325,5 +327,5 @@ class _Search:
         return None
 
 
-def _by_peak(state: State) -> tuple[int, int]:
+def _by_peak(state: SearchState) -> tuple[int, int]:
     return state.peak, state.live

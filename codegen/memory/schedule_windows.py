@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from edgekit.codegen.memory.schedule_problem import Problem
+from edgekit.codegen.memory.schedule_problem import ScheduleProblem
 from edgekit.codegen.memory.schedule_search import Meter, best_order
 
 # Looking for the highest of so many steps takes about as long as one task run of a search.
 _SCANNED = 512
 
 
-def improve_windows(given: Problem, part: range, target: int, meter: Meter) -> tuple[int, list[int]]:
+def improve_windows(given: ScheduleProblem, part: range, target: int, meter: Meter) -> tuple[int, list[int]]:
     """The lowest peak that was found for a part of the tasks, and the order. Peaks up to `target` are equally
     good."""
     found = []
@@ -22,7 +22,7 @@ def improve_windows(given: Problem, part: range, target: int, meter: Meter) -> t
     return min(found, key=lambda one: one[0])
 
 
-def _depth_first(given: Problem, part: range) -> list[int]:
+def _depth_first(given: ScheduleProblem, part: range) -> list[int]:
     """Each task as late as those allow that read from it: chains that only meet later run one by one."""
     order: list[int] = []
     seen: set[int] = set()
@@ -45,7 +45,7 @@ def _depth_first(given: Problem, part: range) -> list[int]:
 
 
 def _polished(
-    given: Problem, part: range, order: list[int], target: int, meter: Meter
+    given: ScheduleProblem, part: range, order: list[int], target: int, meter: Meter
 ) -> tuple[int, list[int]]:
     """Reorder windows around the first peak, for as long as that lowers it."""
     whole = [*range(part.start), *order, *range(part.stop, len(given.needs))]
@@ -76,7 +76,7 @@ def _windows(at: int, part: range) -> Sequence[tuple[int, int]]:
 
 
 def _reorder(
-    given: Problem,
+    given: ScheduleProblem,
     whole: list[int],
     lives: list[int],
     peaks: list[int],

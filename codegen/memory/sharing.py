@@ -16,7 +16,7 @@ Ports = Literal["caller", "arena"]
 
 
 @dataclass(frozen=True)
-class Layer:
+class LoweredLayer:
     """The calls of one node of the graph. They run where all guards hold, and again in loops; the outermost
     comes first."""
 
@@ -37,7 +37,7 @@ def operands(step: Step) -> tuple[tuple[Arg, ...], tuple[Arg, ...]]:
 class Sharing:
     """Union-find with byte offsets: the root of a tensor is the one whose memory it lies in."""
 
-    def __init__(self, graph: Graph, layers: Sequence[Layer], ports: Ports = "caller") -> None:
+    def __init__(self, graph: Graph, layers: Sequence[LoweredLayer], ports: Ports = "caller") -> None:
         self.graph = graph
         self.ports = ports
         self.parent: dict[str, tuple[str, int]] = {}

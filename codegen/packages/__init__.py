@@ -19,7 +19,7 @@ from edgekit.core.target import Target
 
 
 @dataclass(frozen=True)
-class Wish:
+class PackageRequest:
     """What a package is made of, and what its user asked for."""
 
     program: Program
@@ -64,7 +64,7 @@ class Kind(Protocol):
     def check(self, target: Target) -> None:
         """EdgeKitError where there is no such package for this target."""
 
-    def make(self, wish: Wish) -> Package: ...
+    def make(self, wish: PackageRequest) -> Package: ...
 
 
 def kinds() -> list[str]:
@@ -87,7 +87,7 @@ def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
         _kind(name).check(target)
 
 
-def make(name: str, wish: Wish) -> Package:
+def make(name: str, wish: PackageRequest) -> Package:
     """The package of this kind."""
     return _kind(name).make(wish)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import edgekit
 from edgekit.codegen.compilation import build, sbom
-from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._words import meaning
 from edgekit.codegen.printing.render import environment, model_origin
 from edgekit.codegen.program import Port, Program
@@ -47,13 +47,13 @@ def check(package: str, target: Target, fits: bool, examples: str) -> None:
         raise EdgeKitError("E0103", f"there is no {package} for target {target.name}", hint=hint)
 
 
-def options(wish: Wish) -> list[str]:
+def options(wish: PackageRequest) -> list[str]:
     """What the library was compiled with when it was checked, but for the processor, which the board says."""
     own = [flag for flag in wish.program.target.cflags if flag.startswith("-f")]
     return [verify.LEVEL[wish.optimize], *build.FLOATS, *own]
 
 
-def library(wish: Wish) -> dict[str, bytes]:
+def library(wish: PackageRequest) -> dict[str, bytes]:
     """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
     made = build.generate(wish.program, wish.optimize, "c", wish.test)
     files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
@@ -62,7 +62,7 @@ def library(wish: Wish) -> dict[str, bytes]:
     return dict(sorted(files.items()))
 
 
-def render(wish: Wish, template: str, **more: object) -> bytes:
+def render(wish: PackageRequest, template: str, **more: object) -> bytes:
     """A template of templates/boards, which knows of the model, its memory and its options."""
     program = wish.program
     guard = program.name.upper()
@@ -92,7 +92,7 @@ def render(wish: Wish, template: str, **more: object) -> bytes:
     return environment().get_template(f"boards/{template}").render(values).encode()
 
 
-def package(kind: str, wish: Wish, files: Mapping[str, bytes]) -> Package:
+def package(kind: str, wish: PackageRequest, files: Mapping[str, bytes]) -> Package:
     """All in a folder that is named as the model: build systems take its name from there."""
     name = wish.program.name
     inside = {**files, "README.md": render(wish, "README.md.j2", kind=kind)}

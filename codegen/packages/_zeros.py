@@ -10,7 +10,7 @@ from edgekit.codegen.compilation import wasm
 _DATA, _COUNT = 11, 12  # sections: what is copied into memory, and of how many parts that is
 _PLAIN = b"\0\x41"  # a part of the only memory that begins at a constant
 _END = b"\x0b"
-_LEAST = 12  # zeros that take more bytes than another part
+_MIN_ZERO_BYTES = 12  # zeros that take more bytes than another part
 
 
 def without_zeros(module: bytes) -> bytes:
@@ -45,7 +45,7 @@ def _parts(content: bytes) -> Iterator[tuple[int, bytes]]:
 def _pieces(start: int, data: bytes) -> Iterator[tuple[int, bytes]]:
     """What is left of a part without its long runs of zeros."""
     at = 0
-    for run in re.finditer(rb"\0{%d,}" % _LEAST, data):
+    for run in re.finditer(rb"\0{%d,}" % _MIN_ZERO_BYTES, data):
         if run.start() > at:
             yield start + at, data[at : run.start()]
         at = run.end()

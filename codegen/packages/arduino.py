@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.packages import Package, PackageRequest, _board
 from edgekit.codegen.printing.render import sources
 from edgekit.core.escape import Code
 from edgekit.core.target import Target
@@ -19,7 +19,7 @@ def check(target: Target) -> None:
     _board.check("Arduino library", target, fits, "nrf52840, rp2040, esp32-c3")
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     """The library. Its archive is linked (dot_a_linkage): what nobody calls, and what another model brings
     as well, does no harm."""
     files = _board.library(wish)
@@ -34,7 +34,7 @@ def make(wish: Wish) -> Package:
     return _board.package("arduino", wish, inside)
 
 
-def _pragma(wish: Wish) -> Code:
+def _pragma(wish: PackageRequest) -> Code:
     """The options as `#pragma GCC optimize` has them: "O3", "no-math-errno"."""
     words = (option.removeprefix("-f").removeprefix("-") for option in _board.options(wish))
     return Code(", ".join(map(json.dumps, words)))

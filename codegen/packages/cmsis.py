@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.packages import Package, PackageRequest, _board
 from edgekit.codegen.printing.render import sources
 from edgekit.core.target import Target
 
@@ -14,7 +14,7 @@ def check(target: Target) -> None:
     _board.check("CMSIS layer", target, _board.is_cortex_m(target), "cortex-m4, stm32h743")
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     files = _board.library(wish)
     layer = _board.render(wish, "clayer.yml.j2", compiled=sources(files, wish.optimize))
     return _board.package("cmsis", wish, {**files, f"{wish.program.name}.clayer.yml": layer})

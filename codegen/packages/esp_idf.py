@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.packages import Package, PackageRequest, _board
 from edgekit.codegen.printing.render import sources
 from edgekit.core.target import Target
 
@@ -16,7 +16,7 @@ def check(target: Target) -> None:
     _board.check("component of ESP-IDF", target, _board.is_riscv32(target), "esp32-c3")
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     """The component. A target that is named as a chip of theirs is for no other."""
     files = _board.library(wish)
     name = wish.program.target.name

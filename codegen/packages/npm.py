@@ -13,7 +13,7 @@ from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu.plan import plan
 from edgekit.codegen.gpu.web import WEBGPU, Web
 from edgekit.codegen.gpu.wgsl import DOT4
-from edgekit.codegen.packages import Package, Wish
+from edgekit.codegen.packages import Package, PackageRequest
 from edgekit.codegen.packages._features import Feature, needed
 from edgekit.codegen.packages._helpers import HELPER_WORDS, audio, image
 from edgekit.codegen.packages._module import Module, link
@@ -56,7 +56,7 @@ def check(target: Target) -> None:
         )
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     """The files of the package."""
     program = wish.program
     web = (
@@ -103,7 +103,7 @@ def make(wish: Wish) -> Package:
 Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
 
 
-def _modules(wish: Wish) -> Iterator[Built]:
+def _modules(wish: PackageRequest) -> Iterator[Built]:
     """The modules of the package, the best first."""
     program = wish.program
     name = program.target.name

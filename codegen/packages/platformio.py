@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.packages import Package, PackageRequest, _board
 from edgekit.codegen.printing.render import model_origin
 from edgekit.core.target import Target
 
@@ -18,7 +18,7 @@ def check(target: Target) -> None:
     _board.check("PlatformIO library", target, fits, "stm32f407, rp2040, esp32-c3")
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     """The library. At `speed` the model includes its kernels, so that they are not compiled by themselves."""
     files = {f"src/{path}": data for path, data in _board.library(wish).items()}
     files |= {
@@ -28,7 +28,7 @@ def make(wish: Wish) -> Package:
     return _board.package("platformio", wish, files)
 
 
-def _manifest(wish: Wish) -> dict[str, object]:
+def _manifest(wish: PackageRequest) -> dict[str, object]:
     program = wish.program
     filters = ["+<*>", *["-<edgekit/>"] * (wish.optimize == "speed")]
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from edgekit.codegen.packages import Package, Wish, _board
+from edgekit.codegen.packages import Package, PackageRequest, _board
 from edgekit.codegen.printing.render import sources
 from edgekit.core.target import Target
 
@@ -15,7 +15,7 @@ def check(target: Target) -> None:
     _board.check("module of Zephyr", target, fits, "cortex-m4, nrf52840, riscv32")
 
 
-def make(wish: Wish) -> Package:
+def make(wish: PackageRequest) -> Package:
     files = _board.library(wish)
     compiled = [path for path in sources(files, wish.optimize) if not path.endswith("_selftest.c")]
     files |= {

@@ -16,7 +16,7 @@ from edgekit.codegen.kernels.sources import Field, support_files
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored
 from edgekit.codegen.printing.pointers import Named, arena_lines
-from edgekit.codegen.program import Constant, Line, Program, Test
+from edgekit.codegen.program import Constant, Program, ProgramCall, Test
 from edgekit.core import templating
 from edgekit.core.escape import Code
 
@@ -135,7 +135,7 @@ class _Step:
 
     depth: int
     text: Code | None = None
-    line: Line | None = None
+    line: ProgramCall | None = None
     number: int = 0
     needs: tuple[Named, ...] = ()  # pointers that it uses
     declares: tuple[Named, ...] = ()  # those of them that no step before declared
@@ -232,7 +232,7 @@ def environment() -> jinja2.Environment:
     return environment
 
 
-def _layer_signature(line: Line) -> Code:
+def _layer_signature(line: ProgramCall) -> Code:
     arguments = [
         f"{'const ' * o.pointer.const}{o.pointer.ctype} *{o.pointer.name}"
         for o in line.operands
@@ -241,17 +241,17 @@ def _layer_signature(line: Line) -> Code:
     return Code(", ".join(arguments))
 
 
-def _layer_arguments(line: Line) -> Code:
+def _layer_arguments(line: ProgramCall) -> Code:
     arguments = [o.address if o.place.kind == "constant" else o.pointer.name for o in line.operands]
     return Code(", ".join([*arguments, f"&{line.c}"]))
 
 
-def _call_arguments(line: Line, speed: bool) -> Code:
+def _call_arguments(line: ProgramCall, speed: bool) -> Code:
     arguments = [o.address for o in line.operands if not (speed and o.place.kind == "constant")]
     return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}"]))
 
 
-def _parameter_lines(line: Line) -> Iterator[tuple[Code, str]]:
+def _parameter_lines(line: ProgramCall) -> Iterator[tuple[Code, str]]:
     """The parameters of a layer: values, and their names beside them, as many on a line as fit. Names that
     begin alike, and single words, stay together."""
     groups = [[*group] for _, group in groupby(line.params, lambda each: each[0].name.rpartition("_")[0])]

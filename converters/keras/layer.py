@@ -32,7 +32,7 @@ _CUSTOM = "build the model of Keras' own layers; docs/frontends.md lists those t
 
 
 @dataclass(frozen=True)
-class Layer:
+class KerasLayer:
     """Its class, its name, and its settings."""
 
     kind: str
@@ -41,10 +41,10 @@ class Layer:
     record: Record
 
     @staticmethod
-    def of(record: Record) -> Layer:
+    def of(record: Record) -> KerasLayer:
         config = record.record("config")
         name = config.text("name", "") or record.text("name", "")
-        return Layer(record.text("class_name"), name, config, record)
+        return KerasLayer(record.text("class_name"), name, config, record)
 
     @property
     def is_operation(self) -> bool:
@@ -58,13 +58,13 @@ class Layer:
         package: ModuleType = function_ops if self.is_operation else ops
         return handlers(package)
 
-    def inner(self) -> Iterator[Layer]:
+    def inner(self) -> Iterator[KerasLayer]:
         """The layers that it wraps, or is made of."""
         if self.kind in MODELS:
-            yield from map(Layer.of, self.config.records("layers"))
+            yield from map(KerasLayer.of, self.config.records("layers"))
         for key in ("layer", "backward_layer"):
             if isinstance(self.config.fields.get(key), dict):
-                yield Layer.of(self.config.record(key))
+                yield KerasLayer.of(self.config.record(key))
 
     def unsupported(self) -> Iterator[tuple[str, str]]:
         """What nothing can be made of, in it and within; refuses at once what would have to be run."""
@@ -82,7 +82,7 @@ class Layer:
 
 
 def apply(
-    layer: Layer, operands: Sequence[Any], options: Mapping[str, Any], weights: Weights
+    layer: KerasLayer, operands: Sequence[Any], options: Mapping[str, Any], weights: Weights
 ) -> tuple[Tensor, ...]:
     """What a layer makes of operands; `options` is what this call of it says beside them."""
     policy = layer.config.fields.get("dtype")

@@ -9,7 +9,7 @@ from typing import Any
 
 from edgekit.converters.blame import blame
 from edgekit.converters.file_formats.json_record import checked
-from edgekit.converters.keras.layer import INPUT, MODELS, Layer, apply, frozen
+from edgekit.converters.keras.layer import INPUT, MODELS, KerasLayer, apply, frozen
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
@@ -21,10 +21,10 @@ _MAX_DEPTH = 32
 
 
 @dataclass(frozen=True)
-class Call:
+class LayerCall:
     """One use of a layer: what it is given, with places where results of others belong."""
 
-    layer: Layer
+    layer: KerasLayer
     weights: Weights
     operands: Sequence[Any]
     options: Mapping[str, Any]
@@ -37,14 +37,14 @@ class Call:
 class Model:
     """A model while it is computed: results of calls, by layer and number of the call."""
 
-    def __init__(self, builder: Builder, model: Layer, weights: Weights, depth: int = 0) -> None:
+    def __init__(self, builder: Builder, model: KerasLayer, weights: Weights, depth: int = 0) -> None:
         if depth > _MAX_DEPTH:
             raise EdgeKitError("E0402", "models are nested without end", f"layer {model.name}")
         self.builder = builder
         self.model = model
         self.depth = depth
         self.layers = list(model.inner())
-        self.calls: dict[tuple[str, int], Call] = {}
+        self.calls: dict[tuple[str, int], LayerCall] = {}
         self.made: dict[tuple[str, int], tuple[Tensor, ...]] = {}
         self._find_calls(weights)
 
@@ -91,12 +91,12 @@ class Model:
             names.add(layer.name)
             if self.model.kind == "Sequential":
                 operands = [] if layer.kind == INPUT else [(last, 0, 0)]
-                self.calls[layer.name, 0] = Call(layer, own, operands, {})
+                self.calls[layer.name, 0] = LayerCall(layer, own, operands, {})
                 last = layer.name
                 continue
             nodes = layer.record.items("inbound_nodes", [])
             for i, node in enumerate(nodes, _first_call(layer, nodes)):
-                self.calls[layer.name, i] = Call(layer, own, *_arguments(node, layer.name))
+                self.calls[layer.name, i] = LayerCall(layer, own, *_arguments(node, layer.name))
 
     def _result(self, place: Place) -> Tensor:
         """A result, once all that it needs is computed: by a stack, as models may be deep."""
@@ -119,7 +119,7 @@ class Model:
                 self.made[at] = self._called(self.calls[at])
         return self._at(place)
 
-    def _called(self, call: Call) -> tuple[Tensor, ...]:
+    def _called(self, call: LayerCall) -> tuple[Tensor, ...]:
         layer = call.layer
         self.builder.origin = layer.name
         operands = [self._filled(operand) for operand in call.operands]
@@ -143,7 +143,7 @@ class Model:
         return results[place[2]]
 
 
-def _first_call(layer: Layer, nodes: Sequence[Any]) -> int:
+def _first_call(layer: KerasLayer, nodes: Sequence[Any]) -> int:
     """Keras 2 counts how a model with inputs of its own was made as its call 0, and leaves it out."""
     parts = list(layer.inner()) if layer.kind in MODELS else []
     is_older = bool(nodes) and not isinstance(nodes[0], dict)

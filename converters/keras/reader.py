@@ -18,7 +18,7 @@ from edgekit.converters.frontend import check_supported, reading
 from edgekit.converters.inputs import Bindings
 from edgekit.converters.keras import FORMAT as FORMAT
 from edgekit.converters.keras import SUFFIXES as SUFFIXES
-from edgekit.converters.keras.layer import MODELS, Layer
+from edgekit.converters.keras.layer import MODELS, KerasLayer
 from edgekit.converters.keras.model import Model
 from edgekit.converters.keras.weights import ByLayer, Grouped, Weights
 from edgekit.converters.naming import named_graph
@@ -64,7 +64,7 @@ def convert(
     with reading(model.name):
         raw = files.read(model)
         file = _whole(model, raw) if raw.startswith(SIGNATURE) else _archive(model)
-        layer = Layer.of(file.model)
+        layer = KerasLayer.of(file.model)
         _check(layer, file)
         builder = Builder(given=file.size)
         weights: Weights = (
@@ -105,7 +105,7 @@ def _whole(path: Path, raw: bytes) -> _File:
     return _File(config, version, weights, files.source(path, "keras", raw), len(raw), is_listed=True)
 
 
-def _check(model: Layer, file: _File) -> None:
+def _check(model: KerasLayer, file: _File) -> None:
     """Refuse what is no model of known layers, and versions whose layers compute something else."""
     if model.kind not in MODELS:
         message = f"{model.kind} is a model of its own class"
@@ -126,7 +126,7 @@ def _input(builder: Builder, model: Model, name: str, bindings: Bindings) -> Ten
     return Tensor(builder, builder.input(name, _type(name, shape, dtype, bindings)))
 
 
-def _described(layer: Layer | None, model: Model) -> tuple[Any, Any]:
+def _described(layer: KerasLayer | None, model: Model) -> tuple[Any, Any]:
     """Shape and type of an input: of its layer, or of the first layer of a sequential model."""
     fields = (layer or model.layers[0]).config.fields if model.layers else {}
     shape = fields.get("batch_shape") or fields.get("batch_input_shape")

@@ -65,10 +65,10 @@ def convert(
         raw = files.read(model)
         top = protobuf.message(raw, model.name)
         source = files.source(model, "mindir", raw, producer=f"MindSpore {top.text(5)}".strip())
-        return Importer(top, Bindings(shapes or {}, dims or {})).run(name or model.stem, source)
+        return MindirImporter(top, Bindings(shapes or {}, dims or {})).run(name or model.stem, source)
 
 
-class Importer:
+class MindirImporter:
     """One conversion: the graph so far, and what each name of the file stands for."""
 
     def __init__(self, top: Message, bindings: Bindings) -> None:

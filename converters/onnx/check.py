@@ -203,7 +203,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Signature:
+class OpSignature:
     """What the specification says of the use of an operator."""
 
     inputs: tuple[Parameter, ...]
@@ -213,7 +213,7 @@ class Signature:
 
 
 @cache
-def signature(name: str, version: int, domain: str) -> Signature | None:
+def signature(name: str, version: int, domain: str) -> OpSignature | None:
     """The signature of an operator; None where the specification does not know it."""
     try:
         schema: Any = defs.get_schema(name, version, domain)  # its type stubs lack most of it
@@ -227,7 +227,7 @@ def signature(name: str, version: int, domain: str) -> Signature | None:
         symbol = p.type_str if p.is_homogeneous or not variadic else ""
         inputs.append(Parameter(p.name, required, variadic, frozenset(p.types), symbol))
     attributes = {a.name: (a.type.name, a.required) for a in schema.attributes.values()}
-    return Signature(tuple(inputs), schema.max_input, schema.max_output, attributes)
+    return OpSignature(tuple(inputs), schema.max_input, schema.max_output, attributes)
 
 
 def _signature_faults(node: NodeProto, opsets: Mapping[str, int]) -> Iterator[str]:

@@ -84,7 +84,7 @@ def convert(
             check.check(model)
         name = name or file.model_name(model, source)
         bindings = Bindings(shapes or {}, dims or {}, max_iterations)
-        return Importer(model, bindings, constants or {}, reference).run(name, source)
+        return OnnxImporter(model, bindings, constants or {}, reference).run(name, source)
 
 
 @cache
@@ -102,7 +102,7 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
     return found
 
 
-class Importer:
+class OnnxImporter:
     """One conversion: the graph so far, and what each ONNX name stands for."""
 
     def __init__(

@@ -8,7 +8,15 @@ from typing import Any
 
 from edgekit.converters.file_formats.json_record import Record, checked
 from edgekit.converters.files import parse_json
-from edgekit.converters.paddle.program import Declared, Names, Operator, Program, declared, dtype_of, flat
+from edgekit.converters.paddle.program import (
+    Declared,
+    Names,
+    Operator,
+    PaddleProgram,
+    declared,
+    dtype_of,
+    flat,
+)
 from edgekit.core.errors import EdgeKitError
 
 _NEWEST = 4  # the version of PIR in Paddle 3.3
@@ -38,7 +46,7 @@ def is_program(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def parse(raw: bytes, where: str) -> Program:
+def parse(raw: bytes, where: str) -> PaddleProgram:
     top = Record.of(parse_json(raw, where), where)
     base = top.record("base_code")
     version = base.integer("version")
@@ -63,10 +71,10 @@ class _Reader:
         self.parameters: list[tuple[str, str]] = []
         self.operators: list[Operator] = []
 
-    def program(self, block: Record) -> Program:
+    def program(self, block: Record) -> PaddleProgram:
         for op in block.records("ops"):
             self._read(op)
-        return Program(
+        return PaddleProgram(
             self.inputs, self.parameters, self.outputs, self.operators, self.declared, "PaddlePaddle"
         )
 

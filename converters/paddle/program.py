@@ -53,7 +53,7 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class Program:
+class PaddleProgram:
     """Inputs, parameters and outputs are pairs of the name for people and the value."""
 
     inputs: Sequence[tuple[str, str]]

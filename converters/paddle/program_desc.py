@@ -8,7 +8,7 @@ from typing import Any
 
 from edgekit.converters.file_formats import protobuf
 from edgekit.converters.file_formats.protobuf import Message
-from edgekit.converters.paddle.program import DTYPES, Declared, Names, Operator, Program, declared
+from edgekit.converters.paddle.program import DTYPES, Declared, Names, Operator, PaddleProgram, declared
 from edgekit.core.errors import EdgeKitError
 
 # Numbers of fields, as framework.proto has them.
@@ -41,7 +41,7 @@ def is_program(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def parse(raw: bytes, where: str) -> Program:
+def parse(raw: bytes, where: str) -> PaddleProgram:
     top = protobuf.message(raw, where)
     blocks = top.messages(_BLOCKS)
     if not blocks:
@@ -58,7 +58,7 @@ def parse(raw: bytes, where: str) -> Program:
     inputs = [op.made[0] for op in operators if op.kind == "feed" and op.made]
     outputs = [str(op.named["x"]) for op in operators if op.kind == "fetch" and "x" in op.named]
     version = top.message(_VERSION).integer(1)
-    return Program(
+    return PaddleProgram(
         inputs=[(name, name) for name in inputs],
         parameters=[(name, name) for name in parameters],
         outputs=[(name, name) for name in outputs],

@@ -20,7 +20,7 @@ from edgekit.converters.naming import named_graph
 from edgekit.converters.paddle import FORMAT as FORMAT
 from edgekit.converters.paddle import SUFFIXES as SUFFIXES
 from edgekit.converters.paddle import ops, params, pir, program_desc
-from edgekit.converters.paddle.program import Names, Operator, Program, flat
+from edgekit.converters.paddle.program import Names, Operator, PaddleProgram, flat
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
@@ -65,7 +65,9 @@ def convert(
         names = [key for key, _ in program.parameters]
         weights = params.read(stored, names, path.stem + _PARAMETERS)
         source = files.source(path, "paddle", raw, stored, producer=program.producer)
-        return Importer(program, weights, Bindings(shapes or {}, dims or {})).run(name or path.stem, source)
+        return PaddleImporter(program, weights, Bindings(shapes or {}, dims or {})).run(
+            name or path.stem, source
+        )
 
 
 def _stored(program: Path) -> bytes:
@@ -83,10 +85,10 @@ def _program_beside(parameters: Path) -> Path:
     raise EdgeKitError("E0104", "parameters alone are no model", parameters.name, hint)
 
 
-class Importer:
+class PaddleImporter:
     """One conversion: the graph so far, and what each value of the program stands for."""
 
-    def __init__(self, program: Program, weights: Mapping[str, Array], bindings: Bindings) -> None:
+    def __init__(self, program: PaddleProgram, weights: Mapping[str, Array], bindings: Bindings) -> None:
         self.program = program
         self.weights = weights
         self.bindings = bindings

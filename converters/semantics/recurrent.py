@@ -29,7 +29,7 @@ class Activation:
 
 
 @dataclass(frozen=True)
-class Layer:
+class RecurrentLayer:
     """One direction of a recurrent layer.
 
     x [T, B, I], w [gates H, I], r [gates H, H], biases of the input and of the state [gates H], the first
@@ -86,7 +86,7 @@ def linear(x: Tensor, w: Tensor) -> Tensor:
     return dense(x, w) if w.data is not None else x.apply(MatMul((), (1, 0)), w)
 
 
-def rnn(layer: Layer) -> Result:
+def rnn(layer: RecurrentLayer) -> Result:
     gates = layer.gates(layer.input_bias + layer.state_bias)
     (f,) = layer.activations
     if layer.is_plain("tanh") or layer.is_plain("relu"):
@@ -99,7 +99,7 @@ def rnn(layer: Layer) -> Result:
     return _unrolled(layer, gates, step)
 
 
-def gru(layer: Layer, reset_after: bool) -> Result:
+def gru(layer: RecurrentLayer, reset_after: bool) -> Result:
     n = layer.size
     bias = part(layer.state_bias, 0, 2 * n, n)
     inner = concat(
@@ -122,7 +122,7 @@ def gru(layer: Layer, reset_after: bool) -> Result:
     return _unrolled(layer, gates, step)
 
 
-def lstm(layer: Layer, input_forget: bool) -> Result:
+def lstm(layer: RecurrentLayer, input_forget: bool) -> Result:
     n = layer.size
     gates = layer.gates(layer.input_bias + layer.state_bias)
     if layer.is_plain("sigmoid", "tanh", "tanh") and not input_forget:
@@ -149,7 +149,7 @@ def lstm(layer: Layer, input_forget: bool) -> Result:
 Step = Callable[[Tensor, Tensor, "Tensor | None"], tuple[Tensor, "Tensor | None"]]
 
 
-def _unrolled(layer: Layer, gates: Tensor, step: Step) -> Result:
+def _unrolled(layer: RecurrentLayer, gates: Tensor, step: Step) -> Result:
     """Every step for itself. A sequence that has ended keeps its state, and its results are 0."""
     steps, batch, width = gates.shape
     h, c = layer.h, layer.c

@@ -17,7 +17,7 @@ from edgekit.core.errors import EdgeKitError
 
 
 @dataclass(frozen=True)
-class Operation:
+class MlirOperation:
     """One operator: the file's names of its operands and results, and whatever the text says beside them."""
 
     kind: str
@@ -34,25 +34,25 @@ class Region:
     """Operators that another one runs, and what they call its operands."""
 
     arguments: tuple[str, ...]
-    operations: tuple[Operation, ...]
+    operations: tuple[MlirOperation, ...]
 
 
 @dataclass(frozen=True)
-class Function:
+class MlirFunction:
     """A function: its arguments with types and the names that the source code gave them, and its body."""
 
     name: str
     arguments: tuple[tuple[str, Spec, str], ...]
     labels: tuple[str, ...]  # of the results, "" where there is none
-    body: tuple[Operation, ...]
+    body: tuple[MlirOperation, ...]
 
 
 class Parser(Tokens):
     """The functions of a text."""
 
-    def functions(self) -> dict[str, Function]:
+    def functions(self) -> dict[str, MlirFunction]:
         """All functions of the module, by name."""
-        found: dict[str, Function] = {}
+        found: dict[str, MlirFunction] = {}
         while self.kind:
             if self.kind == "alias":
                 name = self.take()
@@ -78,7 +78,7 @@ class Parser(Tokens):
                 raise self.error("a function expected")
         return found
 
-    def function(self) -> Function:
+    def function(self) -> MlirFunction:
         self.accept("public", "private", "nested")
         name = self.need("symbol")[1:].strip('"')
         arguments: list[tuple[str, Spec, str]] = []
@@ -111,16 +111,16 @@ class Parser(Tokens):
         self.expect("{")
         body = self.operations()
         self.location()
-        return Function(name, tuple(arguments), tuple(labels), body)
+        return MlirFunction(name, tuple(arguments), tuple(labels), body)
 
-    def operations(self) -> tuple[Operation, ...]:
+    def operations(self) -> tuple[MlirOperation, ...]:
         """Operators up to the closing brace."""
         found = []
         while not self.accept("}"):
             found.append(self.operation())
         return tuple(found)
 
-    def operation(self) -> Operation:
+    def operation(self) -> MlirOperation:
         results: list[str] = []
         while self.kind == "value":
             name, count = self.take()[1:], 1
@@ -149,7 +149,7 @@ class Parser(Tokens):
         self.location()
         kept = types[len(types) - len(results) :]
         operands = tuple(parts.operands + parts.initial)
-        return Operation(
+        return MlirOperation(
             re.sub(r"^(stablehlo|func|chlo)\.", "", kind),
             tuple(results),
             operands,

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.stablehlo.mlir_literals import Spec
-from edgekit.converters.stablehlo.mlir_text import Operation
+from edgekit.converters.stablehlo.mlir_text import MlirOperation
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType
 
 
 @dataclass(frozen=True)
-class Node:
+class StablehloNode:
     """One operator of the file."""
 
-    operation: Operation
+    operation: MlirOperation
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -40,12 +40,12 @@ class Node:
             raise EdgeKitError("E0401", f"{self.operation.kind} states no type")
         return self.operation.types[0]
 
-    def within(self, key: str) -> Node:
+    def within(self, key: str) -> StablehloNode:
         """The same with the attributes of a dictionary beside its own."""
         inner = self.attributes.get(key, {})
         if not isinstance(inner, dict):
             raise EdgeKitError("E0401", f"{self.operation.kind}: {key} should be a dictionary")
-        return Node(replace(self.operation, attributes={**self.attributes, **inner}))
+        return StablehloNode(replace(self.operation, attributes={**self.attributes, **inner}))
 
     def choice(self, key: str) -> str:
         """A word: the first one of the pretty form, or #stablehlo<key WORD>."""

@@ -24,8 +24,8 @@ from edgekit.converters.stablehlo import SUFFIXES as SUFFIXES
 from edgekit.converters.stablehlo import ops
 from edgekit.converters.stablehlo.idioms import kept
 from edgekit.converters.stablehlo.mlir_literals import Spec
-from edgekit.converters.stablehlo.mlir_text import Function, Operation, Parser, Region
-from edgekit.converters.stablehlo.node import Node
+from edgekit.converters.stablehlo.mlir_text import MlirFunction, MlirOperation, Parser, Region
+from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.stablehlo.ops import elementwise
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder, absurd
@@ -63,7 +63,7 @@ def convert(
             functions = Parser(raw.decode()).functions()
         except UnicodeDecodeError:
             raise EdgeKitError("E0401", "the file is no text") from None
-        importer = Importer(functions, Bindings(shapes or {}, dims or {}), len(raw) // 2)
+        importer = StablehloImporter(functions, Bindings(shapes or {}, dims or {}), len(raw) // 2)
         return importer.run(name or model.stem, files.source(model, "mlir", raw, producer="JAX"))
 
 
@@ -80,10 +80,10 @@ class Wide:
         return expand(self.tensor, self.shape)
 
 
-class Importer:
+class StablehloImporter:
     """One conversion: the functions of the file, and the graph so far."""
 
-    def __init__(self, functions: Mapping[str, Function], bindings: Bindings, given: int) -> None:
+    def __init__(self, functions: Mapping[str, MlirFunction], bindings: Bindings, given: int) -> None:
         self.functions = functions
         self.bindings = bindings
         self.builder = Builder(given=given)
@@ -107,7 +107,7 @@ class Importer:
             self.builder, name, [x.name for x in inputs], outputs, {}, self.bindings.noted(source)
         )
 
-    def _inputs(self, main: Function) -> list[Tensor]:
+    def _inputs(self, main: MlirFunction) -> list[Tensor]:
         """The arguments of main, by the names that the source code gave them where it did."""
         names: list[str] = []
         found = []
@@ -119,7 +119,7 @@ class Importer:
         self.bindings.check(names)
         return [Tensor(self.builder, self.builder.input(n, t)) for n, t in zip(names, found, strict=True)]
 
-    def _inner_name(self, main: Function, key: str) -> str:
+    def _inner_name(self, main: MlirFunction, key: str) -> str:
         """The name of an argument in the function that main hands it on to."""
         for op in main.body:
             inner = self.functions.get(str(op.attributes.get("callee", "")))
@@ -127,7 +127,7 @@ class Importer:
                 return inner.arguments[op.operands.index(key)][2]
         return ""
 
-    def _call(self, function: Function, operands: Sequence[Wide]) -> list[Wide]:
+    def _call(self, function: MlirFunction, operands: Sequence[Wide]) -> list[Wide]:
         if len(operands) != len(function.arguments):
             message = f"{function.name} takes {len(function.arguments)} operands, gets {len(operands)}"
             raise EdgeKitError("E0401", message)
@@ -149,7 +149,7 @@ class Importer:
         if self.steps > _MAX_STEPS:
             raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators")
 
-    def _step(self, op: Operation, scope: dict[str, Wide]) -> None:
+    def _step(self, op: MlirOperation, scope: dict[str, Wide]) -> None:
         self._count()
         if op.attributes.get("callee") == _CHECK:
             return
@@ -166,7 +166,7 @@ class Importer:
                 raise EdgeKitError("E0401", f"%{key} is there twice")
             scope[key] = x
 
-    def _controlled(self, op: Operation, scope: Mapping[str, Wide]) -> list[Wide]:
+    def _controlled(self, op: MlirOperation, scope: Mapping[str, Wide]) -> list[Wide]:
         """What operators with parts of their own give, which see all that is known around them."""
         if op.kind == "while":
             return self._loop(op, scope)
@@ -187,7 +187,7 @@ class Importer:
             results = [self._wide(where(is_this, a.whole(), b.whole())) for a, b in pairs]
         return results
 
-    def _loop(self, op: Operation, scope: Mapping[str, Wide]) -> list[Wide]:
+    def _loop(self, op: MlirOperation, scope: Mapping[str, Wide]) -> list[Wide]:
         """One round after the other: how many there are may not depend on the input."""
         names, given = op.operands[::2], op.operands[1::2]
         if len(op.regions) != 2 or len(names) != len(given):
@@ -213,8 +213,8 @@ class Importer:
             self._step(op, inner)
         raise EdgeKitError("E0401", "a part of an operator returns nothing")
 
-    def _results(self, op: Operation, operands: Sequence[Wide]) -> list[Wide]:
-        node = Node(op)
+    def _results(self, op: MlirOperation, operands: Sequence[Wide]) -> list[Wide]:
+        node = StablehloNode(op)
         if op.kind in _CALLS:
             callee = str(op.attributes.get("decomposition", op.attributes.get("callee", "")))
             if callee not in self.functions:
@@ -256,7 +256,7 @@ class Importer:
     def _wide(self, tensor: Tensor) -> Wide:
         return Wide(tensor, tensor.shape)
 
-    def _broadcast(self, node: Node, operands: Sequence[Wide]) -> Wide:
+    def _broadcast(self, node: StablehloNode, operands: Sequence[Wide]) -> Wide:
         """The operand in its dimensions of the result, and 1 for all others."""
         x, *given = operands
         shape = given[0].whole().ints("the shape of a broadcast") if given else node.shape
@@ -276,7 +276,7 @@ class Importer:
         return Wide(small.reshape(*sizes), tuple(shape))
 
 
-def _kinds(operations: Iterator[Operation]) -> Iterator[tuple[str, str]]:
+def _kinds(operations: Iterator[MlirOperation]) -> Iterator[tuple[str, str]]:
     for op in operations:
         kind = op.kind
         if kind == "custom_call":
@@ -312,6 +312,6 @@ def _plain(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_") if name.isprintable() and len(name) < 100 else ""
 
 
-def _label(main: Function, i: int) -> str:
+def _label(main: MlirFunction, i: int) -> str:
     found = _plain(main.labels[i]) if i < len(main.labels) else ""
     return found or ("result" if len(main.labels) == 1 else f"result_{i}")

@@ -30,7 +30,7 @@ ACTIVATIONS = {0: (-inf, inf), 1: (0.0, inf), 2: (-1.0, 1.0), 3: (0.0, 6.0)}
 
 
 @dataclass(frozen=True)
-class Layer:
+class TfliteLayer:
     """What a handler sees of one operator: its options, and the types that the file gives the results."""
 
     name: str

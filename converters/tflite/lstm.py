@@ -120,7 +120,7 @@ def _plain(o: Operands) -> Result:
         return concat([-f if i is None else i, *(t for t in (out, f, c) if t is not None)], 0)
 
     biases = ordered(o.biases)
-    layer = recurrent.Layer(
+    layer = recurrent.RecurrentLayer(
         o.x,
         ordered(o.w),
         ordered(o.r),

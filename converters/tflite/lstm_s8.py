@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.tflite.layer import Layer, raw
+from edgekit.converters.tflite.layer import TfliteLayer, raw
 from edgekit.converters.tflite.lstm import Operands, Result
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
@@ -20,7 +20,7 @@ _Q12 = np.float32(2.0**-12)
 _KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM of integers"
 
 
-def integers(layer: Layer, o: Operands) -> Result:
+def integers(layer: TfliteLayer, o: Operands) -> Result:
     """The layer, whose every rounding is that of TFLite's reference kernel."""
     if len(layer.inner) != 5:
         raise EdgeKitError("E0401", f"{_KIND} has 5 inner types, not {len(layer.inner)}")
@@ -69,7 +69,7 @@ def integers(layer: Layer, o: Operands) -> Result:
 class _Scales:
     """What a unit of each tensor is, in float32 as TFLite computes with them."""
 
-    layer: Layer
+    layer: TfliteLayer
     x: Any
     h: Any
     c: Any
@@ -79,7 +79,7 @@ class _Scales:
     sums: Sequence[Any]  # of the gates i, f, c, o
 
     @staticmethod
-    def of(layer: Layer, o: Operands) -> _Scales:
+    def of(layer: TfliteLayer, o: Operands) -> _Scales:
         x, h, c = (np.float32(layer.quant_of(t).scale[0]) for t in (o.x, o.h, o.c))
         *gates, hidden = (layer.inner[k] for k in range(5))
         exponent = round(float(np.log2(c)))

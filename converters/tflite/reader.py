@@ -16,7 +16,7 @@ import numpy as np
 
 from edgekit.converters.blame import HINT
 from edgekit.converters.inputs import Bindings
-from edgekit.converters.naming import Memory, named_graph
+from edgekit.converters.naming import ModelState, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite import FORMAT as FORMAT
 from edgekit.converters.tflite import SUFFIXES as SUFFIXES
@@ -25,8 +25,8 @@ from edgekit.converters.tflite.codes import OPERATORS, TYPES
 from edgekit.converters.tflite.control_flow import KINDS as CONTROL_FLOW
 from edgekit.converters.tflite.control_flow import MAX_RUNS, resolved
 from edgekit.converters.tflite.file import Table, root, stored
-from edgekit.converters.tflite.layer import Layer, labelled
-from edgekit.converters.tflite.signature import Signature, chosen
+from edgekit.converters.tflite.layer import TfliteLayer, labelled
+from edgekit.converters.tflite.signature import EntryPoint, chosen
 from edgekit.converters.tflite.sparse import dense, is_sparse
 from edgekit.converters.tflite.variables import KINDS as VARIABLES
 from edgekit.converters.tflite.variables import Variables
@@ -87,7 +87,9 @@ def convert_bytes(
     source = Source(file.name, hashlib.sha256(data).hexdigest(), "tflite")
     model = root(data)
     entry = chosen(model, signature)
-    importer = Importer(model, Bindings(shapes or {}, dims or {}, max_iterations), PROFILES[profile], entry)
+    importer = TfliteImporter(
+        model, Bindings(shapes or {}, dims or {}, max_iterations), PROFILES[profile], entry
+    )
     return importer.run(name or file.stem, source)
 
 
@@ -122,10 +124,10 @@ def _custom(name: str) -> str:
     return f"custom {name!r}"
 
 
-class Importer:
+class TfliteImporter:
     """One conversion: the graph so far, and what each tensor of the file stands for."""
 
-    def __init__(self, model: Table, bindings: Bindings, rounding: str, entry: Signature) -> None:
+    def __init__(self, model: Table, bindings: Bindings, rounding: str, entry: EntryPoint) -> None:
         self.model = model
         self.bindings = bindings
         self.rounding = rounding
@@ -145,7 +147,7 @@ class Importer:
         # What each variable tensor is read from, and starts as.
         self.states: dict[int, tuple[str, Value]] = {}
         self.variables = Variables(self.builder)
-        self.memories: list[Memory] = []  # what operators keep from run to run without a tensor for it
+        self.memories: list[ModelState] = []  # what operators keep from run to run without a tensor for it
 
     def run(self, name: str, source: Source) -> Graph:
         scope: dict[int, Tensor] = {}
@@ -202,7 +204,7 @@ class Importer:
                 self.variables.assign(handle, x)
             case "CALL_ONCE", [], [] if not self.number:
                 number = options.integer(0) if options else 0
-                once = Importer(self.model, self.bindings, self.rounding, Signature(number=number))
+                once = TfliteImporter(self.model, self.bindings, self.rounding, EntryPoint(number=number))
                 if not number:
                     raise EdgeKitError("E0401", "the graph calls itself")
                 once._import_all({})
@@ -240,7 +242,7 @@ class Importer:
         if next(self.runs) >= MAX_RUNS:
             message = f"the loops of this model run graphs more than {MAX_RUNS} times"
             raise EdgeKitError("E0205", message, hint="loops are unrolled: convert it for shorter sequences")
-        inner = Importer(self.model, self.bindings, self.rounding, Signature(number=number))
+        inner = TfliteImporter(self.model, self.bindings, self.rounding, EntryPoint(number=number))
         inner.builder, inner.runs = self.builder, self.runs
         inner.running = {*self.running, number}
         entries, exits = inner._indices(inner.subgraph, 1), inner._indices(inner.subgraph, 2)
@@ -338,13 +340,13 @@ class Importer:
         """Does the tensor keep its content from run to run?"""
         return bool(self.tensors[i].integer(5, "b"))
 
-    def _memories(self, scope: Mapping[int, Tensor]) -> Iterator[Memory]:
+    def _memories(self, scope: Mapping[int, Tensor]) -> Iterator[ModelState]:
         """The states in the end; those that nobody changed are constants."""
         for i, (name, initial) in self.states.items():
             if scope[i].name == name:
                 self.builder.values[name] = initial
             else:
-                yield Memory(name, scope[i], initial)
+                yield ModelState(name, scope[i], initial)
 
     def _data(self, i: int, type: Type) -> Array:
         index = self.tensors[i].integer(2, "I")
@@ -380,7 +382,7 @@ class Importer:
         if kind == "QUANTIZE" and inputs and (x := inputs[0]) and x.dtype is DType.S32:
             inputs[0] = labelled(x, self._type(operands[0], is_quantized=True).quant)
         outs = tuple(self._type(i, is_quantized=kind == "QUANTIZE") for i in results)
-        layer = Layer(name, options, outs, inner, op.array(5, "u1").tobytes())
+        layer = TfliteLayer(name, options, outs, inner, op.array(5, "u1").tobytes())
         handler = handlers()[kind]
         _check_operands(handler, kind, name, inputs, results)
         try:
@@ -396,7 +398,7 @@ class Importer:
         for i, x in zip(operands, inputs, strict=False):
             if x is not None and i in self.states and x.name in layer.written:
                 scope[i] = layer.written[x.name]
-        self.memories += [Memory(k, layer.written[k], initial) for k, initial in layer.kept.items()]
+        self.memories += [ModelState(k, layer.written[k], initial) for k, initial in layer.kept.items()]
         tensors = [made] if isinstance(made, Tensor) else made
         for i, type, tensor in zip(results, layer.outs, tensors, strict=False):
             if tensor.dtype is not type.dtype:

@@ -12,7 +12,7 @@ from edgekit.core.errors import EdgeKitError
 
 
 @dataclass(frozen=True)
-class Signature:
+class EntryPoint:
     """An entry of the file."""
 
     name: str = ""
@@ -20,7 +20,7 @@ class Signature:
     tensors: Mapping[int, str] = field(default_factory=dict)  # names of inputs and outputs
 
 
-def chosen(model: Table, wanted: str = "") -> Signature:
+def chosen(model: Table, wanted: str = "") -> EntryPoint:
     """The entry that is wanted. By default the only one, whose tensors keep the names of the graph."""
     found = [_signature(table) for table in model.tables(7)]
     names = [signature.name for signature in found]
@@ -33,7 +33,7 @@ def chosen(model: Table, wanted: str = "") -> Signature:
         options = " or ".join(f"--signature {quote(name)}" for name in names[:20])
         message = f"the file has {len(found)} signatures: {', '.join(names[:20])}"
         raise EdgeKitError("E0103", message, hint=f"choose one: {options}")
-    return Signature(number=found[0].number) if found else Signature()
+    return EntryPoint(number=found[0].number) if found else EntryPoint()
 
 
 def _unknown(wanted: str, names: Sequence[str]) -> EdgeKitError:
@@ -43,9 +43,9 @@ def _unknown(wanted: str, names: Sequence[str]) -> EdgeKitError:
     )
 
 
-def _signature(table: Table) -> Signature:
+def _signature(table: Table) -> EntryPoint:
     tensors: dict[int, str] = {}
     for field_number in (0, 1):
         for entry in table.tables(field_number):
             tensors.setdefault(entry.integer(1, "I"), entry.text(0))
-    return Signature(table.text(2), table.integer(4, "I"), tensors)
+    return EntryPoint(table.text(2), table.integer(4, "I"), tensors)

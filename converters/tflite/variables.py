@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from edgekit.converters.naming import Memory
+from edgekit.converters.naming import ModelState
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.file import Table
 from edgekit.converters.tflite.layer import labelled
@@ -51,7 +51,7 @@ class Variables:
         """ASSIGN_VARIABLE"""
         self.contents[self._key(handle)] = content
 
-    def memories(self) -> Iterator[Memory]:
+    def memories(self) -> Iterator[ModelState]:
         """The states in the end; those that nobody assigned are constants."""
         for key, (name, initial) in self._states.items():
             content = self.contents[key]
@@ -61,7 +61,7 @@ class Variables:
             type = initial.type
             if content.dtype is not type.dtype or content.type.size != type.size:
                 raise EdgeKitError("E0401", f"variable {key} is {type}, {content.type} is assigned")
-            yield Memory(name, labelled(content.reshape(*type.shape), type.quant), initial)
+            yield ModelState(name, labelled(content.reshape(*type.shape), type.quant), initial)
 
     def _key(self, handle: int) -> str:
         if handle not in self._handles:

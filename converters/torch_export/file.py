@@ -46,7 +46,7 @@ _FREE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
-class Program:
+class ExportedProgram:
     """An exported program: the graph as JSON, and parameters, buffers and constants by their full names."""
 
     graph: Record
@@ -63,7 +63,7 @@ def is_program(names: frozenset[str]) -> bool:
     )
 
 
-def load(path: Path) -> Program:
+def load(path: Path) -> ExportedProgram:
     """The program of an archive; of several models, the one called model."""
     with opened(path) as archive:
         root, name = _find(archive)
@@ -85,7 +85,7 @@ def load(path: Path) -> Program:
     }
     producer = f"PyTorch {top.text('torch_version', '')}".strip()
     source = files.source(path, "pt2", producer=producer)
-    return Program(module.record("graph"), module.record("signature"), tensors, ranges, source)
+    return ExportedProgram(module.record("graph"), module.record("signature"), tensors, ranges, source)
 
 
 def sizes(meta: Record) -> tuple[int | None, ...]:

@@ -18,7 +18,7 @@ from edgekit.converters.file_formats.archive import SIGNATURE, member_names
 from edgekit.converters.file_formats.json_record import Record
 from edgekit.converters.frontend import call, check_supported, handlers, reading
 from edgekit.converters.inputs import Bindings
-from edgekit.converters.naming import Memory, named_graph
+from edgekit.converters.naming import ModelState, named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.torch_export import FORMAT as FORMAT
 from edgekit.converters.torch_export import SUFFIXES as SUFFIXES
@@ -32,7 +32,7 @@ from edgekit.converters.torch_export.arguments import (
     read_names,
     result_names,
 )
-from edgekit.converters.torch_export.file import Program, dtype_of, is_program, load, sizes, symbol
+from edgekit.converters.torch_export.file import ExportedProgram, dtype_of, is_program, load, sizes, symbol
 from edgekit.converters.torch_export.symbols import SYMBOLIC
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
@@ -65,7 +65,7 @@ def convert(
 ) -> Graph:
     """Convert a model; `shapes` binds dynamic dimensions, of which only the batch is bound by itself."""
     with reading(model.name):
-        return Importer(load(model), Bindings(shapes or {}, dims or {})).run(name or model.stem)
+        return TorchImporter(load(model), Bindings(shapes or {}, dims or {})).run(name or model.stem)
 
 
 def operator(target: str) -> str:
@@ -80,10 +80,10 @@ def operator(target: str) -> str:
     return parts[1].strip("_")
 
 
-class Importer:
+class TorchImporter:
     """One conversion: the graph so far, and what each name of the file stands for."""
 
-    def __init__(self, program: Program, bindings: Bindings) -> None:
+    def __init__(self, program: ExportedProgram, bindings: Bindings) -> None:
         self.program = program
         self.bindings = bindings
         self.builder = Builder(given=sum(array.nbytes for array in program.tensors.values()))
@@ -325,14 +325,14 @@ class Importer:
             raise EdgeKitError("E0205", f"output {name} is the number {found}, not a tensor")
         return found
 
-    def _memories(self, ends: Mapping[str, Tensor]) -> Iterator[Memory]:
+    def _memories(self, ends: Mapping[str, Tensor]) -> Iterator[ModelState]:
         """The buffers that a run changes; those that nothing changes in the end are constants."""
         for key, (_, edge) in self.states.items():
             data = self.program.tensors[key]
             if ends[key].name == edge:
                 self.builder.values[edge] = Value(type_of(data), data)
             else:
-                yield Memory(edge, ends[key], Value(type_of(data), data))
+                yield ModelState(edge, ends[key], Value(type_of(data), data))
 
     def _meta(self, name: str, graph: Record | None = None) -> Record | None:
         values = (graph or self.program.graph).record("tensor_values")

@@ -63,7 +63,7 @@ Raw = Annotated[
     list[str] | None,
     typer.Option("--raw", metavar="TYPE", help="Type of raw data; with --mean or --std uint8 by itself."),
 ]
-Whose = Annotated[
+SignatureOption = Annotated[
     Profile | None,
     typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
 ]
@@ -107,7 +107,7 @@ def target_option(help: str) -> Any:
 
 
 TargetName = Annotated[str, target_option("One of `edgekit targets`, or a .toml file.")]
-RunBy = Annotated[
+RunnerOption = Annotated[
     str,
     typer.Option(
         "--runner",
@@ -117,8 +117,8 @@ RunBy = Annotated[
     ),
     settings.RUNS,
 ]
-Goal = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
-Where = Annotated[Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")]
+OptimizeOption = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
+PortsOption = Annotated[Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 

@@ -10,16 +10,16 @@ from edgekit import console
 from edgekit.commands._shared import (
     Consts,
     Dims,
-    Goal,
     Json,
     Model,
     Optimize,
+    OptimizeOption,
     Ports,
+    PortsOption,
     Shapes,
     Signature,
     TargetName,
     WeightGrowth,
-    Where,
     WideWeights,
     bound_inputs,
     emit,
@@ -29,8 +29,8 @@ from edgekit.commands._shared import (
 def estimate(
     model: Model,
     target: TargetName = "host",
-    optimize: Goal = Optimize.SPEED,
-    ports: Where = Ports.CALLER,
+    optimize: OptimizeOption = Optimize.SPEED,
+    ports: PortsOption = Ports.CALLER,
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
     ] = False,

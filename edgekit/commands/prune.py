@@ -12,11 +12,11 @@ from edgekit import console, settings
 from edgekit.commands._shared import (
     Consts,
     Dims,
-    Goal,
     Json,
     Model,
     Name,
     Optimize,
+    OptimizeOption,
     Shapes,
     Signature,
     TargetName,
@@ -65,7 +65,7 @@ def prune(
         Measured, typer.Option("--as", help="Measure flash in floats, or as it will be in int8.")
     ] = Measured.FLOAT32,
     target: TargetName = "host",
-    optimize: Goal = Optimize.SPEED,
+    optimize: OptimizeOption = Optimize.SPEED,
     calib: Annotated[
         str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
     ] = "",

@@ -16,10 +16,10 @@ from edgekit.commands._shared import (
     Model,
     Name,
     Ports,
+    PortsOption,
     Shapes,
     Signature,
     TargetName,
-    Where,
     bound_inputs,
     emit,
     written,
@@ -62,7 +62,7 @@ def tune(
     count: Annotated[
         bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
     ] = False,
-    ports: Where = Ports.CALLER,
+    ports: PortsOption = Ports.CALLER,
     io: Annotated[
         Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
     ] = Io.FLOAT,

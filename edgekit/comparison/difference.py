@@ -26,7 +26,7 @@ Sample = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
-class Layer(Distance):
+class LayerDifference(Distance):
     """One layer that both graphs have. The distance is the accumulated one: between what both compute, the
     errors of all layers before included."""
 
@@ -55,7 +55,7 @@ class Difference:
     b: str
     samples: int
     order: Order
-    layers: tuple[Layer, ...]
+    layers: tuple[LayerDifference, ...]
     outputs: tuple[Distance, ...]
     unmatched: int  # results of a that b has no counterpart of
     weight_bytes: tuple[int, int]  # of a and of b
@@ -128,18 +128,18 @@ def diff(
     )
 
 
-def short_name(layer: Layer) -> str:
+def short_name(layer: LayerDifference) -> str:
     """The name, or that of the source's layer where it is much too long, as in TFLite models."""
     return layer.name if len(layer.name) <= _LONG_NAME or not layer.origin else layer.origin
 
 
-def other_weights(layer: Layer) -> str:
+def other_weights(layer: LayerDifference) -> str:
     """The format of the weights in words, where it is not that of the result."""
     is_usual = layer.weight_format in ("", layer.format)
     return "" if is_usual else f"{layer.weight_format} weights"
 
 
-def float_warnings(layers: Sequence[Layer]) -> list[str]:
+def float_warnings(layers: Sequence[LayerDifference]) -> list[str]:
     """Layers that stay float in a graph that is quantized otherwise."""
     results = [layer for layer in layers if layer.op != INPUT]
     floats = [layer for layer in results if layer.is_float and layer.type.dtype.is_float]
@@ -149,7 +149,7 @@ def float_warnings(layers: Sequence[Layer]) -> list[str]:
     return [f"{len(floats)} of {len(results)} layers stay in floats: {kinds}"]
 
 
-def range_warnings(layers: Sequence[Layer]) -> list[str]:
+def range_warnings(layers: Sequence[LayerDifference]) -> list[str]:
     """Layers whose values leave the range of their format, where that matters: what a ReLU cuts off anyway is
     no loss."""
     outside = [
@@ -221,12 +221,12 @@ class _Meter:
             self.outside += int(((values < low - step) | (values > high + step)).sum())
             self.seen += values.size
 
-    def layer(self, place: int, share: float | None) -> Layer:
+    def layer(self, place: int, share: float | None) -> LayerDifference:
         c, a, b = self.counterpart, self.matching.a, self.matching.b
         node, quant = a.producer(c.name), c.held.quant
         constants = {name for step in self.theirs.nodes for name in step.inputs if b.data(name) is not None}
         types = {name: b.type(name) for name in constants}
-        return Layer(
+        return LayerDifference(
             **vars(self.accumulated.distance(c.name, c.other, c.type)),
             place=place,
             origin=node.origin if node else "",

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgekit.comparison.difference import Difference, Layer, other_weights, range_warnings, short_name
+from edgekit.comparison.difference import (
+    Difference,
+    LayerDifference,
+    other_weights,
+    range_warnings,
+    short_name,
+)
 from edgekit.comparison.histogram import Histogram
 from edgekit.core import atomic, templating
 from edgekit.core.errors import EdgeKitError
@@ -82,7 +88,7 @@ class _Cell:
 class _Row:
     """One layer as the table shows it."""
 
-    layer: Layer
+    layer: LayerDifference
     number: int
     format: str
     details: str
@@ -142,7 +148,7 @@ class _Chart:
     slots: tuple[_Slot, ...]
 
 
-def _row(layer: Layer, top: float, drawn: bool) -> _Row:
+def _row(layer: LayerDifference, top: float, drawn: bool) -> _Row:
     details = [] if layer.scale is None else [f"scale {layer.scale:.4g}", f"zero {layer.zero}"]
     if weights := other_weights(layer):
         details.append(weights)
@@ -197,7 +203,7 @@ def _plain(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _plot(layer: Layer, found: Histogram) -> _Plot:
+def _plot(layer: LayerDifference, found: Histogram) -> _Plot:
     """Heights are logarithmic: what is clipped is rare, and would not be seen beside the zeros of a ReLU."""
     low, high = found.start, found.start + found.width * len(found.counts)
     step = layer.scale or 0.0
@@ -230,13 +236,13 @@ def _plot(layer: Layer, found: Histogram) -> _Plot:
     )
 
 
-def _top(layers: Sequence[Layer]) -> float:
+def _top(layers: Sequence[LayerDifference]) -> float:
     """The SQNR of a full bar."""
     finite = [r for layer in layers for r in (layer.alone_db, layer.sqnr_db) if math.isfinite(r)]
     return min(_FULL_BAR, max(_STEP * math.ceil(max(finite, default=0.0) / _STEP), 2 * _STEP))
 
 
-def _chart(layers: Sequence[Layer], top: float) -> _Chart:
+def _chart(layers: Sequence[LayerDifference], top: float) -> _Chart:
     wide = min(max(_CHART_WIDTH / max(len(layers), 1), _LEAST_SLOT), _MOST_SLOT)
     every = math.ceil(_NUMBER_WIDTH / wide)
     base = _CHART_TOP + _CHART_HEIGHT
@@ -267,7 +273,7 @@ def _chart(layers: Sequence[Layer], top: float) -> _Chart:
     )
 
 
-def _both(layer: Layer) -> str:
+def _both(layer: LayerDifference) -> str:
     return f"alone {_decibels(layer.alone_db)}, accumulated {_decibels(layer.sqnr_db)}"
 
 

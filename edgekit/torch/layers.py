@@ -19,7 +19,7 @@ Tensor = torch.Tensor
 _NARROW = {DType.BF16: torch.bfloat16, DType.F16: torch.float16}
 
 
-class Layer(nn.Module):
+class TrainedLayer(nn.Module):
     """Its weights are those before batch normalization is folded. Scales go by outputs: weights are the same
     integers before and after."""
 

@@ -22,7 +22,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning
+from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan
 from edgekit.torch.batch_norm import Norm, take_anew
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.module_pruning import cut, lost_channels
@@ -99,7 +99,7 @@ def prune(
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
-    plan = Plan.of(real, arrays_of(found.graph, samples), criterion, tell, costs=layer_costs(on))
+    plan = PruningPlan.of(real, arrays_of(found.graph, samples), criterion, tell, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))

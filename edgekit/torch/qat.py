@@ -32,7 +32,7 @@ from edgekit.quantize.preparation.prepare import prepare
 from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
-from edgekit.torch.layers import Layer, first_clip
+from edgekit.torch.layers import TrainedLayer, first_clip
 from edgekit.torch.torch_ops import twin
 from edgekit.torch.trace import Traced, traced
 
@@ -168,13 +168,13 @@ class Qat(nn.Module):
         with torch.no_grad():
             return self._with_parameters(self.graph)
 
-    def _layer(self, name: str) -> Layer | None:
+    def _layer(self, name: str) -> TrainedLayer | None:
         i = self._layers.get(name)
-        return None if i is None else cast(Layer, self.layers[i])
+        return None if i is None else cast(TrainedLayer, self.layers[i])
 
     @property
     def _norms(self) -> list[Norm]:
-        return [layer.norm for layer in cast(Iterable[Layer], self.layers) if layer.norm is not None]
+        return [layer.norm for layer in cast(Iterable[TrainedLayer], self.layers) if layer.norm is not None]
 
     def _faked(self, name: str, y: Tensor, made: Quantized, exact: Mapping[str, Array] | None) -> Tensor:
         """A computed value: as the device has it, with the gradients of y; rounded, where nothing is known of
@@ -203,7 +203,7 @@ class Qat(nn.Module):
         for name, i in self._layers.items():
             node = self.graph.producer(name)
             assert node is not None
-            layer = cast(Layer, self.layers[i])
+            layer = cast(TrainedLayer, self.layers[i])
             for constant, tensor in zip(node.inputs[1:3], layer.folded()[:2], strict=True):
                 data = tensor.detach().numpy().copy()
                 data.flags.writeable = False
@@ -260,7 +260,7 @@ def _has_weights(graph: Graph, node: Node) -> bool:
     return isinstance(node.op, Linear) and all(graph.data(name) is not None for name in node.inputs[1:])
 
 
-def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, Layer]:
+def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, TrainedLayer]:
     """The layers with constant weights, by the names of their results. What several have in common they learn
     together."""
     parameters: dict[str, nn.Parameter] = {}
@@ -279,7 +279,7 @@ def _learning(graph: Graph, dtype: DType, origin: Traced | None) -> dict[str, La
             parameters.setdefault(name, nn.Parameter(data))
         if weight not in clips:
             clips[weight] = first_clip(parameters[weight], dtype)
-        layers[out] = Layer(parameters[weight], parameters[bias], clips[weight], norm, dtype)
+        layers[out] = TrainedLayer(parameters[weight], parameters[bias], clips[weight], norm, dtype)
     return layers
 
 

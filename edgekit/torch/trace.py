@@ -28,7 +28,7 @@ from edgekit.torch.export import convert, exported
 _LAYERS = {"aten::linear", "aten::conv1d", "aten::conv2d", "aten::conv_transpose1d", "aten::conv_transpose2d"}
 _NORM = "aten::batch_norm"
 _FIRST = np.uint32(0x3F800000)  # the bits of 1.0f: marks are the floats that follow
-_MOST = 2**26  # marks, the last of which is 256.0: far from overflow in sums
+_MAX_MARKS = 2**26  # marks, the last of which is 256.0: far from overflow in sums
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _sources(program: torch.export.ExportedProgram, model: nn.Module) -> Iterato
             continue
         weight = model.get_parameter(weight_name)
         total += weight.numel() + weight.shape[0] * weight.shape[1]
-        if weight.dtype is not torch.float32 or total > _MOST:
+        if weight.dtype is not torch.float32 or total > _MAX_MARKS:
             continue
         norm = ""
         users = list(call.users)

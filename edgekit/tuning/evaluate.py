@@ -17,13 +17,13 @@ from edgekit.core.types import Array
 from edgekit.quantize.gate import Gate, Judge, chosen
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import real, scores, sqnr
-from edgekit.quantize.mixed_precision.format_search import Search
+from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.half_precision import FORMATS, narrow
 from edgekit.quantize.post_training import Calibrated, calibrated
-from edgekit.quantize.pruning.plan import Plan, Pruning
+from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.settings import Settings
 from edgekit.tuning.costs import layer_costs, liked_multiple
-from edgekit.tuning.problem import F32, INT4, INT8, WHOLE, Fault, Heavy, Outcome, Point, Problem, Result
+from edgekit.tuning.problem import F32, INT4, INT8, WHOLE, Fault, Heavy, Outcome, Point, Result, TuningProblem
 
 _KEPT = 3  # models that were looked at, in each process
 
@@ -37,7 +37,7 @@ class Made:
     scores: Sequence[str]
 
 
-def evaluate(problem: Problem, point: Point) -> Outcome:
+def evaluate(problem: TuningProblem, point: Point) -> Outcome:
     """The result of a point, or why there is none."""
     try:
         made = _made(problem, point)
@@ -49,24 +49,24 @@ def evaluate(problem: Problem, point: Point) -> Outcome:
     return _result(found, accuracy, quality)
 
 
-def model(problem: Problem, point: Point) -> Graph:
+def model(problem: TuningProblem, point: Point) -> Graph:
     """The graph of a point, as it is built for the board."""
     return bring_integers_out(_made(problem, point).graph, problem.io)
 
 
-def sensitivities(problem: Problem) -> Mapping[str, float]:
+def sensitivities(problem: TuningProblem) -> Mapping[str, float]:
     """How much the outputs of the int8 model gain when a layer alone is computed in floats, in dB."""
     known = _calibrated(problem, WHOLE, INT8)
     search = _search(known)
     return search.sensitivity(search.trial({}), weighted=True)
 
 
-def reference(problem: Problem) -> float | None:
+def reference(problem: TuningProblem) -> float | None:
     """The accuracy of the model as it came."""
     return _quality(problem, _as_it_is(problem.graph))[0]
 
 
-def _measured(problem: Problem, point: Point, graph: Graph) -> Estimate:
+def _measured(problem: TuningProblem, point: Point, graph: Graph) -> Estimate:
     """What the library of a graph takes."""
     take = partial(estimate, graph, problem.target, optimize=point.optimize, ports=problem.ports)
     found = take(count=problem.count == "always")
@@ -102,7 +102,7 @@ def _heaviest(amounts: Mapping[str, int]) -> Heavy | None:
     return max((Heavy(*pair) for pair in amounts.items()), key=lambda heavy: heavy.amount, default=None)
 
 
-def _made(problem: Problem, point: Point) -> Made:
+def _made(problem: TuningProblem, point: Point) -> Made:
     graph = _pruned(problem, point.left)
     if point.base == F32:
         return _as_it_is(graph)
@@ -121,13 +121,13 @@ def _as_it_is(graph: Graph) -> Made:
 
 
 @lru_cache(_KEPT)
-def _plan(problem: Problem) -> Plan:
+def _plan(problem: TuningProblem) -> PruningPlan:
     costs = layer_costs(problem.target)
-    return Plan.of(problem.graph, problem.samples, "", _quiet, costs=costs)
+    return PruningPlan.of(problem.graph, problem.samples, "", _quiet, costs=costs)
 
 
 @lru_cache(_KEPT)
-def _pruned(problem: Problem, left: int) -> Graph:
+def _pruned(problem: TuningProblem, left: int) -> Graph:
     """The model with so many percent of its multiplications left."""
     if left >= WHOLE:
         return problem.graph
@@ -138,17 +138,17 @@ def _pruned(problem: Problem, left: int) -> Graph:
 
 
 @lru_cache(_KEPT)
-def _calibrated(problem: Problem, left: int, base: str) -> Calibrated:
+def _calibrated(problem: TuningProblem, left: int, base: str) -> Calibrated:
     settings = Settings(weights=INT4 if base == INT4 else "")
     return calibrated(_pruned(problem, left), problem.samples, settings, _quiet)
 
 
-def _search(known: Calibrated) -> Search:
+def _search(known: Calibrated) -> FormatSearch:
     """What turns formats of layers into those of tensors; nothing is searched for here."""
     return known.search(Judge(known.graph, Gate(), known.measure, (), _quiet))
 
 
-def _quality(problem: Problem, made: Made) -> tuple[float | None, float]:
+def _quality(problem: TuningProblem, made: Made) -> tuple[float | None, float]:
     """The share of samples that are right, and the signal to noise of the worst output."""
     truth: list[list[Array]] = []
     found: list[list[Array]] = []
@@ -165,7 +165,7 @@ def _quality(problem: Problem, made: Made) -> tuple[float | None, float]:
 
 
 @lru_cache(_KEPT)
-def _answers(problem: Problem) -> list[list[Array]]:
+def _answers(problem: TuningProblem) -> list[list[Array]]:
     """What the model as it came computes of each sample."""
     names = scores(problem.graph)
     runs = (simulate.run_all(problem.graph, sample) for sample in problem.judged)

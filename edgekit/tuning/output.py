@@ -14,7 +14,7 @@ from edgekit.core.target import Target
 from edgekit.core.transaction import transaction
 from edgekit.tuning import evaluate, page
 from edgekit.tuning.budget import Budget
-from edgekit.tuning.problem import Point, Problem
+from edgekit.tuning.problem import Point, TuningProblem
 from edgekit.tuning.tune import Tuned
 
 JOURNAL = "journal.jsonl"
@@ -72,7 +72,7 @@ def claimed(folder: Path) -> Path:
     return folder
 
 
-def write(folder: Path, problem: Problem, found: Tuned) -> None:
+def write(folder: Path, problem: TuningProblem, found: Tuned) -> None:
     """The report, and where a point fits, its model and what builds it as it was measured. All of it belongs
     together, so all of it changes or nothing."""
     model = f"{stem(problem.graph.name)}{ek_file.SUFFIX}"
@@ -106,7 +106,7 @@ def _toml(value: object) -> str:
     return json.dumps(value)  # of text, numbers and lists of text the same
 
 
-def _settings(problem: Problem, point: Point) -> str:
+def _settings(problem: TuningProblem, point: Point) -> str:
     """So that `edgekit build` in this folder makes what was measured."""
     lines = []
     for command in ("build", "estimate", "verify", "bench"):

@@ -73,7 +73,7 @@ Outcome = Result | Fault
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TuningProblem:
     """A model, and what is known of it. The memory of the target is what the model may take."""
 
     graph: Graph
@@ -106,4 +106,4 @@ class Problem:
         return hash(self.digest)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and other.digest == self.digest
+        return isinstance(other, TuningProblem) and other.digest == self.digest

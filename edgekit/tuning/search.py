@@ -29,12 +29,12 @@ _STARTS = (
     Point(optimize="size"),
 )
 _STEP = 8  # percent that a step of pruning changes what is left by, about
-_LEAST = 4  # percent
+_MIN_PERCENT = 4  # percent
 _ABOVE = {INT8: INT16, INT16: BF16, BF16: F32}  # the next better format of a layer
 
 
 @dataclass
-class Search:
+class TuningSearch:
     """What was tried, in order, and what it came to."""
 
     budget: Budget
@@ -119,7 +119,7 @@ class Search:
             yield replace(point, base=BASES[at + 1], better=())
 
     def _cheaper(self, point: Point) -> Iterator[Point]:
-        if point.left - _step(point.left) >= _LEAST:
+        if point.left - _step(point.left) >= _MIN_PERCENT:
             yield replace(point, left=point.left - _step(point.left))
         if point.better:
             last = min(point.better, key=lambda pair: self.sensitivity.get(pair[0], 0.0))

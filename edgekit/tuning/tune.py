@@ -16,8 +16,8 @@ from edgekit.quantize.gate import answer
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding
 from edgekit.tuning.journal import Journal
-from edgekit.tuning.problem import Count, Fault, Heavy, Point, Problem, Result
-from edgekit.tuning.search import Search
+from edgekit.tuning.problem import Count, Fault, Heavy, Point, Result, TuningProblem
+from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, Here, Processes, Workers
 
 Tell = Callable[[str], None]
@@ -76,7 +76,7 @@ class Tuned:
 
 def problem(
     graph: Graph, samples: Sequence[Sample], labels: Sequence[int] | None, target: Target, **options: object
-) -> Problem:
+) -> TuningProblem:
     """The samples shared out: most to make models with, some to judge these by. Without labels, what the
     model answers as it came counts as right."""
     if graph.states or any(value.type.quant for value in graph.values.values()):
@@ -91,7 +91,7 @@ def problem(
     else:
         right = [answer(graph, sample) for sample in judged] if len(graph.outputs) == 1 else []
     kept = [samples[i] for i in numbers if i not in apart] or judged
-    return Problem(graph, kept, judged, right, target, **options)  # type: ignore[arg-type]  # its own fields
+    return TuningProblem(graph, kept, judged, right, target, **options)  # type: ignore[arg-type]  # its own fields
 
 
 def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:
@@ -107,12 +107,12 @@ def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:
     return "missing" if limited and counting.can_count(target) else "never"
 
 
-def tune(given: Problem, budget: Budget, effort: Effort, journal: Path, tell: Tell) -> Tuned:
+def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, tell: Tell) -> Tuned:
     """Search, and write down each result as soon as it is there."""
     tell("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
     tell("measuring how sensitive layers are")
-    search = Search(budget, effort.seed, _sensitivity(given))
+    search = TuningSearch(budget, effort.seed, _sensitivity(given))
     notes = Journal(journal, given.digest)
     workers: Workers | None = None
     try:
@@ -135,7 +135,7 @@ def tune(given: Problem, budget: Budget, effort: Effort, journal: Path, tell: Te
     return _tuned(given, search)
 
 
-def _sensitivity(given: Problem) -> Mapping[str, float]:
+def _sensitivity(given: TuningProblem) -> Mapping[str, float]:
     """None where the model cannot be quantized."""
     try:
         return evaluate.sensitivities(given)
@@ -143,19 +143,19 @@ def _sensitivity(given: Problem) -> Mapping[str, float]:
         return {}
 
 
-def _workers(given: Problem, effort: Effort) -> Workers:
+def _workers(given: TuningProblem, effort: Effort) -> Workers:
     if effort.dask:
         return Cluster(given, effort.dask)
     return Processes(given, effort.jobs) if effort.jobs > 1 else Here(given)
 
 
-def _progress(search: Search, done: int, effort: Effort) -> str:
+def _progress(search: TuningSearch, done: int, effort: Effort) -> str:
     best = search.best
     fits = f", the best so far: {in_words(best)}" if best else ""
     return f"tried {len(search.found) + done} of {effort.trials}{fits}"
 
 
-def _tuned(given: Problem, search: Search) -> Tuned:
+def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
     faults = tuple(
         dict.fromkeys(
             f"{found.code} {found.message}" for found in search.found.values() if isinstance(found, Fault)

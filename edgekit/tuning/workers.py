@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
-from edgekit.tuning.problem import Outcome, Point, Problem
+from edgekit.tuning.problem import Outcome, Point, TuningProblem
 
 _TRIES = 3  # of a point whose worker died
 
@@ -28,7 +28,7 @@ class Workers(Protocol):
 class Here:
     """This process."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: TuningProblem) -> None:
         self.problem = problem
 
     def run(self, points: Sequence[Point]) -> Iterator[tuple[Point, Outcome]]:
@@ -42,7 +42,7 @@ class Here:
 class Processes:
     """Several processes of this machine. Where one is killed, all are started again."""
 
-    def __init__(self, problem: Problem, jobs: int) -> None:
+    def __init__(self, problem: TuningProblem, jobs: int) -> None:
         self.problem, self.jobs = problem, jobs
         self.pool = self._started()
 
@@ -74,7 +74,7 @@ class Processes:
 class Cluster:
     """The workers of a Dask cluster, which have EdgeKit installed."""
 
-    def __init__(self, problem: Problem, address: str, patience: float = 10) -> None:
+    def __init__(self, problem: TuningProblem, address: str, patience: float = 10) -> None:
         try:
             distributed: Any = import_module("distributed")
         except ModuleNotFoundError:
@@ -110,10 +110,10 @@ def _died(points: Sequence[Point]) -> EdgeKitError:
     return EdgeKitError("E0603", f"a worker died {_TRIES} times on {points[0]}", hint=hint)
 
 
-_problem: list[Problem] = []  # of a worker process: sent once, when it starts
+_problem: list[TuningProblem] = []  # of a worker process: sent once, when it starts
 
 
-def _remember(problem: Problem) -> None:
+def _remember(problem: TuningProblem) -> None:
     _problem[:] = [problem]
 
 

@@ -12,7 +12,7 @@ from edgekit.core.passes.integer_labels import keeps_scale
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.scales import runs_in_int8
 
-_FEW = 8  # samples
+_MIN_SAMPLES = 8  # samples
 
 
 def check_layers(graph: Graph) -> None:
@@ -37,7 +37,7 @@ def doubts(graph: Graph, statistics: Mapping[str, Statistics], count: int) -> It
     """A sentence for each, from what so many samples showed."""
     if loops := _loops(graph):
         yield f"what loops compute stays in floats: {', '.join(loops)}"
-    if count < _FEW:
+    if count < _MIN_SAMPLES:
         samples = "1 calibration sample is" if count == 1 else f"{count} calibration samples are"
         yield f"{samples} few: a hundred typical ones show what ranges are needed"
     for name in graph.inputs:

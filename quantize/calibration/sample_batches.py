@@ -13,7 +13,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import batched
 from edgekit.core.types import Array
 
-_MOST = 64  # samples in a stack, whose memory does not grow with the samples that there are
+_MAX_BATCH_SAMPLES = 64  # samples in a stack, whose memory does not grow with the samples that there are
 _LARGEST = 1 << 18  # elements of the largest tensor of a stack: more do not fit into caches, and gain nothing
 _ALIKE = 1e-4  # of the largest number: sums of other lengths are added in another order
 Sample = Mapping[str, Array]
@@ -54,7 +54,7 @@ def stack_size(graph: Graph, samples: Sequence[Sample]) -> int:
     """How many samples to run together: 1 where the graph does not compute each by itself, as the first of
     them show."""
     largest = max((value.type.size for value in graph.values.values() if value.data is None), default=1)
-    size = min(_MOST, _LARGEST // max(largest, 1))
+    size = min(_MAX_BATCH_SAMPLES, _LARGEST // max(largest, 1))
     return size if size > 1 and _each_by_itself(graph, samples[:2]) else 1
 
 

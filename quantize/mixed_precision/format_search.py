@@ -56,7 +56,7 @@ class Candidate:
 
 
 @dataclass
-class Search:
+class FormatSearch:
     """What the search knows. `finish` gives the trial with which the quality of formats is judged."""
 
     tensors: Tensors

@@ -21,7 +21,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.calibration.observe import Range
 
 MASKED = -1e4  # exp of it is 0 in float32
-_LEAST = -50.0  # a constant below that is a mask
+_MAX_MASKED_SCORE = -50.0  # a constant below that is a mask
 _MARGIN = 6.0  # by which what is masked lies below what is not, times its number: exp(-6) is 1/400
 
 
@@ -49,9 +49,9 @@ def _chosen(edit: Edit, node: Node) -> str | None:
         case Add():
             found = constant_operand(edit, node)
             mask = edit.data(found[1]) if found else None
-            if found is None or mask is None or not (mask <= _LEAST).any():
+            if found is None or mask is None or not (mask <= _MAX_MASKED_SCORE).any():
                 return None
-            seen = mask > _LEAST
+            seen = mask > _MAX_MASKED_SCORE
             rest = np.where(seen, mask, 0).astype(np.float32)
             x = edit.one(Add(), found[0], edit.const(rest)) if rest.any() else found[0]
             return edit.one(Where(), edit.const(seen), x, edit.const(np.float32(MASKED)))
@@ -68,7 +68,7 @@ def _chosen(edit: Edit, node: Node) -> str | None:
 
 def _is_low(data: Array | None) -> bool:
     """Is this a constant that masks, and is not MASKED yet?"""
-    return data is not None and bool((data <= _LEAST).all()) and not is_masked(data)
+    return data is not None and bool((data <= _MAX_MASKED_SCORE).all()) and not is_masked(data)
 
 
 def is_masked(data: Array | None) -> bool:

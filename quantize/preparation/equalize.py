@@ -13,7 +13,7 @@ from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, Value
 
-_MOST = 2.0**6  # of the factor for one channel, and of its inverse
+_MAX_CHANNEL_FACTOR = 2.0**6  # of the factor for one channel, and of its inverse
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def equalize(graph: Graph, reach: Mapping[str, Array], shares: tuple[float, floa
             continue
         factor = np.where(channels > 0, channels.max() / np.maximum(channels, 1e-30), 1.0) ** share
         # Powers of two would be exact; these are rounded once, in float32.
-        factor = np.clip(factor, 1 / _MOST, _MOST)
+        factor = np.clip(factor, 1 / _MAX_CHANNEL_FACTOR, _MAX_CHANNEL_FACTOR)
         (_, w, b), (_, reader, _) = pair.first.inputs, pair.second.inputs
         rescale(values, w, factor.reshape(-1, *[1] * (values[w].type.rank - 1)))
         rescale(values, b, factor)

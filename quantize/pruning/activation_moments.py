@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
-from edgekit.core.passes.channels import Layer
+from edgekit.core.passes.channels import PrunableLayer
 from edgekit.core.simulate import run_all
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
@@ -22,7 +22,7 @@ MOST_INPUTS = 4608  # of one sum; squares of so many are held
 _MOST_ROWS = 256  # windows of one sample
 
 
-def can_be_fitted(layer: Layer) -> bool:
+def can_be_fitted(layer: PrunableLayer) -> bool:
     """Are its sums few enough numbers, in windows that we can cut?"""
     inputs = layer.w[0].size
     return isinstance(layer.op, Conv2d | Dense) and not layer.is_depthwise and inputs <= MOST_INPUTS
@@ -69,7 +69,7 @@ def ungrouped(w: Array, shape: Sequence[int]) -> Array:
     return np.asarray(w.transpose(0, 2, 1).reshape(shape))
 
 
-def columns(inputs: Array, layer: Layer) -> Array:
+def columns(inputs: Array, layer: PrunableLayer) -> Array:
     """Inputs of units [units, inputs] as places in a window [units, cells]: each input at every tap."""
     channels = layer.w.shape[-1]
     taps = layer.w[0].size // channels

@@ -29,7 +29,7 @@ _PATIENCE = 5  # passes without gain
 _WORK = 5e10  # multiplications for all steps, about
 _RATE = 0.01  # of the size of weights: the first step
 _DECAY, _DECAY_OF_SQUARES = 0.9, 0.999  # of Adam
-_LEAST = 1e-12  # that is no division by zero
+_MIN_DIVISOR = 1e-12  # that is no division by zero
 _JUDGE_EVERY = 8  # of the samples one judges
 Tell = Callable[[str], None]
 Key = tuple[str, int]  # a layer by its result, and the position of an operand: 1 are weights, 2 is the bias
@@ -195,7 +195,7 @@ class _Steps:
             w, mean, square = self.weights[key], self.mean[key], self.square[key]
             mean += (1 - _DECAY) * (off - mean)
             square += (1 - _DECAY_OF_SQUARES) * (np.square(off) - square)
-            move = rate * self.size[key] * mean / (np.sqrt(square) + _LEAST)
+            move = rate * self.size[key] * mean / (np.sqrt(square) + _MIN_DIVISOR)
             self.weights[key] = np.where(self.stays[key], w, (w - move).astype(w.dtype))
 
 

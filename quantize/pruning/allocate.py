@@ -13,8 +13,8 @@ from edgekit.quantize.pruning.cost import Cost
 from edgekit.quantize.pruning.criteria import Order
 from edgekit.quantize.pruning.groups import Group
 
-_LEAST = 1e-12  # damage that is as good as none
-_MOST = 1 - 1e-6
+_MIN_DAMAGE = 1e-12  # damage that is as good as none
+_MAX_SHARE = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Candidate:
 
     def damage(self, gone: int) -> float:
         """Noise by what is left of the signal: it grows without end as a layer is emptied."""
-        share = min(float(self.order.damage[gone]), _MOST)
-        return self.weight * share / (1 - share) + _LEAST * gone
+        share = min(float(self.order.damage[gone]), _MAX_SHARE)
+        return self.weight * share / (1 - share) + _MIN_DAMAGE * gone
 
 
 def uniform(candidates: Sequence[Candidate], ratio: float, multiple: int) -> Sequence[int]:

@@ -16,7 +16,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
-from edgekit.core.passes.channels import Layer
+from edgekit.core.passes.channels import PrunableLayer
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -27,7 +27,7 @@ from edgekit.quantize.pruning.groups import Network, with_constants
 _ROUNDS = 4
 _DAMPING = 0.01  # of the mean square of an input
 _WORK = 2e11  # multiplications for the rounds of one layer, about
-_LEAST = 2  # rows of blocks and columns, of a layer that is worth it
+_MIN_BLOCKS = 2  # rows of blocks and columns, of a layer that is worth it
 Tell = Callable[[str], None]
 Tile = tuple[int, int]
 
@@ -39,7 +39,9 @@ def with_zero_blocks(
     network = Network.of(graph)
     chosen = {name: layer for name, layer in network.mixers.items() if _has_blocks(layer, tile)}
     if not chosen:
-        hint = f"fully connected and 1x1 layers with {_LEAST} blocks, {tile[0]} by {tile[1]}, on each side"
+        hint = (
+            f"fully connected and 1x1 layers with {_MIN_BLOCKS} blocks, {tile[0]} by {tile[1]}, on each side"
+        )
         raise EdgeKitError("E0205", f"no layer of {graph.name} can have blocks of zeros", hint=hint)
     seen = observe(network, samples) if samples else {}
     weights = {}
@@ -56,10 +58,10 @@ def with_zero_blocks(
     return masked, shares
 
 
-def _has_blocks(layer: Layer, tile: Tile) -> bool:
+def _has_blocks(layer: PrunableLayer, tile: Tile) -> bool:
     """Is it a layer for which there may be kernels with blocks?"""
     inputs = layer.w.shape[-1]
-    is_large = len(layer.w) >= _LEAST * tile[0] and inputs >= _LEAST * tile[1]
+    is_large = len(layer.w) >= _MIN_BLOCKS * tile[0] and inputs >= _MIN_BLOCKS * tile[1]
     return _is_one_pixel(layer.op, layer.w) and is_large and inputs % tile[1] == 0
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.passes.channels import Layer
+from edgekit.core.passes.channels import PrunableLayer
 from edgekit.core.types import Array
 from edgekit.quantize.pruning.activation_moments import columns, grouped
 from edgekit.quantize.pruning.groups import Group, Network
@@ -119,7 +119,7 @@ FROM_WEIGHTS = ("l1", "l2")
 class _Reader:
     """A layer that reads a group: its weights [groups, inputs, outputs], and the squares of what it reads."""
 
-    layer: Layer
+    layer: PrunableLayer
     columns: Array  # [units, cells of a unit]
     weights: Array
     squares: Array

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.ir import Graph
-from edgekit.core.passes.channels import Layer
+from edgekit.core.passes.channels import PrunableLayer
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
@@ -20,7 +20,7 @@ from edgekit.quantize.pruning.groups import Network, with_constants
 _FOLDS = 2
 _DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted, in mean squares of an input
 _ROUNDS = 8  # of a fit
-_FEW = 2  # rounds while it is tried how far samples can be trusted
+_TRIAL_ROUNDS = 2  # rounds while it is tried how far samples can be trusted
 _ROWS = 12  # windows for each input of a sum: more say nothing new
 _LEAST_ROWS = 4096
 _WORK = 5e11  # multiplications for all fits of a layer, beyond which biases alone make up for what is gone
@@ -92,7 +92,7 @@ def _constants_of(network: Network, masked: Graph) -> dict[tuple[str, int], Arra
 
 
 def _better(
-    layer: Layer, w: Array, pairs: Sequence[tuple[Array, Array]], tile: tuple[int, int] | None
+    layer: PrunableLayer, w: Array, pairs: Sequence[tuple[Array, Array]], tile: tuple[int, int] | None
 ) -> Sequence[Array]:
     """Weights and bias with which a layer, masked as `w` is, comes nearest to what it was; nothing where it
     is that already."""
@@ -106,7 +106,9 @@ def _better(
     chosen = plain
     if len(folds) > 1 and _work(parts) <= _WORK:
         turns = list(zip(folds, reversed(folds), strict=True))
-        errors = [sum(judge.error(fit.fitted(old, d, _FEW)) for fit, judge in turns) for d in _DAMPINGS]
+        errors = [
+            sum(judge.error(fit.fitted(old, d, _TRIAL_ROUNDS)) for fit, judge in turns) for d in _DAMPINGS
+        ]
         best = int(np.argmin(errors))
         if errors[best] < sum(judge.error(fit.with_best_bias(old)) for fit, judge in turns):
             chosen = both.fitted(old, _DAMPINGS[best])
@@ -123,7 +125,7 @@ class _Part:
     inputs: Array
 
 
-def _parts(layer: Layer, w: Array, tile: tuple[int, int] | None) -> Sequence[_Part]:
+def _parts(layer: PrunableLayer, w: Array, tile: tuple[int, int] | None) -> Sequence[_Part]:
     """All outputs of a group read what any of them reads; with a tile, those of a row of blocks do."""
     if tile is None or layer.op.groups > 1 or occupied(w, *tile).all():
         every = enumerate(grouped(w, layer.op.groups))
@@ -154,7 +156,7 @@ class _Rows:
     network's, y, clamped as its results are."""
 
     def __init__(
-        self, layer: Layer, parts: Sequence[_Part], pairs: Sequence[tuple[Array, Array]], seed: int
+        self, layer: PrunableLayer, parts: Sequence[_Part], pairs: Sequence[tuple[Array, Array]], seed: int
     ) -> None:
         op, target = layer.op, grouped(layer.w, layer.op.groups).astype(np.float32)
         self.lo, self.hi = op.lo, op.hi

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from edgekit.core.ir import Graph, Node
-from edgekit.core.passes.channels import Layer, Search, dead_channels
+from edgekit.core.passes.channels import ChannelSearch, PrunableLayer, dead_channels
 from edgekit.core.types import Array, Value
 
 
@@ -40,16 +40,16 @@ class Network:
     """A graph, and what can be taken out of it. Layers are named by their results."""
 
     graph: Graph
-    layers: Mapping[str, Layer]
+    layers: Mapping[str, PrunableLayer]
     groups: Sequence[Group]
 
     @staticmethod
     def of(graph: Graph) -> Network:
-        search = Search.of(graph)
+        search = ChannelSearch.of(graph)
         return Network(graph, search.layers, tuple(_groups(search)))
 
     @cached_property
-    def mixers(self) -> Mapping[str, Layer]:
+    def mixers(self) -> Mapping[str, PrunableLayer]:
         """The layers that mix channels: units can be taken out of what they read."""
         return {name: layer for name, layer in self.layers.items() if not layer.is_depthwise}
 
@@ -114,7 +114,7 @@ def with_constants(graph: Graph, constants: Mapping[tuple[str, int], Array]) -> 
     return replace(graph, nodes=tuple(nodes), values=values)
 
 
-def _groups(search: Search) -> Iterator[Group]:
+def _groups(search: ChannelSearch) -> Iterator[Group]:
     """In the order in which a run computes them."""
     cells = _Cells(search.kept)
     for node in search.graph.nodes:
@@ -135,14 +135,14 @@ def _groups(search: Search) -> Iterator[Group]:
             yield group
 
 
-def _is_read(search: Search, group: Group) -> bool:
+def _is_read(search: ChannelSearch, group: Group) -> bool:
     """By a layer that can do with less?"""
     users = (node for name in group.cells for node in search.graph.users(name))
     layers = (search.layers.get(node.outputs[0]) for node in users)
     return any(layer is not None and not layer.is_depthwise for layer in layers)
 
 
-def _join(search: Search, node: Node, cells: _Cells) -> None:
+def _join(search: ChannelSearch, node: Node, cells: _Cells) -> None:
     """What a node keeps together."""
     x, y = node.inputs[0] if node.inputs else "", node.outputs[0]
     layer, pairs = search.layers.get(y), search.pairs[y]

@@ -104,7 +104,7 @@ class Pruned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PruningPlan:
     """A network that was looked at: it can be pruned to any degree from here."""
 
     network: Network
@@ -124,7 +124,7 @@ class Plan:
         tell: Tell,
         labels: Array | None = None,
         costs: Costs | None = None,
-    ) -> Plan:
+    ) -> PruningPlan:
         """Look at a graph and at samples for it, of which there may be none. `costs` tells what layers take
         on the target, where that is known."""
         if any(t.quant for t in (value.type for value in graph.values.values())):
@@ -138,7 +138,7 @@ class Plan:
         fitting = [samples[i] for i in numbers if i not in apart] or held
         more = samples[len(numbers) : _MOST_ADJUSTING]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return Plan(Network.of(graph), fitting, more, held, known, criterion, tell, costs)
+        return PruningPlan(Network.of(graph), fitting, more, held, known, criterion, tell, costs)
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:

@@ -13,7 +13,7 @@ from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
 from edgekit.quantize.pruning.cost import Costs
-from edgekit.quantize.pruning.plan import Plan, Pruned, Pruning, Tell, ZeroBlocks
+from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan, Tell, ZeroBlocks
 
 _TRIALS = 6
 _CLOSE = 0.02  # of the budget: near enough from below
@@ -30,7 +30,7 @@ def prune(
 ) -> tuple[Graph, Pruned]:
     """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
     `labels` are the classes of the samples, and `costs` tells what layers take on the target."""
-    plan = Plan.of(graph, samples, wanted.criterion, tell, labels, costs)
+    plan = PruningPlan.of(graph, samples, wanted.criterion, tell, labels, costs)
     counts = _counts(plan, wanted, flash, tell)
     masked = plan.masked(counts, fit=wanted.fit, tell=tell) if counts else plan.network.graph
     smaller = simplify(masked)
@@ -44,7 +44,9 @@ def prune(
     return smaller, replace(plan.report(smaller, counts), blocks=blocks)
 
 
-def _counts(plan: Plan, wanted: Pruning, flash: Callable[[Graph], int] | None, tell: Tell) -> Sequence[int]:
+def _counts(
+    plan: PruningPlan, wanted: Pruning, flash: Callable[[Graph], int] | None, tell: Tell
+) -> Sequence[int]:
     """How many units of each group go; nothing where none do."""
     if not wanted.of_channels:
         return ()
@@ -55,7 +57,7 @@ def _counts(plan: Plan, wanted: Pruning, flash: Callable[[Graph], int] | None, t
 
 
 def _counts_for_flash(
-    plan: Plan, wanted: Pruning, budget: int, flash: Callable[[Graph], int], tell: Tell
+    plan: PruningPlan, wanted: Pruning, budget: int, flash: Callable[[Graph], int], tell: Tell
 ) -> Sequence[int]:
     """How many units of each group go, so that the library of what is left takes no more than this. `flash`
     tells what it takes."""

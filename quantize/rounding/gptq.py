@@ -9,7 +9,7 @@ import numpy as np
 from edgekit.core.types import Array
 
 _FLOOR = 1e-4  # of the mean of the diagonal: keeps what was never seen where it is
-_LOST = 4e-6  # of a sum of products in single precision
+_FLOAT32_SUM_ERROR = 4e-6  # of a sum of products in single precision
 _BLOCK = 64  # inputs whose effect on all others is computed at once
 _MOST_SWEEPS = 4
 
@@ -48,7 +48,7 @@ class Moments:
         by what single precision may have lost, so that no distance has one below 0."""
         rows = max(self.rows, 1)
         x, y = self.x / rows, self.y / rows
-        lost = np.einsum("gii->gi", self.squares) / rows * _LOST
+        lost = np.einsum("gii->gi", self.squares) / rows * _FLOAT32_SUM_ERROR
         squares = self.squares / rows - x[:, :, None] * x[:, None, :] + np.eye(x.shape[1]) * lost[:, :, None]
         products = self.products / rows - x[:, :, None] * y[:, None, :]
         return squares, products
@@ -64,7 +64,7 @@ class Aim:
     damping: float
 
 
-class Problem:
+class GptqProblem:
     """The quadratic error of weights w[G, I, O] around a centre, with inputs in the order of rounding."""
 
     def __init__(self, moments: Moments, weights: Array, aim: Aim) -> None:
@@ -102,14 +102,14 @@ class Problem:
         return result
 
 
-def best_scale(problem: Problem, scales: Array, limit: int) -> Array:
+def best_scale(problem: GptqProblem, scales: Array, limit: int) -> Array:
     """Of candidates [K, G, O] the one for each output whose rounded weights leave the least error."""
     errors = np.stack([problem.error(_in_turn(problem, scale, limit), scale) for scale in scales])
     result: Array = np.take_along_axis(scales, errors.argmin(axis=0)[None], axis=0)[0]
     return result
 
 
-def round_to(problem: Problem, scale: Array, limit: int) -> Array:
+def round_to(problem: GptqProblem, scale: Array, limit: int) -> Array:
     """Integers [G, I, O] within the limit on both sides. No output's error, as the problem has it, is larger
     than with the nearest integers."""
     found = _descended(problem, _in_turn(problem, scale, limit), scale, limit)
@@ -120,7 +120,7 @@ def round_to(problem: Problem, scale: Array, limit: int) -> Array:
     return problem.unsorted(found)
 
 
-def _in_turn(problem: Problem, scale: Array, limit: int) -> Array:
+def _in_turn(problem: GptqProblem, scale: Array, limit: int) -> Array:
     """One weight after the other to the nearest integer, each where the error of those before it is made up
     for best (Babai's nearest plane, which GPTQ is, too)."""
     target, bounds = problem.centre / scale[:, None], problem.bounds(limit)
@@ -138,7 +138,7 @@ def _in_turn(problem: Problem, scale: Array, limit: int) -> Array:
     return integers
 
 
-def _descended(problem: Problem, integers: Array, scale: Array, limit: int) -> Array:
+def _descended(problem: GptqProblem, integers: Array, scale: Array, limit: int) -> Array:
     """Each weight in turn to the integer that is best beside all others, until none moves."""
     squares, bounds, integers = problem.squares, problem.bounds(limit), integers.copy()
     diagonal = np.einsum("gii->gi", squares)[:, :, None]

@@ -11,7 +11,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding.bias_correction import Pair
-from edgekit.quantize.rounding.gptq import Aim, Moments, Problem, best_scale, round_to
+from edgekit.quantize.rounding.gptq import Aim, GptqProblem, Moments, best_scale, round_to
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, least_scale
 
 _MOST_ROWS = 256  # windows of one sample
@@ -57,13 +57,13 @@ def rounded(pair: Pair, before: Value) -> Value:
     for fitted, judge in zip(folds, reversed(folds), strict=True):
         chosen: Array | None = None
         for k, aim in enumerate(_AIMS):
-            problem = Problem(fitted.moments, weights, aim)
+            problem = GptqProblem(fitted.moments, weights, aim)
             chosen = best_scale(problem, scales, limit) if chosen is None else chosen
             errors[k] += judge.error(Rounded(round_to(problem, chosen, limit), chosen))
     best = int(np.argmin(errors))
     if errors[best] >= sum(fold.error(nearest) for fold in folds):
         return before
-    problem = Problem(folds[0].moments + folds[1].moments, weights, _AIMS[best])
+    problem = GptqProblem(folds[0].moments + folds[1].moments, weights, _AIMS[best])
     scale = best_scale(problem, scales, limit)
     return _value(Rounded(round_to(problem, scale, limit), scale), before.type)
 

@@ -11,7 +11,7 @@ from support.command_line import CommandLine
 from support.nets import Net
 
 from edgekit import Difference, EdgeKitError, Graph, diff, quantize_model
-from edgekit.comparison.difference import Layer
+from edgekit.comparison.difference import LayerDifference
 from edgekit.comparison.histogram import Counter
 from edgekit.core.ir import State
 from edgekit.core.ops.arithmetic import Add, Max, Mul
@@ -132,7 +132,7 @@ def with_weights(graph: Graph, layer: str, change: Callable[[np.ndarray], np.nda
     return replace(graph, values={**graph.values, node.inputs[1]: changed})
 
 
-def by_name(found: Difference) -> dict[str, Layer]:
+def by_name(found: Difference) -> dict[str, LayerDifference]:
     return {layer.name: layer for layer in found.layers}
 
 

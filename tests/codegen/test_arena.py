@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekit.codegen.memory import arena, arena_search
-from edgekit.codegen.memory.arena import BUDGET, Buffer, Plan, Shift, crowded, plan
-from edgekit.codegen.memory.arena_search import Problem
+from edgekit.codegen.memory.arena import BUDGET, ArenaBuffer, ArenaPlan, Shift, crowded, plan
+from edgekit.codegen.memory.arena_search import ArenaProblem
 
 
 def buffers_of(
     most: int, steps: int = 8, largest: int = 70, aligns: tuple[int, ...] = (1, 4, 16)
-) -> st.SearchStrategy[list[Buffer]]:
+) -> st.SearchStrategy[list[ArenaBuffer]]:
     """Some use another part of their bytes from step to step."""
     row = st.tuples(
         st.integers(1, largest),
@@ -27,7 +27,7 @@ def buffers_of(
     )
     return st.lists(row, max_size=most).map(
         lambda rows: [
-            Buffer(f"b{i}", size, min(a, b), max(a, b), align, changes(uses, min(a, b), max(a, b), size))
+            ArenaBuffer(f"b{i}", size, min(a, b), max(a, b), align, changes(uses, min(a, b), max(a, b), size))
             for i, (size, a, b, align, uses) in enumerate(rows)
         ]
     )
@@ -37,7 +37,7 @@ def changes(uses: dict[int, int], first: int, last: int, size: int) -> tuple[tup
     return tuple((step, min(uses[step], size)) for step in sorted(uses) if first <= step <= last)
 
 
-def used(buffer: Buffer, step: int) -> int:
+def used(buffer: ArenaBuffer, step: int) -> int:
     """Bytes in use at a step."""
     if not buffer.first <= step <= buffer.last:
         return 0
@@ -45,7 +45,7 @@ def used(buffer: Buffer, step: int) -> int:
 
 
 @st.composite
-def shifted(draw: st.DrawFn, most: int) -> tuple[list[Buffer], list[Shift]]:
+def shifted(draw: st.DrawFn, most: int) -> tuple[list[ArenaBuffer], list[Shift]]:
     """Buffers, and leave for some outputs to lie over inputs that are used for the last time."""
     buffers = draw(buffers_of(most, steps=4))
     pairs = [
@@ -59,22 +59,22 @@ def shifted(draw: st.DrawFn, most: int) -> tuple[list[Buffer], list[Shift]]:
     return buffers, [Shift(output, source, draw(st.integers(0, 60))) for output, source in chosen]
 
 
-def shared_steps(a: Buffer, b: Buffer) -> range:
+def shared_steps(a: ArenaBuffer, b: ArenaBuffer) -> range:
     return range(max(a.first, b.first), min(a.last, b.last) + 1)
 
 
-def least_gap(lower: Buffer, upper: Buffer) -> int:
+def least_gap(lower: ArenaBuffer, upper: ArenaBuffer) -> int:
     """From the start of one to that of another above it."""
     return max((used(lower, step) for step in shared_steps(lower, upper)), default=0)
 
 
-def legal(offsets: dict[str, int], buffers: list[Buffer], shifts: list[Shift]) -> bool:
+def legal(offsets: dict[str, int], buffers: list[ArenaBuffer], shifts: list[Shift]) -> bool:
     leave = {(shift.output, shift.input): shift.distance for shift in shifts}
 
-    def lies_under(lower: Buffer, upper: Buffer) -> bool:
+    def lies_under(lower: ArenaBuffer, upper: ArenaBuffer) -> bool:
         return offsets[lower.name] + lower.size <= offsets[upper.name]
 
-    def may_follow(lower: Buffer, upper: Buffer, step: int) -> bool:
+    def may_follow(lower: ArenaBuffer, upper: ArenaBuffer, step: int) -> bool:
         gap, size = offsets[upper.name] - offsets[lower.name], used(lower, step)
         return gap >= min(size, leave.get((lower.name, upper.name), size))
 
@@ -86,7 +86,7 @@ def legal(offsets: dict[str, int], buffers: list[Buffer], shifts: list[Shift]) -
     )
 
 
-def check(result: Plan, buffers: list[Buffer], shifts: list[Shift]) -> None:
+def check(result: ArenaPlan, buffers: list[ArenaBuffer], shifts: list[Shift]) -> None:
     assert result.offsets.keys() == {b.name for b in buffers}
     assert legal(result.offsets, buffers, shifts)
     assert result.size == max((result.offsets[b.name] + b.size for b in buffers), default=0)
@@ -94,7 +94,7 @@ def check(result: Plan, buffers: list[Buffer], shifts: list[Shift]) -> None:
     assert result.optimal == (result.lower_bound == result.size)
 
 
-def first_fit(buffers: list[Buffer]) -> int:
+def first_fit(buffers: list[ArenaBuffer]) -> int:
     offsets: dict[str, int] = {}
     for k, buffer in enumerate(buffers):
         ends = [offsets[b.name] + least_gap(b, buffer) for b in buffers[:k] if shared_steps(b, buffer)]
@@ -105,7 +105,7 @@ def first_fit(buffers: list[Buffer]) -> int:
     return max((offsets[b.name] + b.size for b in buffers), default=0)
 
 
-def smallest_stack(buffers: list[Buffer]) -> int:
+def smallest_stack(buffers: list[ArenaBuffer]) -> int:
     """The smallest arena: in some order, each buffer lies on those before it."""
     best = sum(b.size + b.align for b in buffers)
     for order in permutations(buffers):
@@ -117,7 +117,7 @@ def smallest_stack(buffers: list[Buffer]) -> int:
     return best
 
 
-def smallest_of_all(buffers: list[Buffer], shifts: list[Shift], below: int) -> int:
+def smallest_of_all(buffers: list[ArenaBuffer], shifts: list[Shift], below: int) -> int:
     """The smallest arena of all that there are, up to a size that is known to do."""
     names = [b.name for b in buffers]
     choices = [range(0, below - b.size + 1, b.align) for b in buffers]
@@ -130,20 +130,20 @@ def smallest_of_all(buffers: list[Buffer], shifts: list[Shift], below: int) -> i
 
 @settings(deadline=None)
 @given(buffers_of(12, largest=5000))
-def test_live_buffers_lie_apart_and_aligned(buffers: list[Buffer]) -> None:
+def test_live_buffers_lie_apart_and_aligned(buffers: list[ArenaBuffer]) -> None:
     check(plan(buffers, budget=2000), buffers, [])
 
 
 @settings(deadline=None)
 @given(shifted(10))
-def test_shifted_outputs_keep_their_distance(case: tuple[list[Buffer], list[Shift]]) -> None:
+def test_shifted_outputs_keep_their_distance(case: tuple[list[ArenaBuffer], list[Shift]]) -> None:
     buffers, shifts = case
     check(plan(buffers, shifts=shifts, budget=2000), buffers, shifts)
 
 
 @settings(deadline=None)
 @given(buffers_of(12))
-def test_a_plan_is_never_larger_than_first_fit(buffers: list[Buffer]) -> None:
+def test_a_plan_is_never_larger_than_first_fit(buffers: list[ArenaBuffer]) -> None:
     size = plan(buffers, budget=0).size
     by_birth = sorted(buffers, key=lambda b: b.first)
     assert size <= first_fit(by_birth)
@@ -152,7 +152,7 @@ def test_a_plan_is_never_larger_than_first_fit(buffers: list[Buffer]) -> None:
 
 @settings(deadline=None)
 @given(buffers_of(6, steps=5))
-def test_small_plans_are_optimal_and_known_to_be(buffers: list[Buffer]) -> None:
+def test_small_plans_are_optimal_and_known_to_be(buffers: list[ArenaBuffer]) -> None:
     result = plan(buffers)
     assert result.optimal
     assert result.size == smallest_stack(buffers)
@@ -163,7 +163,9 @@ def test_plans_of_seven_buffers_are_optimal(seed: int) -> None:
     random = Random(seed)
     starts = [random.randrange(6) for _ in range(7)]
     buffers = [
-        Buffer(f"b{i}", random.randint(1, 999), start, start + random.randrange(5), random.choice((1, 8, 16)))
+        ArenaBuffer(
+            f"b{i}", random.randint(1, 999), start, start + random.randrange(5), random.choice((1, 8, 16))
+        )
         for i, start in enumerate(starts)
     ]
     result = plan(buffers)
@@ -173,10 +175,10 @@ def test_plans_of_seven_buffers_are_optimal(seed: int) -> None:
 
 @settings(deadline=None)
 @given(shifted(4))
-def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[Buffer], list[Shift]]) -> None:
+def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[ArenaBuffer], list[Shift]]) -> None:
     buffers, shifts = case
     small = [
-        Buffer(
+        ArenaBuffer(
             b.name,
             -(-b.size // 6),
             b.first,
@@ -194,46 +196,46 @@ def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[Buffer
 
 
 def test_an_output_over_its_input_takes_only_the_distance() -> None:
-    buffers = [Buffer("x", 100, 0, 1, 1), Buffer("y", 80, 1, 2, 1)]
+    buffers = [ArenaBuffer("x", 100, 0, 1, 1), ArenaBuffer("y", 80, 1, 2, 1)]
     assert plan(buffers).size == 180
-    assert plan(buffers, shifts=[Shift("y", "x", 12)]) == Plan({"x": 12, "y": 0}, 112, 112)
+    assert plan(buffers, shifts=[Shift("y", "x", 12)]) == ArenaPlan({"x": 12, "y": 0}, 112, 112)
 
 
 def test_an_output_hides_a_small_input() -> None:
-    buffers = [Buffer("x", 20, 0, 1, 1), Buffer("y", 80, 1, 2, 1)]
-    assert plan(buffers, shifts=[Shift("y", "x", 12)], budget=0) == Plan({"x": 12, "y": 0}, 80, 80)
+    buffers = [ArenaBuffer("x", 20, 0, 1, 1), ArenaBuffer("y", 80, 1, 2, 1)]
+    assert plan(buffers, shifts=[Shift("y", "x", 12)], budget=0) == ArenaPlan({"x": 12, "y": 0}, 80, 80)
 
 
 def test_what_a_buffer_does_not_use_any_more_is_free() -> None:
-    x = Buffer("x", 100, 0, 2, 1, uses=((2, 30),))
-    assert plan([x, Buffer("y", 70, 2, 3, 1)]) == Plan({"x": 0, "y": 30}, 100, 100)
-    assert plan([x, Buffer("y", 70, 1, 3, 1)]) == Plan({"x": 0, "y": 100}, 170, 170)
+    x = ArenaBuffer("x", 100, 0, 2, 1, uses=((2, 30),))
+    assert plan([x, ArenaBuffer("y", 70, 2, 3, 1)]) == ArenaPlan({"x": 0, "y": 30}, 100, 100)
+    assert plan([x, ArenaBuffer("y", 70, 1, 3, 1)]) == ArenaPlan({"x": 0, "y": 100}, 170, 170)
 
 
 def test_what_a_buffer_does_not_use_yet_is_free() -> None:
-    x = Buffer("x", 100, 0, 2, 1, uses=((0, 30), (2, 100)))
-    assert plan([x, Buffer("y", 70, 0, 1, 1)]) == Plan({"x": 0, "y": 30}, 100, 100)
+    x = ArenaBuffer("x", 100, 0, 2, 1, uses=((0, 30), (2, 100)))
+    assert plan([x, ArenaBuffer("y", 70, 0, 1, 1)]) == ArenaPlan({"x": 0, "y": 30}, 100, 100)
 
 
 def test_alignment_counts_towards_the_bound() -> None:
-    three = [Buffer(name, 20, 0, 0, align=16) for name in "abc"]
-    assert plan(three) == Plan({"a": 0, "b": 32, "c": 64}, 84, 84)
+    three = [ArenaBuffer(name, 20, 0, 0, align=16) for name in "abc"]
+    assert plan(three) == ArenaPlan({"a": 0, "b": 32, "c": 64}, 84, 84)
 
 
 def test_parts_that_do_not_meet_share_the_arena() -> None:
-    result = plan([Buffer("a", 64, 0, 1), Buffer("b", 32, 2, 3), Buffer("c", 48, 2, 2)])
+    result = plan([ArenaBuffer("a", 64, 0, 1), ArenaBuffer("b", 32, 2, 3), ArenaBuffer("c", 48, 2, 2)])
     assert (result.size, result.optimal) == (80, True)
 
 
 def test_a_model_without_buffers_needs_no_arena() -> None:
-    assert plan([]) == Plan({}, 0, 0)
+    assert plan([]) == ArenaPlan({}, 0, 0)
 
 
-def many(count: int, longest: int, seed: int = 7, shrinking: bool = False) -> list[Buffer]:
+def many(count: int, longest: int, seed: int = 7, shrinking: bool = False) -> list[ArenaBuffer]:
     random = Random(seed)
     starts = [random.randrange(count) for _ in range(count)]
     buffers = [
-        Buffer(f"b{i}", random.randint(1, 9999), start, start + random.randint(0, longest))
+        ArenaBuffer(f"b{i}", random.randint(1, 9999), start, start + random.randint(0, longest))
         for i, start in enumerate(starts)
     ]
     if not shrinking:
@@ -253,7 +255,12 @@ def test_what_swaps_lead_to_is_legal(seed: int) -> None:
 
 
 def test_a_plan_as_small_as_can_be_is_not_searched_any_further() -> None:
-    buffers = [Buffer("a", 64, 0, 2), Buffer("b", 32, 1, 3), Buffer("c", 48, 2, 4), Buffer("d", 9, 5, 5)]
+    buffers = [
+        ArenaBuffer("a", 64, 0, 2),
+        ArenaBuffer("b", 32, 1, 3),
+        ArenaBuffer("c", 48, 2, 4),
+        ArenaBuffer("d", 9, 5, 5),
+    ]
     result = plan(buffers)
     assert result.optimal
     assert result.compared == plan(buffers, budget=0).compared
@@ -272,7 +279,7 @@ def test_the_lowest_gap_is_tried_beside_the_tightest() -> None:
         (9, 14, 14),
         (7, 6, 12),
     )
-    assert plan([Buffer(f"b{i}", *row, 1) for i, row in enumerate(rows)], budget=0).optimal
+    assert plan([ArenaBuffer(f"b{i}", *row, 1) for i, row in enumerate(rows)], budget=0).optimal
 
 
 def test_the_same_buffers_get_the_same_plan() -> None:
@@ -295,7 +302,7 @@ def test_a_thousand_buffers_take_what_the_budget_says(
     compared = 0
     fit = arena_search._fit
 
-    def counted(problem: Problem, i: int, placed: list[int], *rest: Any) -> int:
+    def counted(problem: ArenaProblem, i: int, placed: list[int], *rest: Any) -> int:
         nonlocal compared
         compared += len(placed)
         return fit(problem, i, placed, *rest)
@@ -308,24 +315,24 @@ def test_a_thousand_buffers_take_what_the_budget_says(
 @pytest.mark.parametrize(
     ("buffers", "shifts", "complaint"),
     [
-        ([Buffer("a", 1, 0, 0), Buffer("a", 1, 1, 1)], [], "same name"),
-        ([Buffer("a", 1, 0, 2), Buffer("b", 1, 1, 3)], [Shift("b", "a")], "not its last use"),
-        ([Buffer("a", 1, 0, 1), Buffer("b", 1, 1, 3)], [Shift("b", "a", -1)], "negative distance"),
+        ([ArenaBuffer("a", 1, 0, 0), ArenaBuffer("a", 1, 1, 1)], [], "same name"),
+        ([ArenaBuffer("a", 1, 0, 2), ArenaBuffer("b", 1, 1, 3)], [Shift("b", "a")], "not its last use"),
+        ([ArenaBuffer("a", 1, 0, 1), ArenaBuffer("b", 1, 1, 3)], [Shift("b", "a", -1)], "negative distance"),
         (
-            [Buffer("a", 1, 0, 1), Buffer("b", 1, 1, 1), Buffer("c", 1, 1, 1)],
+            [ArenaBuffer("a", 1, 0, 1), ArenaBuffer("b", 1, 1, 1), ArenaBuffer("c", 1, 1, 1)],
             [Shift("b", "a"), Shift("c", "b")],
             "input and output of one step",
         ),
     ],
 )
-def test_contradictions_are_found(buffers: list[Buffer], shifts: list[Shift], complaint: str) -> None:
+def test_contradictions_are_found(buffers: list[ArenaBuffer], shifts: list[Shift], complaint: str) -> None:
     with pytest.raises(AssertionError, match=complaint):
         plan(buffers, shifts=shifts)
 
 
 @settings(deadline=None, max_examples=50)
 @given(buffers_of(14))
-def test_a_sweep_keeps_buffers_apart(buffers: list[Buffer]) -> None:
+def test_a_sweep_keeps_buffers_apart(buffers: list[ArenaBuffer]) -> None:
     best = plan(buffers, budget=2000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arena, "MAX_PAIRS", 0)
@@ -337,7 +344,7 @@ def test_a_sweep_keeps_buffers_apart(buffers: list[Buffer]) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(buffers_of(10), st.randoms(use_true_random=False))
-def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[Buffer], random: Random) -> None:
+def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[ArenaBuffer], random: Random) -> None:
     pairs = [
         (o, i) for o in buffers for i in buffers if o is not i and o.first == i.last and i.first < i.last
     ]
@@ -351,12 +358,12 @@ def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[Buffer], random:
 
 
 def test_a_sweep_fills_gaps() -> None:
-    nested = [Buffer(f"b{i}", 100, i, 2000 - i) for i in range(1000)]
+    nested = [ArenaBuffer(f"b{i}", 100, i, 2000 - i) for i in range(1000)]
     result = plan(nested)
     assert result.size == 999 * 112 + 100
     assert result.lower_bound == 1000 * 112 - 12
-    chain = [Buffer(f"c{i}", 16 * (1 + i % 3), i, i + 1) for i in range(3000)]
-    beside = [Buffer(f"d{i}", 16, 0, 3000) for i in range(700)]
+    chain = [ArenaBuffer(f"c{i}", 16 * (1 + i % 3), i, i + 1) for i in range(3000)]
+    beside = [ArenaBuffer(f"d{i}", 16, 0, 3000) for i in range(700)]
     assert plan([*chain, *beside]).size <= 16 * (700 + 7)
 
 
@@ -364,11 +371,11 @@ def test_a_sweep_fills_gaps() -> None:
 def test_the_search_takes_as_long_whichever_part_comes_first(seed: int) -> None:
     """The part that needs more memory is searched first: what fits below it needs no search."""
 
-    def part(begin: int, largest: int) -> list[Buffer]:
+    def part(begin: int, largest: int) -> list[ArenaBuffer]:
         random = Random(seed)
         steps = [sorted((random.randrange(12), random.randrange(12))) for _ in range(30)]
         return [
-            Buffer(f"b{begin + i}", random.randrange(1, largest), begin + first, begin + last, 1)
+            ArenaBuffer(f"b{begin + i}", random.randrange(1, largest), begin + first, begin + last, 1)
             for i, (first, last) in enumerate(steps)
         ]
 

@@ -12,7 +12,7 @@ from support.hostile_names import MARKER, PAYLOADS, escaped, renamed
 from edgekit import EdgeKitError, api
 from edgekit.codegen import packages
 from edgekit.codegen.compilation.build import generate
-from edgekit.codegen.packages import Wish
+from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.program import compile_graph
 from edgekit.comparison.difference import diff
 from edgekit.core import target
@@ -56,7 +56,7 @@ def files_of(graph: Graph, name: str) -> Iterator[tuple[str, bytes]]:
             packages.check([kind], [], chosen)
         except EdgeKitError:
             continue
-        yield from packages.make(kind, Wish(program, "speed", "auto", False)).files.items()
+        yield from packages.make(kind, PackageRequest(program, "speed", "auto", False)).files.items()
 
 
 def own(files: Iterator[tuple[str, bytes]]) -> Mapping[str, bytes]:

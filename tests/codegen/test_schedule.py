@@ -230,13 +230,13 @@ def test_the_same_tasks_get_the_same_order() -> None:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tasks that a search ran. They are counted, for a clock would count what else the machine does."""
     ran: list[int] = []
-    run = schedule_search.Graph.run
+    run = schedule_search.TaskGraph.run
 
-    def counted(graph: schedule_search.Graph, state: schedule_search.State, task: int) -> Any:
+    def counted(graph: schedule_search.TaskGraph, state: schedule_search.SearchState, task: int) -> Any:
         ran.append(task)
         return run(graph, state, task)
 
-    monkeypatch.setattr(schedule_search.Graph, "run", counted)
+    monkeypatch.setattr(schedule_search.TaskGraph, "run", counted)
     return ran
 
 

@@ -14,7 +14,7 @@ from support.webgpu import webgpu
 
 from edgekit.codegen.gpu import fixed
 from edgekit.codegen.gpu.ast import U32, Expr, function, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.kernels import conv2d_int
 from edgekit.codegen.gpu.use import Use
 from edgekit.core.ops.quantize import Quantize
@@ -87,13 +87,13 @@ def test_a_mistake_in_the_rounding_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
             kernel.cache_clear()
 
 
-def rounded_down(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
+def rounded_down(k: KernelBuilder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
     return fixed.requantized(k, rule, acc, m, e) if rule != "e" else function("mulhi", acc, m) >> (e - 32)
 
 
 def test_kernels_that_leave_their_buffers_are_seen() -> None:
     """By oclgrind, in all tests above."""
-    k = Builder("beside")
+    k = KernelBuilder("beside")
     y = k.buffer("y", U32, writes=True)
     k.store(y, k.item + 1, number(1, U32))
     room = np.zeros(4 * 64, np.uint8)
@@ -102,7 +102,7 @@ def test_kernels_that_leave_their_buffers_are_seen() -> None:
 
 
 def test_kernels_that_race_are_seen() -> None:
-    k = Builder("races")
+    k = KernelBuilder("races")
     y, both = k.buffer("y", U32, writes=True), k.shared("both", U32, 2)
     k.store(both, k.within & 1, k.within.to(U32))
     k.store(y, k.item, both[k.within & 1])

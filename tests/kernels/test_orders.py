@@ -20,7 +20,7 @@ from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
 from edgekit.codegen.memory import planner
-from edgekit.codegen.memory.arena import Buffer, Plan, Shift
+from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, Shift
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import fixed, simulate
 from edgekit.core.ir import Graph
@@ -185,7 +185,7 @@ class Apart:
     grain: int
     less: int = 0
 
-    def __call__(self, buffers: Sequence[Buffer], *, shifts: Sequence[Shift] = ()) -> Plan:
+    def __call__(self, buffers: Sequence[ArenaBuffer], *, shifts: Sequence[Shift] = ()) -> ArenaPlan:
         sizes = {buffer.name: buffer.size for buffer in buffers}
         offsets: dict[str, int] = {}
         end = 0
@@ -199,7 +199,7 @@ class Apart:
             if buffer.name not in offsets:
                 offsets[buffer.name] = end
                 end += buffer.size + -buffer.size % 16
-        return Plan(offsets, end, end)
+        return ArenaPlan(offsets, end, end)
 
 
 def planned(graph: Graph, target: Target, monkeypatch: pytest.MonkeyPatch, less: int = 0) -> Program:

@@ -7,7 +7,7 @@ import pytest
 from support.tools import ROOT
 from test_repository import files
 
-from edgekit.checkup import Checkup, Package
+from edgekit.checkup import Checkup, InstalledPackage
 from edgekit.core import distribution
 from edgekit.reports.results import checkup
 
@@ -71,5 +71,5 @@ def test_the_name_is_that_of_the_project() -> None:
 
 
 def test_doctor_names_our_package() -> None:
-    found = Checkup("1", "3", "here", (Package("wasmtime", "", "emulate"),), ())
+    found = Checkup("1", "3", "here", (InstalledPackage("wasmtime", "", "emulate"),), ())
     assert any(distribution.install_command("emulate") in line for line in checkup(found))

@@ -26,7 +26,7 @@ from edgekit.quantize.gradients import gradients, is_differentiable
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.plan import Plan, Pruning, quality_of
+from edgekit.quantize.pruning.plan import Pruning, PruningPlan, quality_of
 
 CASES: list[tuple[Op, list[tuple[int, ...]]]] = [
     (Conv2d(), [(2, 5, 4, 3), (4, 1, 1, 3), (4,)]),
@@ -85,7 +85,7 @@ def test_what_has_no_gradient_says_so(op: Op) -> None:
 def test_all_weights_together_answer_better() -> None:
     graph = residual_network()
     network, samples = Network.of(graph), calibration(graph, 128)
-    masked = network.masked(Plan.of(graph, samples, "", quiet).masks([2, 4, 1, 1]))
+    masked = network.masked(PruningPlan.of(graph, samples, "", quiet).masks([2, 4, 1, 1]))
     by_layers = fitted(network, masked, samples, quiet)
     together = adjusted(network, by_layers, samples, quiet)
     fresh = [random_inputs(graph, 1000 + seed) for seed in range(32)]
@@ -110,14 +110,14 @@ def mixing_network() -> Graph:
 def test_networks_without_gradients_stay_as_layers_fit() -> None:
     graph = mixing_network()
     network, samples = Network.of(graph), calibration(graph, 32)
-    masked = network.masked(Plan.of(graph, samples, "", quiet).masks([4]))
+    masked = network.masked(PruningPlan.of(graph, samples, "", quiet).masks([4]))
     assert adjusted(network, masked, samples, quiet) is masked
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_networks_do_not_become_worse(seed: int) -> None:
     graph = prunable_network(seed)
-    plan = Plan.of(graph, calibration(graph, 24), "", quiet)
+    plan = PruningPlan.of(graph, calibration(graph, 24), "", quiet)
     counts = plan.counts(Pruning(ratio=0.3))
     by_layers = fitted(plan.network, plan.network.masked(plan.masks(counts)), plan.fitting, quiet)
     together = adjusted(plan.network, by_layers, plan.fitting, quiet)

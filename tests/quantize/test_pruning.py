@@ -24,7 +24,7 @@ from edgekit.core.simulate import random_inputs
 from edgekit.quantize.pruning.criteria import CRITERIA
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.plan import Plan, Pruning, macs, quality_of, weights
+from edgekit.quantize.pruning.plan import Pruning, PruningPlan, macs, quality_of, weights
 from edgekit.quantize.pruning.prune import prune
 
 
@@ -119,7 +119,7 @@ def test_units_that_are_gone_are_gone_everywhere() -> None:
 def test_real_networks_lose_30_percent_exactly(name: str, criterion: str) -> None:
     graph = simplify(tflite_reader.convert(require_shared(f"models/mlperf_tiny/{name}.tflite")))
     samples = [random_inputs(graph, seed) for seed in range(2)]
-    plan = Plan.of(graph, samples, criterion, quiet)
+    plan = PruningPlan.of(graph, samples, criterion, quiet)
     counts = plan.counts(Pruning(ratio=0.3))
     gone = plan.masks(counts)
     small, found = plan.prune(counts, fit=False, tell=quiet)
@@ -184,7 +184,7 @@ def test_every_criterion_finds_what_is_useless(criterion: str) -> None:
     b = np.zeros(8, np.float32)
     x = net(Conv2d(pads=SAME, lo=0.0), net.x(1, 6, 6, 3), w, b)
     graph = net.done(conv(net, x, 5))
-    plan = Plan.of(graph, calibration(graph), criterion, quiet)
+    plan = PruningPlan.of(graph, calibration(graph), criterion, quiet)
     (candidate,) = plan.candidates
     assert sorted(candidate.order.units[:3]) == useless
 

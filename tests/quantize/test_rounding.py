@@ -20,7 +20,15 @@ from edgekit.core.ops.reduce import Reduce
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding import weight_rounding
 from edgekit.quantize.rounding.bias_correction import Pair
-from edgekit.quantize.rounding.gptq import Aim, Moments, Problem, _descended, _in_turn, best_scale, round_to
+from edgekit.quantize.rounding.gptq import (
+    Aim,
+    GptqProblem,
+    Moments,
+    _descended,
+    _in_turn,
+    best_scale,
+    round_to,
+)
 from edgekit.quantize.rounding.integer_weights import LIMITS, weight_quant
 from edgekit.quantize.rounding.refinement import _affordable
 from edgekit.quantize.rounding.weight_rounding import rounded, window_count, windows
@@ -70,7 +78,7 @@ def test_no_output_is_worse_than_with_the_nearest_integers(
     random = np.random.default_rng(seed)
     weights = random.normal(size=(groups, inputs, outputs))
     x = np.stack([correlated(random, rows, inputs) for _ in range(groups)])
-    problem = Problem(moments(x, weights), weights, Aim(share, damping))
+    problem = GptqProblem(moments(x, weights), weights, Aim(share, damping))
     scale = np.abs(weights).max(axis=1) / limit * clipped
     found = round_to(problem, scale, limit)
     assert np.abs(found).max() <= limit
@@ -84,7 +92,7 @@ def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better(
     random = np.random.default_rng(342)
     weights = random.normal(size=(1, 12, 5))
     x = np.stack([correlated(random, 60, 12)])
-    problem = Problem(moments(x, weights), weights, Aim(0.0, 0.0))
+    problem = GptqProblem(moments(x, weights), weights, Aim(0.0, 0.0))
     scale = np.abs(weights).max(axis=1) / 7 * 0.5
     in_turn = problem.error(_descended(problem, _in_turn(problem, scale, 7), scale, 7), scale)
     known = problem.error(problem.sorted(nearest(weights, scale, 7)), scale)
@@ -95,7 +103,7 @@ def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better(
 def test_what_few_integers_can_do_is_found() -> None:
     random = np.random.default_rng(1)
     weights = random.normal(size=(1, 3, 20))
-    problem = Problem(moments(correlated(random, 50, 3)[None], weights), weights, Aim(0, 0))
+    problem = GptqProblem(moments(correlated(random, 50, 3)[None], weights), weights, Aim(0, 0))
     scale = np.abs(weights).max(axis=1) / 2
     grid = np.stack(np.meshgrid(*[np.arange(-2, 3)] * 3), axis=-1).reshape(-1, 1, 3, 1)
     every = np.stack([problem.error(problem.sorted(np.tile(q, (1, 1, 20))), scale) for q in grid])
@@ -107,7 +115,7 @@ def test_no_weight_alone_could_be_a_better_integer() -> None:
     random = np.random.default_rng(8)
     weights = random.normal(size=(2, 8, 5))
     x = np.stack([correlated(random, 60, 8, spread=3.0) for _ in range(2)])
-    problem = Problem(moments(x, weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(x, weights), weights, Aim(0, 0.01))
     scale = np.abs(weights).max(axis=1) / 3
     found = problem.sorted(round_to(problem, scale, 3))
     least = problem.error(found, scale)
@@ -123,7 +131,7 @@ def test_correlated_inputs_leave_much_less_error(limit: int) -> None:
     random = np.random.default_rng(2)
     weights = random.normal(size=(1, 48, 16))
     known, unseen = np.split(correlated(random, 2000, 48, 0.1), 2)
-    problem = Problem(moments(known[None], weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(known[None], weights), weights, Aim(0, 0.01))
     scale = np.abs(weights).max(axis=1) / limit
     errors = [
         np.square(unseen @ (q * scale[:, None] - weights)[0]).mean()
@@ -138,7 +146,7 @@ def test_scales_that_clip_are_chosen_where_they_pay() -> None:
     weights[0, 0] = 6  # an outlier that no sample multiplies with anything
     x = correlated(random, 400, 64)
     x[:, 0] = 0
-    problem = Problem(moments(x[None], weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(x[None], weights), weights, Aim(0, 0.01))
     full = np.abs(weights).max(axis=1) / 7
     chosen = best_scale(problem, np.stack([full, full / 2]), 7)
     np.testing.assert_array_equal(chosen, full / 2)

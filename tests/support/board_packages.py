@@ -12,7 +12,7 @@ from edgekit.codegen import packages
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
-from edgekit.codegen.packages import Wish
+from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 
@@ -22,7 +22,7 @@ STRICT = ("-Wall", "-Wextra", "-Werror")
 
 def made(kind: str, program: Program, folder: Path, optimize: Optimize = "speed") -> Path:
     """The folder of a package, which was not compiled before."""
-    files = packages.make(kind, Wish(program, optimize, "auto", False)).files
+    files = packages.make(kind, PackageRequest(program, optimize, "auto", False)).files
     write(files, folder / kind)
     return folder / kind / program.name
 

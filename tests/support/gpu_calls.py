@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from support.opencl import arguments
 
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core import simulate
@@ -102,7 +102,7 @@ def assert_computes(
     return set(found.refused)
 
 
-def kernels_of(graph: Graph) -> dict[str, Kernel]:
+def kernels_of(graph: Graph) -> dict[str, GpuKernel]:
     """The kernels of all calls that have one, by name."""
     found = {}
     for node in graph.nodes:

@@ -11,7 +11,7 @@ from support.integer_families import FAMILIES, attentions, depthwise_runs, group
 from support.more_integer_families import MORE
 from support.op_cases import Case, as_graph
 
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.ops.dense import Dense
@@ -23,7 +23,7 @@ REALS = ("activations", "arithmetic", "contraction", "movement", "pooling", "red
 INTEGERS = (*FAMILIES, *MORE, attentions, grouped_convolutions, depthwise_runs, long_rows)
 
 
-def every_kernel() -> dict[str, Kernel]:
+def every_kernel() -> dict[str, GpuKernel]:
     """Those of many random layers, and of cases of floats, by name."""
     bench = Bench(Seeded(0))
     for family in INTEGERS:

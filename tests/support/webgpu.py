@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from support.tools import missing, require_module
 
-from edgekit.codegen.gpu.ast import Kernel
+from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.use import Use
 from edgekit.codegen.gpu.wgsl import module
 from edgekit.core.types import Array
@@ -29,7 +29,7 @@ class WebGPU:
         for use, given in zip(uses, buffers, strict=True):
             self._run(use, given)
 
-    def _module(self, kernel: Kernel) -> Any:
+    def _module(self, kernel: GpuKernel) -> Any:
         if kernel.name not in self.modules:
             self.modules[kernel.name] = self.device.create_shader_module(code=module(kernel))
         return self.modules[kernel.name]

@@ -14,7 +14,7 @@ from edgekit.core import simulate
 from edgekit.core.passes.batches import batched
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.torch.batch_norm import Norm
-from edgekit.torch.layers import Layer
+from edgekit.torch.layers import TrainedLayer
 from edgekit.torch.trace import traced
 
 
@@ -42,8 +42,8 @@ def norms(net: ek.Qat) -> list[Norm]:
     return [module for module in net.modules() if isinstance(module, Norm)]
 
 
-def layers(net: ek.Qat) -> list[Layer]:
-    return [module for module in net.modules() if isinstance(module, Layer)]
+def layers(net: ek.Qat) -> list[TrainedLayer]:
+    return [module for module in net.modules() if isinstance(module, TrainedLayer)]
 
 
 def steps(net: ek.Qat, count: int, rate: float = 3e-3) -> None:

@@ -10,7 +10,7 @@ from edgekit import convert
 from edgekit.core import target
 from edgekit.core.ir import Graph
 from edgekit.samples import arrays
-from edgekit.tuning.problem import Problem
+from edgekit.tuning.problem import TuningProblem
 from edgekit.tuning.tune import problem
 
 SAMPLES = 24
@@ -22,7 +22,7 @@ def digits() -> Graph:
 
 
 @pytest.fixture
-def small(digits: Graph) -> Problem:
+def small(digits: Graph) -> TuningProblem:
     """Built for this machine, so that no emulator is needed."""
     with np.load(DIGITS / "test.npz") as file:
         samples = arrays.samples(digits, {"x": file["x"][:8]})

@@ -12,7 +12,7 @@ from support.tools import require
 from edgekit import api
 from edgekit.core.errors import Exit
 from edgekit.tuning import workers
-from edgekit.tuning.problem import Outcome, Point, Problem
+from edgekit.tuning.problem import Outcome, Point, TuningProblem
 
 MODEL = DIGITS / "digits.onnx"
 SHORT = ("--calib", "x.npy", "--jobs", "1", "-o", "out")
@@ -37,7 +37,7 @@ def test_what_is_chosen_is_what_is_built(
     tried: list[Point] = []
     evaluate = workers.evaluate
 
-    def noted(problem: Problem, point: Point) -> Outcome:
+    def noted(problem: TuningProblem, point: Point) -> Outcome:
         tried.append(point)
         return evaluate(problem, point)
 

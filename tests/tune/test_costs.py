@@ -12,7 +12,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.quantize.pruning.cost import Cost
 from edgekit.quantize.pruning.groups import Network
-from edgekit.quantize.pruning.plan import Plan, Pruning
+from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.pruning.prune import prune
 from edgekit.tuning.costs import layer_costs, liked_multiple
 
@@ -78,7 +78,7 @@ def test_of_two_layers_the_one_goes_that_costs_more() -> None:
         def costs(graph: Graph, name: str = name) -> dict[str, float]:
             return {name: float(graph.type(name).shape[-1])}
 
-        plan = Plan.of(graph, [], "l2", quiet, costs=costs)
+        plan = PruningPlan.of(graph, [], "l2", quiet, costs=costs)
         counts = plan.counts(Pruning(macs=0.95))
         assert counts[dear] > 0
         assert sum(counts) == counts[dear]

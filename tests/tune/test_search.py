@@ -13,7 +13,7 @@ from edgekit.tuning.budget import Budget, binding, dominates
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.output import Limits, board, claimed
 from edgekit.tuning.problem import WHOLE, Fault, Heavy, Outcome, Point, Result
-from edgekit.tuning.search import GENERATION, Search
+from edgekit.tuning.search import GENERATION, TuningSearch
 
 SENSITIVITY = {"first": 9.0, "second": 4.0, "third": 0.5, "last": -0.1}
 _WIDTH = {"int4": 0.5, "int8": 1.0, "int16": 1.0, "bf16": 2.0, "f32": 4.0}
@@ -40,8 +40,8 @@ def outcome(point: Point) -> Outcome:
     )
 
 
-def searched(budget: Budget, trials: int, seed: int = 0) -> Search:
-    search = Search(replace(budget, accuracy=1.0), seed, SENSITIVITY)
+def searched(budget: Budget, trials: int, seed: int = 0) -> TuningSearch:
+    search = TuningSearch(replace(budget, accuracy=1.0), seed, SENSITIVITY)
     while points := search.next(trials - len(search.found)):
         for point in points:
             search.add(point, outcome(point))
@@ -88,7 +88,7 @@ def test_the_front_is_beaten_by_nothing_and_beats_the_rest() -> None:
 
 @pytest.mark.parametrize("trials", [1, 3, 8, 25])
 def test_no_more_is_tried_than_asked_and_nothing_twice(trials: int) -> None:
-    search = Search(Budget(accuracy=1.0), 1, SENSITIVITY)
+    search = TuningSearch(Budget(accuracy=1.0), 1, SENSITIVITY)
     tried: list[Point] = []
     while points := search.next(trials - len(search.found)):
         assert len(points) <= GENERATION

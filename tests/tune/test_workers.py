@@ -11,7 +11,7 @@ from support.tools import require, require_module
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
-from edgekit.tuning.problem import Fault, Point, Problem
+from edgekit.tuning.problem import Fault, Point, TuningProblem
 from edgekit.tuning.workers import Cluster, Here, Processes
 
 POINTS = (Point(base="f32"), Point(base="bf16"), Point(base="f32", optimize="size"))
@@ -32,7 +32,7 @@ def kill_one(processes: Callable[[], Sequence[int]]) -> threading.Thread:
     return thread
 
 
-def test_processes_find_what_this_process_finds_and_one_may_be_killed(small: Problem) -> None:
+def test_processes_find_what_this_process_finds_and_one_may_be_killed(small: TuningProblem) -> None:
     require("gcc")
     expected = dict(Here(small).run(POINTS))
     workers = Processes(small, 1)
@@ -56,7 +56,7 @@ def cluster() -> Iterator[tuple[str, Callable[[], Sequence[int]]]]:
 
 
 def test_a_cluster_finds_the_same_and_one_worker_may_be_killed(
-    small: Problem, cluster: tuple[str, Callable[[], Sequence[int]]]
+    small: TuningProblem, cluster: tuple[str, Callable[[], Sequence[int]]]
 ) -> None:
     require("gcc")
     address, processes = cluster
@@ -71,13 +71,13 @@ def test_a_cluster_finds_the_same_and_one_worker_may_be_killed(
     assert found == expected
 
 
-def test_a_scheduler_that_is_not_there(small: Problem) -> None:
+def test_a_scheduler_that_is_not_there(small: TuningProblem) -> None:
     require_module("distributed")
     with pytest.raises(EdgeKitError, match="no Dask scheduler answers"):
         Cluster(small, "tcp://127.0.0.1:9", patience=0.5)
 
 
-def test_a_point_that_cannot_be_made_is_a_fault_not_a_crash(small: Problem) -> None:
+def test_a_point_that_cannot_be_made_is_a_fault_not_a_crash(small: TuningProblem) -> None:
     found = evaluate(small, Point(left=0))
     assert isinstance(found, Fault)
     assert not found.fatal

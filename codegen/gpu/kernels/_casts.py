@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, U32, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, store_index
 from edgekit.codegen.gpu.kernels import _strided
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for
@@ -26,9 +26,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _shrinks() -> Kernel:
+def _shrinks() -> GpuKernel:
     """What has no place is cut off, as in C."""
-    k = Builder("cast_s64_s32")
+    k = KernelBuilder("cast_s64_s32")
     x, y = k.buffer("x", I32), k.buffer("y", I32, writes=True)
     with k.when(k.item < k.constant("n")):
         (at,) = _strided.sources(k, k.item, "a")
@@ -37,8 +37,8 @@ def _shrinks() -> Kernel:
 
 
 @cache
-def _widens(dtype: DType) -> Kernel:
-    k = Builder(f"cast_{dtype.value}_s64")
+def _widens(dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"cast_{dtype.value}_s64")
     x, y = elements(k, "x", dtype), k.buffer("y", U32, writes=True)
     with k.when(k.item < k.constant("n")):
         (at,) = _strided.sources(k, k.item, "a")

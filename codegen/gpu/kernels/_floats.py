@@ -7,7 +7,7 @@ from math import isinf
 import numpy as np
 
 from edgekit.codegen.gpu.ast import F32, Expr, function
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import is_half
 from edgekit.codegen.gpu.use import Data, UnsupportedError, constant_of, real
 from edgekit.core.ops import Call
@@ -49,7 +49,7 @@ def with_bias(call: Call, w: Array, unit: int) -> tuple[bytes, int]:
     return data.bytes, bias
 
 
-def limited(k: Builder, y: Expr, limits: Limits) -> Expr:
+def limited(k: KernelBuilder, y: Expr, limits: Limits) -> Expr:
     for name, end, is_given in zip(("lo", "hi"), ("max", "min"), limits, strict=True):
         if is_given:
             y = function(end, y, k.constant(name, F32))

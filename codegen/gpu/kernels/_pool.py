@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from edgekit.codegen.gpu.ast import I32, Expr, Kernel, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, Expr, GpuKernel, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements, elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _window
 from edgekit.codegen.gpu.use import groups_for, integer, integers
@@ -17,7 +17,7 @@ COUNTED = "counted_top counted_left counted_bottom counted_right"
 Result = Callable[[Elements, _window.Pixel, Expr], Expr]
 
 
-def kernel(k: Builder, dtype: DType, result: Result) -> Kernel:
+def kernel(k: KernelBuilder, dtype: DType, result: Result) -> GpuKernel:
     """y = result(x, the pixel, the channel) everywhere."""
     x, y = elements(k, "x", dtype), k.buffer("y", stored(dtype), writes=True)
     channels = k.constant("channels")
@@ -26,7 +26,7 @@ def kernel(k: Builder, dtype: DType, result: Result) -> Kernel:
     return k.done()
 
 
-def for_each_pixel(k: Builder, x: Elements, channels: Expr, result: Result) -> Callable[[Expr], Expr]:
+def for_each_pixel(k: KernelBuilder, x: Elements, channels: Expr, result: Result) -> Callable[[Expr], Expr]:
     def of(i: Expr) -> Expr:
         channel = k.let("channel", i % channels)
         return result(x, _window.pixel(k, i // channels), channel)
@@ -35,7 +35,7 @@ def for_each_pixel(k: Builder, x: Elements, channels: Expr, result: Result) -> C
 
 
 @contextmanager
-def cells(k: Builder, x: Elements, at: _window.Pixel, channel: Expr) -> Iterator[Expr]:
+def cells(k: KernelBuilder, x: Elements, at: _window.Pixel, channel: Expr) -> Iterator[Expr]:
     """The cells of the window that there are."""
     in_h, in_w, channels = k.constants("in_h in_w channels")
     with _window.taps(k) as (_, down, right):
@@ -44,7 +44,7 @@ def cells(k: Builder, x: Elements, at: _window.Pixel, channel: Expr) -> Iterator
             yield k.let("cell", x[((at.image * in_h + row) * in_w + column) * channels + channel])
 
 
-def counted(k: Builder, at: _window.Pixel) -> Expr:
+def counted(k: KernelBuilder, at: _window.Pixel) -> Expr:
     """How many cells of the window count: those of the image, and of a border of it."""
     in_h, in_w = k.constants("in_h in_w")
     top, left, bottom, right = k.constants(COUNTED)

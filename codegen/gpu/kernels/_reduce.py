@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from edgekit.codegen.gpu.ast import I32, Expr, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 
 
-def start(k: Builder, i: Expr, rank: int) -> Expr:
+def start(k: KernelBuilder, i: Expr, rank: int) -> Expr:
     """The first element of what is reduced to result i, by constants n and x_n."""
     rest, place = i, number(0, I32)
     for d in reversed(range(rank)):
@@ -20,7 +20,7 @@ def start(k: Builder, i: Expr, rank: int) -> Expr:
 
 
 @contextmanager
-def each(k: Builder, first: Expr, rank: int) -> Iterator[Expr]:
+def each(k: KernelBuilder, first: Expr, rank: int) -> Iterator[Expr]:
     """The elements that are reduced, by constants r and x_r."""
     with ExitStack() as loops:
         place = first

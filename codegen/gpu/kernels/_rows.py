@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
-from edgekit.codegen.gpu.ast import Buffer, Expr, Kind, Shared, function, number
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import Expr, GpuBuffer, Kind, Shared, function, number
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import per_item, store_word
 from edgekit.core.types import DType
 
-MOST = 4  # rows of bytes that end at a whole word together
+MAX_ROWS = 4  # rows of bytes that end at a whole word together
 
 
 def block(n: int, dtype: DType) -> int:
@@ -18,7 +18,7 @@ def block(n: int, dtype: DType) -> int:
     return per_item(dtype) // gcd(n, per_item(dtype))
 
 
-def combined(k: Builder, memory: Shared, own: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
+def combined(k: KernelBuilder, memory: Shared, own: Expr, join: Callable[[Expr, Expr], Expr]) -> Expr:
     """What all items of the work-group have, joined: the same for each of them."""
     k.store(memory, k.within, own)
     k.barrier()
@@ -30,7 +30,7 @@ def combined(k: Builder, memory: Shared, own: Expr, join: Callable[[Expr, Expr],
 
 
 def over(
-    k: Builder, n: Expr, first: Expr, kind: Kind, start: float, step: Callable[[Expr, Expr], Expr]
+    k: KernelBuilder, n: Expr, first: Expr, kind: Kind, start: float, step: Callable[[Expr, Expr], Expr]
 ) -> Expr:
     """What this item makes of its part of a row: step(what it has, the element's index)."""
     own = k.var("own", number(start, kind))
@@ -39,13 +39,13 @@ def over(
     return own
 
 
-def row(k: Builder, j: Expr | int) -> Expr:
+def row(k: KernelBuilder, j: Expr | int) -> Expr:
     """The number of row j of the block; of the last block, the last row again where there is none."""
     rows, per = k.constants("rows block")
     return k.let("row", function("min", k.group_number * per + j, rows - 1))
 
 
-def store(k: Builder, y: Buffer, dtype: DType, result: Callable[[Expr, Expr], Expr]) -> None:
+def store(k: KernelBuilder, y: GpuBuffer, dtype: DType, result: Callable[[Expr, Expr], Expr]) -> None:
     """y = result(row of the block, element) for the block of this work-group."""
     rows, n, per = k.constants("rows n block")
     width = per_item(dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from edgekit.codegen.gpu.ast import Expr
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.fixed import RULES, clamped, requantized
 from edgekit.codegen.gpu.use import UnsupportedError
 from edgekit.core.ops import Call
@@ -23,13 +23,13 @@ def rule_of(call: Call) -> str:
     return rule
 
 
-def finished(k: Builder, y: Expr) -> Expr:
+def finished(k: KernelBuilder, y: Expr) -> Expr:
     """With the zero point of the result, and within its bounds."""
     zero, lo, hi = k.constants(BOUNDS)
     return clamped(y + zero, lo, hi)
 
 
-def single(k: Builder, rule: str, acc: Expr) -> Expr:
+def single(k: KernelBuilder, rule: str, acc: Expr) -> Expr:
     """A sum as an integer of the result: SINGLE are the constants of the kernel."""
     multiplier, exponent = k.constants("multiplier exponent")
     return finished(k, k.let("scaled", requantized(k, rule, k.let("acc", acc), multiplier, exponent)))

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from edgekit.codegen.gpu.ast import Expr, Kernel, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import Expr, GpuKernel, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.use import CONSTANTS, Use, groups_for, integer
 from edgekit.core.ops import Call
 
@@ -47,7 +47,7 @@ class Run:
     first: Expr
     cells: Sequence[tuple[Expr, Expr]]  # (is it in the image, its quad within the row)
 
-    def store_at(self, k: Builder, p: int) -> Expr:
+    def store_at(self, k: KernelBuilder, p: int) -> Expr:
         """The quad of results of a pixel."""
         return (self.row * k.constant("out_w") + self.first + p) * self.quads + self.quad
 
@@ -61,7 +61,7 @@ def shape(call: Call, widest: int) -> Shape | None:
     return min(of, key=lambda s: -(-out_w // s.pixels) * (s.cells + k_w))
 
 
-def use(call: Call, shape: Shape, kernel: Kernel, values: Mapping[str, float], data: bytes) -> Use:
+def use(call: Call, shape: Shape, kernel: GpuKernel, values: Mapping[str, float], data: bytes) -> Use:
     rows = integer(call, "batch") * integer(call, "out_h")
     wanted = {constant.text for constant in kernel.constants}
     own = {name: value for name, value in (dict(values) | {"rows": rows}).items() if name in wanted}
@@ -70,7 +70,7 @@ def use(call: Call, shape: Shape, kernel: Kernel, values: Mapping[str, float], d
 
 
 @contextmanager
-def each(k: Builder, shape: Shape) -> Iterator[Run]:
+def each(k: KernelBuilder, shape: Shape) -> Iterator[Run]:
     """The run of an item."""
     in_w, out_w, out_c, rows, pad_left = k.constants("in_w out_w out_c rows pad_left")
     quads = k.let("quads", out_c >> 2)
@@ -91,7 +91,7 @@ def each(k: Builder, shape: Shape) -> Iterator[Run]:
 
 
 @contextmanager
-def lines(k: Builder, run: Run) -> Iterator[tuple[Expr, Expr, Expr]]:
+def lines(k: KernelBuilder, run: Run) -> Iterator[tuple[Expr, Expr, Expr]]:
     """The rows of the windows: (number, is it in the image, its first quad)."""
     in_h, in_w, out_h, k_h, stride_h, dilation_h, pad_top = k.constants(
         "in_h in_w out_h k_h stride_h dilation_h pad_top"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from edgekit.codegen.gpu.ast import Expr
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.use import UnsupportedError, integer, integers, numbered
 from edgekit.core.ops import Call
 from edgekit.core.ops._strided import RANK
 
 
-def sources(k: Builder, i: Expr, letters: str) -> list[Expr]:
+def sources(k: KernelBuilder, i: Expr, letters: str) -> list[Expr]:
     """The elements of operands a, b, ... that belong to element i of a dense result."""
     rest = i
     places = [k.constant(f"{letter}0") for letter in letters]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from edgekit.codegen.gpu.ast import Expr
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.use import integer, integers
 from edgekit.core.ops import Call
 
@@ -24,7 +24,7 @@ class Pixel:
     left: Expr
 
 
-def pixel(k: Builder, p: Expr) -> Pixel:
+def pixel(k: KernelBuilder, p: Expr) -> Pixel:
     """The pixel of this number, counted through all images."""
     out_h, out_w, stride_h, stride_w, top, left = k.constants(
         "out_h out_w stride_h stride_w pad_top pad_left"
@@ -38,14 +38,14 @@ def pixel(k: Builder, p: Expr) -> Pixel:
 
 
 @contextmanager
-def taps(k: Builder) -> Iterator[tuple[Expr, Expr, Expr]]:
+def taps(k: KernelBuilder) -> Iterator[tuple[Expr, Expr, Expr]]:
     """The cells of a window: (number, rows down, columns right)."""
     k_h, k_w, down, right = k.constants("k_h k_w dilation_h dilation_w")
     with k.loop("i", 0, k_h) as i, k.loop("j", 0, k_w) as j:
         yield k.let("tap", i * k_w + j), i * down, j * right
 
 
-def inside(k: Builder, at: Pixel, down: Expr, right: Expr) -> tuple[Expr, Expr, Expr]:
+def inside(k: KernelBuilder, at: Pixel, down: Expr, right: Expr) -> tuple[Expr, Expr, Expr]:
     """(is it in the image, row, column) of a cell."""
     in_h, in_w = k.constants("in_h in_w")
     row, column = k.let("y_row", at.top + down), k.let("y_column", at.left + right)

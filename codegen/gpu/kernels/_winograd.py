@@ -13,8 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, Kernel, Shared, function, number, select, splat
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuKernel, Shared, function, number, select, splat
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import Fours, fours
 from edgekit.codegen.gpu.kernels import _floats
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, integer, integers
@@ -110,7 +110,7 @@ def _interpolated(m: Sequence[Expr]) -> list[Expr]:
 
 
 def _both_ways(
-    k: Builder, rule: Callable[[Sequence[Expr]], list[Expr]], square: Sequence[Expr]
+    k: KernelBuilder, rule: Callable[[Sequence[Expr]], list[Expr]], square: Sequence[Expr]
 ) -> list[Expr]:
     """A rule for four on the columns of 4 by 4, then on the rows."""
     columns = [[k.let("part", e) for e in rule(square[j::4])] for j in range(4)]
@@ -118,10 +118,10 @@ def _both_ways(
 
 
 @cache
-def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> Kernel:
+def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> GpuKernel:
     """`at_once`: all channels are in memory together."""
     name = f"conv2d_f32_winograd_{block.tiles}x{4 * block.outputs}_{4 * block.deep}{'_once' * at_once}"
-    k = Builder(f"{name}{_floats.label(limits)}")
+    k = KernelBuilder(f"{name}{_floats.label(limits)}")
     x, w, y = fours(k, "x", DType.F32), fours(k, "w", DType.F32), fours(k, "y", DType.F32, writes=True)
     held = k.shared("held", F32X4, _POINTS * max(block.cells, block.tiles * block.outputs))
     in_c, out_c = k.constants("in_c out_c")
@@ -148,7 +148,7 @@ def _kernel(limits: _floats.Limits, block: _Block, at_once: bool) -> Kernel:
     return k.done()
 
 
-def _place(k: Builder, tile: Expr) -> tuple[Expr, Expr, Expr, Expr]:
+def _place(k: KernelBuilder, tile: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     """(is there such a tile, its image, row and column of its first pixel)"""
     out_h, out_w, tiles = k.constants("out_h out_w tiles")
     across, down = (out_w + 1) >> 1, (out_h + 1) >> 1
@@ -161,7 +161,7 @@ def _place(k: Builder, tile: Expr) -> tuple[Expr, Expr, Expr, Expr]:
     )
 
 
-def _evaluate(k: Builder, block: _Block, x: Fours, held: Shared, tiles: Expr, first: Expr) -> None:
+def _evaluate(k: KernelBuilder, block: _Block, x: Fours, held: Shared, tiles: Expr, first: Expr) -> None:
     """Values of the windows, from this quad of channels on; an item has one of a window."""
     in_h, in_w, pad_top, pad_left, in_c = k.constants("in_h in_w pad_top pad_left in_c")
     depth = in_c >> 2
@@ -184,7 +184,7 @@ def _evaluate(k: Builder, block: _Block, x: Fours, held: Shared, tiles: Expr, fi
 
 
 def _multiply(
-    k: Builder,
+    k: KernelBuilder,
     block: _Block,
     held: Shared,
     w: Fours,
@@ -205,7 +205,7 @@ def _multiply(
 
 
 def _finish(
-    k: Builder,
+    k: KernelBuilder,
     block: _Block,
     held: Shared,
     y: Fours,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import U32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _rule, _strided
@@ -25,8 +25,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("add_tfl")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("add_tfl")
     operands = [elements(k, name, DType.S8) for name in "ab"]
     y = k.buffer("y", U32, writes=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import U32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import _strided
@@ -25,8 +25,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("affine")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("affine")
     a, b = elements(k, "a", DType.S8), elements(k, "b", DType.S8)
     y = k.buffer("y", U32, writes=True)
     first, second, offset, shift, lo, hi, n = k.constants("first second offset shift lo hi n")

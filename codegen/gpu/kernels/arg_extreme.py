@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, U32, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, store_index
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.use import Use, groups_for, integer, integers
@@ -23,8 +23,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(label: str, text: str, dtype: DType) -> Kernel:
-    k = Builder(f"{label}_{dtype.value}")
+def _kernel(label: str, text: str, dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"{label}_{dtype.value}")
     x, y = elements(k, "x", dtype), k.buffer("y", U32, writes=True)
     n, inner, rows = k.constants("n inner rows")
     with k.when(k.item < rows):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, Expr, Kernel, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, Expr, GpuKernel, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _pool, _window
 from edgekit.codegen.gpu.use import Use
@@ -21,8 +21,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("avgpool2d")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("avgpool2d")
 
     def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
         total, count = k.var("sum", number(0, I32)), k.var("cells", number(0, I32))

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number, select, splat
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number, select, splat
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import (
     Elements,
     Fours,
@@ -94,9 +94,9 @@ def _form(call: Call) -> _Form:
 
 
 @cache
-def _quads(types: Types, limits: Limits, form: _Form) -> Kernel:
+def _quads(types: Types, limits: Limits, form: _Form) -> GpuKernel:
     dtype, of_w = types
-    k = Builder(f"conv2d_{named(types)}_{form.label}{label(limits)}")
+    k = KernelBuilder(f"conv2d_{named(types)}_{form.label}{label(limits)}")
     x = fours(k, "x", dtype) if form.in_fours else elements(k, "x", dtype)
     w = fours(k, "w", of_w)
     whole = fours(k, "y", dtype, writes=True) if form.is_whole else None
@@ -140,7 +140,7 @@ def _quads(types: Types, limits: Limits, form: _Form) -> Kernel:
 
 
 def _cell(
-    k: Builder, form: _Form, at: _window.Pixel, down: Expr, right: Expr, channel: Expr
+    k: KernelBuilder, form: _Form, at: _window.Pixel, down: Expr, right: Expr, channel: Expr
 ) -> tuple[Expr | None, Expr]:
     """(is it in the image, where its first channel is) of a cell; None where all are inside."""
     in_h, in_w, in_c = k.constants("in_h in_w in_c")
@@ -156,7 +156,9 @@ def _cell(
     return is_inside, k.let("cell", place if is_inside is None else select(is_inside, place, 0))
 
 
-def _value(k: Builder, form: _Form, x: Elements | Fours, cell: tuple[Expr | None, Expr], c: Expr) -> Expr:
+def _value(
+    k: KernelBuilder, form: _Form, x: Elements | Fours, cell: tuple[Expr | None, Expr], c: Expr
+) -> Expr:
     """Four channels of a cell, or one: 0 outside."""
     is_inside, first = cell
     value = x[first + (c if form.in_fours else c * k.constant("step_c"))]
@@ -168,9 +170,9 @@ def _value(k: Builder, form: _Form, x: Elements | Fours, cell: tuple[Expr | None
 
 
 @cache
-def _any(types: Types, limits: Limits) -> Kernel:
+def _any(types: Types, limits: Limits) -> GpuKernel:
     dtype, of_w = types
-    k = Builder(f"conv2d_{named(types)}_any{label(limits)}")
+    k = KernelBuilder(f"conv2d_{named(types)}_any{label(limits)}")
     x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels, bias = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels bias"

@@ -6,8 +6,20 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, I32X4, U32, U32X4, Expr, Kernel, dot4, number, select, splat, vector
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import (
+    I32,
+    I32X4,
+    U32,
+    U32X4,
+    Expr,
+    GpuKernel,
+    dot4,
+    number,
+    select,
+    splat,
+    vector,
+)
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
 from edgekit.codegen.gpu.fixed import clamped, requantized
 from edgekit.codegen.gpu.kernels import _window
@@ -85,7 +97,7 @@ def with_rules(call: Call, values: dict[str, float], w: Array, unit: int) -> tup
     return data.bytes, values | places
 
 
-def finished(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
+def finished(k: KernelBuilder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
     """Sums as integers of the result."""
     zero, lo, hi = k.constants(BOUNDS)
     y = requantized(k, rule, k.let("acc", acc), k.let("m", m), k.let("e", e))
@@ -95,9 +107,9 @@ def finished(k: Builder, rule: str, acc: Expr, m: Expr, e: Expr) -> Expr:
 
 
 @cache
-def _words(rule: str, tile: int, wide: int) -> Kernel:
+def _words(rule: str, tile: int, wide: int) -> GpuKernel:
     """Channels come four in a word; an item computes `wide` times four outputs of `tile` pixels."""
-    k = Builder(f"conv2d_{rule}_{tile}x{4 * wide}")
+    k = KernelBuilder(f"conv2d_{rule}_{tile}x{4 * wide}")
     x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
     in_h, in_w, in_c, out_c, groups, pixels = k.constants("in_h in_w in_c out_c groups pixels")
     zeros = k.constant("in_zeros", U32)
@@ -138,9 +150,9 @@ def _words(rule: str, tile: int, wide: int) -> Kernel:
 
 
 @cache
-def _quads(rule: str) -> Kernel:
+def _quads(rule: str) -> GpuKernel:
     """Channels come one by one, with any strides; an item computes four outputs of a pixel."""
-    k = Builder(f"conv2d_{rule}_quads")
+    k = KernelBuilder(f"conv2d_{rule}_quads")
     x, w, y = elements(k, "x", DType.S8), k.buffer("w", U32), k.buffer("y", U32, writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels"
@@ -175,9 +187,9 @@ def _quads(rule: str) -> Kernel:
 
 
 @cache
-def _any(rule: str) -> Kernel:
+def _any(rule: str) -> GpuKernel:
     """Any numbers of channels: element by element."""
-    k = Builder(f"conv2d_{rule}_any")
+    k = KernelBuilder(f"conv2d_{rule}_any")
     x, w, y = elements(k, "x", DType.S8), elements(k, "w", DType.S8), k.buffer("y", U32, writes=True)
     in_h, in_w, in_c, out_c, k_h, k_w, groups, pixels = k.constants(
         "in_h in_w in_c out_c k_h k_w groups pixels"

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _window, conv2d_int
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
@@ -41,9 +41,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(types: _floats.Types, rule: str, limits: _floats.Limits) -> Kernel:
+def _kernel(types: _floats.Types, rule: str, limits: _floats.Limits) -> GpuKernel:
     dtype, of_w = types
-    k = Builder(f"conv_transpose2d_{rule or _floats.named(types)}{_floats.label(limits)}")
+    k = KernelBuilder(f"conv_transpose2d_{rule or _floats.named(types)}{_floats.label(limits)}")
     x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_h, out_w, out_c, groups = k.constants("in_h in_w in_c out_h out_w out_c groups")
     k_h, k_w, dilation_h, dilation_w = k.constants("k_h k_w dilation_h dilation_w")

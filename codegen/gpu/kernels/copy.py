@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, Kernel, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, GpuKernel, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
 from edgekit.core.ops import Call
 from edgekit.core.ops._strided import RANK
@@ -40,9 +40,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _words(count: int) -> Kernel:
+def _words(count: int) -> GpuKernel:
     """Of elements that are so many words."""
-    k = Builder({1: "copy_words", 2: "copy_pairs"}[count])
+    k = KernelBuilder({1: "copy_words", 2: "copy_pairs"}[count])
     x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
     items, x0, y0 = k.constants("items x0 y0")
     with k.when(k.item < items):
@@ -58,9 +58,9 @@ def _words(count: int) -> Kernel:
 
 
 @cache
-def _parts(per: int) -> Kernel:
+def _parts(per: int) -> GpuKernel:
     """Of so many in a word. An item owns a word of y: parts of it that no element belongs to stay."""
-    k = Builder({4: "copy_bytes", 2: "copy_halves"}[per])
+    k = KernelBuilder({4: "copy_bytes", 2: "copy_halves"}[per])
     x, y = k.buffer("x", U32), k.buffer("y", U32, writes=True)
     bits, which, mask = 32 // per, per.bit_length() - 1, (1 << 32 // per) - 1
     items, first, x0, y0 = k.constants("items first x0 y0")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel, number, select, splat
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, number, select, splat
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _runs, _window, conv2d
 from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer
@@ -45,10 +45,10 @@ def as_convolution(call: Call) -> Call:
 
 
 @cache
-def _in_runs(types: _floats.Types, limits: _floats.Limits, shape: _runs.Shape) -> Kernel:
+def _in_runs(types: _floats.Types, limits: _floats.Limits, shape: _runs.Shape) -> GpuKernel:
     """Some pixels of a row at a time."""
     dtype, of_w = types
-    k = Builder(f"depthwise2d_{_floats.named(types)}_{shape.label}{_floats.label(limits)}")
+    k = KernelBuilder(f"depthwise2d_{_floats.named(types)}_{shape.label}{_floats.label(limits)}")
     x, w, y = fours(k, "x", dtype), fours(k, "w", of_w), fours(k, "y", dtype, writes=True)
     bias, out_w = k.constants("bias out_w")
     with _runs.each(k, shape) as run:
@@ -68,9 +68,9 @@ def _in_runs(types: _floats.Types, limits: _floats.Limits, shape: _runs.Shape) -
 
 
 @cache
-def _quads(types: _floats.Types, limits: _floats.Limits) -> Kernel:
+def _quads(types: _floats.Types, limits: _floats.Limits) -> GpuKernel:
     dtype, of_w = types
-    k = Builder(f"depthwise2d_{_floats.named(types)}{_floats.label(limits)}")
+    k = KernelBuilder(f"depthwise2d_{_floats.named(types)}{_floats.label(limits)}")
     x, w, y = fours(k, "x", dtype), fours(k, "w", of_w), fours(k, "y", dtype, writes=True)
     in_h, in_w, in_c, out_c, pixels, bias = k.constants("in_h in_w in_c out_c pixels bias")
     quads = k.let("quads", out_c >> 2)
@@ -89,10 +89,10 @@ def _quads(types: _floats.Types, limits: _floats.Limits) -> Kernel:
 
 
 @cache
-def _any(types: _floats.Types, limits: _floats.Limits) -> Kernel:
+def _any(types: _floats.Types, limits: _floats.Limits) -> GpuKernel:
     """Element by element; several outputs may read one channel."""
     dtype, of_w = types
-    k = Builder(f"depthwise2d_{_floats.named(types)}_any{_floats.label(limits)}")
+    k = KernelBuilder(f"depthwise2d_{_floats.named(types)}_any{_floats.label(limits)}")
     x, w, y = elements(k, "x", dtype), elements(k, "w", of_w), k.buffer("y", stored(dtype), writes=True)
     in_h, in_w, in_c, out_c, pixels, bias = k.constants("in_h in_w in_c out_c pixels bias")
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, I32X4, U32, U32X4, Expr, Kernel, select, vector
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, I32X4, U32, U32X4, Expr, GpuKernel, select, vector
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
 from edgekit.codegen.gpu.kernels import _runs, _window, conv2d_int, depthwise2d
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
@@ -45,9 +45,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _in_runs(rule: str, shape: _runs.Shape) -> Kernel:
+def _in_runs(rule: str, shape: _runs.Shape) -> GpuKernel:
     """Some pixels of a row at a time, by windows no wider than there are words in a vector."""
-    k = Builder(f"depthwise2d_{rule}_{shape.label}")
+    k = KernelBuilder(f"depthwise2d_{rule}_{shape.label}")
     x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
     zeros = k.constant("in_zeros", U32)
     bias, multiplier, exponent, out_w = k.constants("bias multiplier exponent out_w")
@@ -72,8 +72,8 @@ def _in_runs(rule: str, shape: _runs.Shape) -> Kernel:
 
 
 @cache
-def _words(rule: str) -> Kernel:
-    k = Builder(f"depthwise2d_{rule}")
+def _words(rule: str) -> GpuKernel:
+    k = KernelBuilder(f"depthwise2d_{rule}")
     x, w, y = k.buffer("x", U32), k.buffer("w", U32X4), k.buffer("y", U32, writes=True)
     in_h, in_w, in_c, out_c, pixels = k.constants("in_h in_w in_c out_c pixels")
     zeros = k.constant("in_zeros", U32)
@@ -105,9 +105,9 @@ def _bytes(word: Expr) -> Expr:
 
 
 @cache
-def _any(rule: str) -> Kernel:
+def _any(rule: str) -> GpuKernel:
     """Element by element; several outputs may read one channel."""
-    k = Builder(f"depthwise2d_{rule}_any")
+    k = KernelBuilder(f"depthwise2d_{rule}_any")
     x, w, y = elements(k, "x", DType.S8), elements(k, "w", DType.S8), k.buffer("y", U32, writes=True)
     in_h, in_w, in_c, out_c, pixels, in_zero = k.constants("in_h in_w in_c out_c pixels in_zero")
     bias, multiplier, exponent = k.constants("bias multiplier exponent")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.use import Use, groups_for, integers, real
 from edgekit.core.ops import Call
@@ -22,8 +22,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(of_x: DType, of_y: DType) -> Kernel:
-    k = Builder(f"dequantize_{of_x.value}_{of_y.value}")
+def _kernel(of_x: DType, of_y: DType) -> GpuKernel:
+    k = KernelBuilder(f"dequantize_{of_x.value}_{of_y.value}")
     x, y = elements(k, "x", of_x), k.buffer("y", stored(of_y), writes=True)
     n, zero = k.constants("n zero")
     scale = k.constant("scale", F32)

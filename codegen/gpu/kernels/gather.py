@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
-from edgekit.codegen.gpu.ast import Expr, Kernel, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import Expr, GpuKernel, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, indices, per_item, stored
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels._strided import sources
@@ -35,8 +35,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType, of_index: DType, count: int) -> Kernel:
-    k = Builder(f"gather_{dtype.value}_by_{count}_{of_index.value}")
+def _kernel(dtype: DType, of_index: DType, count: int) -> GpuKernel:
+    k = KernelBuilder(f"gather_{dtype.value}_by_{count}_{of_index.value}")
     x, index = elements(k, "x", dtype), indices(k, "index", of_index)
     y = k.buffer("y", stored(dtype), writes=True)
 

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function, number
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, real
@@ -31,12 +31,12 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType, is_centred: bool) -> Kernel:
-    k = Builder(f"{'layer_norm' if is_centred else 'rms_norm'}_{dtype.value}")
+def _kernel(dtype: DType, is_centred: bool) -> GpuKernel:
+    k = KernelBuilder(f"{'layer_norm' if is_centred else 'rms_norm'}_{dtype.value}")
     x, w = elements(k, "x", dtype), elements(k, "w", DType.F32)
     y = k.buffer("y", stored(dtype), writes=True)
     parts = k.shared("parts", F32, GROUP)
-    middles, inverses = k.shared("middles", F32, _rows.MOST), k.shared("inverses", F32, _rows.MOST)
+    middles, inverses = k.shared("middles", F32, _rows.MAX_ROWS), k.shared("inverses", F32, _rows.MAX_ROWS)
     n, epsilon = k.constant("n"), k.constant("epsilon", F32)
 
     def mean(first: Expr, step: Callable[[Expr, Expr], Expr]) -> Expr:

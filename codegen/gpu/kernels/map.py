@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, Kind, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, Kind, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _casts, _strided
@@ -30,9 +30,9 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(label: str, text: str, types: tuple[DType, ...]) -> Kernel:
+def _kernel(label: str, text: str, types: tuple[DType, ...]) -> GpuKernel:
     *of_operands, of_y = types
-    k = Builder("_".join([label, *dict.fromkeys(t.value for t in types)]))
+    k = KernelBuilder("_".join([label, *dict.fromkeys(t.value for t in types)]))
     letters = "abc"[: len(of_operands)]
     operands = [elements(k, name, dtype) for name, dtype in zip(letters, of_operands, strict=True)]
     y = k.buffer("y", stored(of_y), writes=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
@@ -38,8 +38,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType, rule: str) -> Kernel:
-    k = Builder(f"matmul_{rule or dtype.value}")
+def _kernel(dtype: DType, rule: str) -> GpuKernel:
+    k = KernelBuilder(f"matmul_{rule or dtype.value}")
     a, b = elements(k, "a", dtype), elements(k, "b", dtype)
     y = k.buffer("y", stored(dtype), writes=True)
     rows, inner, columns, a_row, a_inner, b_inner, b_column = k.constants(

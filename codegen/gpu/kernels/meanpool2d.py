@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _floats, _pool, _window
 from edgekit.codegen.gpu.use import Use
@@ -22,8 +22,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType) -> Kernel:
-    k = Builder(f"meanpool2d_{dtype.value}")
+def _kernel(dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"meanpool2d_{dtype.value}")
 
     def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
         total = k.var("sum", number(0, F32))

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _pool, _rule, _window
@@ -27,8 +27,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("meanpool2d_border")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("meanpool2d_border")
     x, w = elements(k, "x", DType.S8), k.buffer("w", I32)
     y = k.buffer("y", U32, writes=True)
     exponent, x_zero = k.constants("exponent x_zero")

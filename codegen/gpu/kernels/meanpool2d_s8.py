@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _pool, _rule, _window
 from edgekit.codegen.gpu.use import Use
@@ -21,8 +21,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(rule: str) -> Kernel:
-    k = Builder(f"meanpool2d_{rule}")
+def _kernel(rule: str) -> GpuKernel:
+    k = KernelBuilder(f"meanpool2d_{rule}")
 
     def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:
         total = k.var("sum", number(0, I32))

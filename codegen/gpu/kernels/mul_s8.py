@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import U32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.kernels import _rule, _strided
 from edgekit.codegen.gpu.use import Use, groups_for, integers
@@ -23,8 +23,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(rule: str) -> Kernel:
-    k = Builder(f"mul_{rule}")
+def _kernel(rule: str) -> GpuKernel:
+    k = KernelBuilder(f"mul_{rule}")
     a, b = elements(k, "a", DType.S8), elements(k, "b", DType.S8)
     y = k.buffer("y", U32, writes=True)
     a_zero, b_zero, n = k.constants("a_zero b_zero n")

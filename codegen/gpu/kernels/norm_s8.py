@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, U32, Buffer, Expr, Kernel, function, number, select
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuBuffer, GpuKernel, function, number, select
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.fixed import clamped, rounded_product
 from edgekit.codegen.gpu.kernels import _rows
@@ -29,11 +29,11 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("norm_s8")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("norm_s8")
     x, w, y = elements(k, "x", DType.S8), k.buffer("w", I32), k.buffer("y", U32, writes=True)
     parts = k.shared("parts", I32, GROUP)
-    means, roots, shifts = (k.shared(name, I32, _rows.MOST) for name in ("means", "roots", "shifts"))
+    means, roots, shifts = (k.shared(name, I32, _rows.MAX_ROWS) for name in ("means", "roots", "shifts"))
     n, centre, x_zero, epsilon, digits = k.constants("n centre x_zero epsilon digits")
     down, lo, hi, gain, bias = k.constants("shift lo hi gain bias")
 
@@ -62,7 +62,7 @@ def _kernel() -> Kernel:
     return k.done()
 
 
-def _variance(k: Builder, n: Expr, squares: Expr, total: Expr) -> tuple[Expr, Expr]:
+def _variance(k: KernelBuilder, n: Expr, squares: Expr, total: Expr) -> tuple[Expr, Expr]:
     """n squares - total^2 as two words, at least 1."""
     a, b, c = (k.let("word", v.bits(U32)) for v in (n, squares, select(total < 0, -total, total)))
     low, less = k.let("low", a * b), k.let("less", c * c)
@@ -73,7 +73,7 @@ def _variance(k: Builder, n: Expr, squares: Expr, total: Expr) -> tuple[Expr, Ex
     return high, k.let("low", select(is_nothing, number(1, U32), rest))
 
 
-def _reciprocal_root(k: Builder, seed: Buffer, high: Expr, low: Expr) -> tuple[Expr, Expr]:
+def _reciprocal_root(k: KernelBuilder, seed: GpuBuffer, high: Expr, low: Expr) -> tuple[Expr, Expr]:
     """(R, shift) with R / 2^shift = 1 / sqrt(v), as fixed.h computes it."""
     is_short = high.eq(0)
     zeros = select(is_short, function("clz", low) + 32, function("clz", high))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import isinf
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, Kind
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, Kind
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _pool, _window
@@ -28,8 +28,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(label: str, text: str, dtype: DType) -> Kernel:
-    k = Builder(f"{label}_{dtype.value}")
+def _kernel(label: str, text: str, dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"{label}_{dtype.value}")
     kind: Kind = F32 if dtype.is_float else I32
 
     def result(x: Elements, at: _window.Pixel, channel: Expr) -> Expr:

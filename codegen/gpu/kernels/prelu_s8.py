@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import _strided
@@ -29,8 +29,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("prelu_s8")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("prelu_s8")
     a, slopes = elements(k, "a", DType.S8), k.buffer("slopes", I32)
     y = k.buffer("y", U32, writes=True)
     a_zero, positive, offset, shift, lo, hi = k.constants("a_zero positive offset shift lo hi")

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, Expr, Kernel, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, Expr, GpuKernel, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, stored
 from edgekit.codegen.gpu.use import (
     CONSTANTS,
@@ -75,8 +75,8 @@ def _float(ordered: Array) -> Array:
 
 
 @cache
-def _kernel(of_x: DType, of_y: DType) -> Kernel:
-    k = Builder(f"quantize_{of_x.value}_{of_y.value}")
+def _kernel(of_x: DType, of_y: DType) -> GpuKernel:
+    k = KernelBuilder(f"quantize_{of_x.value}_{of_y.value}")
     x, starts = elements(k, "x", of_x), elements(k, "starts", DType.F32)
     y = k.buffer("y", stored(of_y), writes=True)
     n, lo = k.constants("n lo")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import isinf, prod
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _floats, _reduce, pool2d
@@ -39,8 +39,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(label: str, text: str, dtype: DType) -> Kernel:
-    k = Builder(f"{label}_{dtype.value}")
+def _kernel(label: str, text: str, dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"{label}_{dtype.value}")
     x, y = elements(k, "x", dtype), k.buffer("y", stored(dtype), writes=True)
     kind = F32 if dtype.is_float else I32
     first, divisor = k.constant("first", kind), k.constant("divisor", kind)

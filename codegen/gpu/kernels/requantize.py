@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _rule
 from edgekit.codegen.gpu.use import Use, groups_for, integers
@@ -23,8 +23,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(rule: str, of_x: DType, of_y: DType) -> Kernel:
-    k = Builder(f"requantize_{rule}_{of_x.value}_{of_y.value}")
+def _kernel(rule: str, of_x: DType, of_y: DType) -> GpuKernel:
+    k = KernelBuilder(f"requantize_{rule}_{of_x.value}_{of_y.value}")
     x, y = elements(k, "x", of_x), k.buffer("y", stored(of_y), writes=True)
     x_zero, n = k.constants("x_zero n")
 

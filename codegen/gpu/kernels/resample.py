@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import F32, I32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
@@ -33,8 +33,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType, rule: str) -> Kernel:
-    k = Builder(f"resample_{rule or dtype.value}")
+def _kernel(dtype: DType, rule: str) -> GpuKernel:
+    k = KernelBuilder(f"resample_{rule or dtype.value}")
     x, w, y = elements(k, "x", dtype), k.buffer("w", I32), k.buffer("y", stored(dtype), writes=True)
     in_n, out_n, inner, taps, weights = k.constants("in_n out_n inner taps weights")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from edgekit.codegen.gpu import math_f32
-from edgekit.codegen.gpu.ast import F32, Expr, Kernel, function
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows, pool2d
 from edgekit.codegen.gpu.use import Use, integer
@@ -23,11 +23,11 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(dtype: DType) -> Kernel:
-    k = Builder(f"softmax_{dtype.value}")
+def _kernel(dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"softmax_{dtype.value}")
     x, y = elements(k, "x", dtype), k.buffer("y", stored(dtype), writes=True)
     parts = k.shared("parts", F32, GROUP)
-    tops, totals = k.shared("tops", F32, _rows.MOST), k.shared("totals", F32, _rows.MOST)
+    tops, totals = k.shared("tops", F32, _rows.MAX_ROWS), k.shared("totals", F32, _rows.MAX_ROWS)
     n = k.constant("n")
 
     def share(i: Expr, top: Expr) -> Expr:

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, function, number, select
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, function, number, select
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.kernels import _rows
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer
@@ -25,13 +25,13 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("softmax_e")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("softmax_e")
     x, e = elements(k, "x", DType.S8), k.buffer("e", U32)
     y = k.buffer("y", U32, writes=True)
     n = k.constant("n")
     most, sums = k.shared("most", I32, GROUP), k.shared("sums", U32, GROUP)
-    largest, totals = k.shared("largest", I32, _rows.MOST), k.shared("totals", U32, _rows.MOST)
+    largest, totals = k.shared("largest", I32, _rows.MAX_ROWS), k.shared("totals", U32, _rows.MAX_ROWS)
     with k.loop("j", 0, k.constant("block")) as j:
         first = k.let("first", _rows.row(k, j) * n)
         own = _rows.over(k, n, first, I32, -128, lambda has, i: function("max", has, x[i]))

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, function, number, select
-from edgekit.codegen.gpu.builder import GROUP, Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, function, number, select
+from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.fixed import high_product, shift_away
 from edgekit.codegen.gpu.kernels import _rows
@@ -16,7 +16,7 @@ from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("softmax_s8_tfl",)
-_MOST = (1 << 31) - 1
+_MAX_INT32 = (1 << 31) - 1
 
 
 def use(call: Call) -> Use:
@@ -27,13 +27,15 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("softmax_tfl")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("softmax_tfl")
     x, e = elements(k, "x", DType.S8), k.buffer("e", I32)
     y = k.buffer("y", U32, writes=True)
     n = k.constant("n")
     parts = k.shared("parts", I32, GROUP)
-    largest, rooms, inverses = (k.shared(name, I32, _rows.MOST) for name in ("largest", "rooms", "inverses"))
+    largest, rooms, inverses = (
+        k.shared(name, I32, _rows.MAX_ROWS) for name in ("largest", "rooms", "inverses")
+    )
 
     def with_share(top: Expr, has: Expr, i: Expr) -> Expr:
         d = k.let("d", x[i] - top)
@@ -62,7 +64,7 @@ def _kernel() -> Kernel:
     return k.done()
 
 
-def _reciprocal_of_one_plus(k: Builder, a: Expr) -> Expr:
+def _reciprocal_of_one_plus(k: KernelBuilder, a: Expr) -> Expr:
     """1 / (1 + a) for a in [0, 1), as fixed.h computes it."""
     half = k.let("halved", ((a.bits(U32) + number(1 << 31, U32)) >> 1).bits(I32))
     x = k.var("estimate", high_product(k, half, number(-1010580540, I32)) + 1515870810)
@@ -72,9 +74,9 @@ def _reciprocal_of_one_plus(k: Builder, a: Expr) -> Expr:
     return _shift_up(k, x, 1)
 
 
-def _shift_up(k: Builder, x: Expr, bits: int) -> Expr:
+def _shift_up(k: KernelBuilder, x: Expr, bits: int) -> Expr:
     """x 2^bits, saturated."""
     limit = 1 << (31 - bits)
     y = k.let("x", x)
-    low = select(y < -limit, number(-_MOST - 1, I32), y << bits)
-    return select(y >= limit, number(_MOST, I32), low)
+    low = select(y < -limit, number(-_MAX_INT32 - 1, I32), y << bits)
+    return select(y >= limit, number(_MAX_INT32, I32), low)

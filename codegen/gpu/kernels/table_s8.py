@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import U32, Expr, Kernel
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
 from edgekit.core.ops import Call
@@ -22,8 +22,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel() -> Kernel:
-    k = Builder("table")
+def _kernel() -> GpuKernel:
+    k = KernelBuilder("table")
     x, table = elements(k, "x", DType.S8), elements(k, "results", DType.S8)
     y = k.buffer("y", U32, writes=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, number, select
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, number, select
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, per_item, store_index, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers
@@ -25,8 +25,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(label: str, text: str, dtype: DType) -> Kernel:
-    k = Builder(f"{label}_{dtype.value}")
+def _kernel(label: str, text: str, dtype: DType) -> GpuKernel:
+    k = KernelBuilder(f"{label}_{dtype.value}")
     x, y = elements(k, "x", dtype), k.buffer("y", stored(dtype), writes=True)
     where = k.buffer("at", U32, writes=True)
     n, inner, most, total = k.constants("n inner k total")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from edgekit.codegen.gpu.ast import I32, U32, Expr, Kernel, number
-from edgekit.codegen.gpu.builder import Builder
+from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, number
+from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.kernels import _reduce, _rule
 from edgekit.codegen.gpu.use import Use, groups_for, integers, numbered
@@ -26,8 +26,8 @@ def use(call: Call) -> Use:
 
 
 @cache
-def _kernel(rule: str) -> Kernel:
-    k = Builder(f"total_{rule}")
+def _kernel(rule: str) -> GpuKernel:
+    k = KernelBuilder(f"total_{rule}")
     x, y = elements(k, "x", DType.S8), k.buffer("y", U32, writes=True)
 
     def result(i: Expr) -> Expr:

@@ -15,7 +15,7 @@ from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.semantics import recurrent as shared
 from edgekit.converters.semantics.movement import part, take
-from edgekit.converters.semantics.recurrent import Activation, Layer, Result
+from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 
@@ -111,11 +111,11 @@ def RNN(
     **settings: bool,
 ) -> tuple[Tensor, ...]:
     """A layer given as the cell of a known one."""
-    inner = keras_layer.Layer.of(Record(cell, "cell"))
+    inner = keras_layer.KerasLayer.of(Record(cell, "cell"))
     if inner.kind not in ("LSTMCell", "GRUCell", "SimpleRNNCell"):
         raise EdgeKitError("E0205", f"RNN of {inner.kind} is not supported")
     config = Record({**inner.config.fields, **settings}, inner.config.where)
-    own = keras_layer.Layer(inner.kind.removesuffix("Cell"), inner.name, config, inner.record)
+    own = keras_layer.KerasLayer(inner.kind.removesuffix("Cell"), inner.name, config, inner.record)
     options = {"initial_state": list(initial_state)} if initial_state else {}
     return keras_layer.apply(own, [x], options, weights)
 
@@ -130,8 +130,8 @@ def Bidirectional(
     initial_state: Sequence[Tensor] = (),
 ) -> tuple[Tensor, ...]:
     """The same layer from the first step on and from the last; steps of both lie beside each other."""
-    forward = keras_layer.Layer.of(Record(layer, "layer"))
-    backward = keras_layer.Layer.of(Record(backward_layer or layer, "backward_layer"))
+    forward = keras_layer.KerasLayer.of(Record(layer, "layer"))
+    backward = keras_layer.KerasLayer.of(Record(backward_layer or layer, "backward_layer"))
     half = len(initial_state) // 2
     made = []
     for direction, inner, states in (
@@ -140,7 +140,7 @@ def Bidirectional(
     ):
         reverse = {"go_backwards": direction == "backward"}
         config = Record({**inner.config.fields, **reverse}, inner.config.where)
-        own = keras_layer.Layer(inner.kind, inner.name, config, inner.record)
+        own = keras_layer.KerasLayer(inner.kind, inner.name, config, inner.record)
         options = {"initial_state": list(states)} if states else {}
         stored = weights.part(f"{direction}_layer", f"{direction}_")
         made.append(keras_layer.apply(own, [x], options, stored))
@@ -156,7 +156,7 @@ def Bidirectional(
 
 def TimeDistributed(x: Tensor, *, weights: Weights, layer: Mapping[str, Any]) -> Tensor:
     """Steps are as good as a batch."""
-    inner = keras_layer.Layer.of(Record(layer, "layer"))
+    inner = keras_layer.KerasLayer.of(Record(layer, "layer"))
     batch, steps = x.shape[:2]
     (y,) = keras_layer.apply(inner, [x.reshape(batch * steps, *x.shape[2:])], {}, weights.part("layer"))
     return y.reshape(batch, steps, *y.shape[1:])
@@ -171,7 +171,7 @@ def _layer(
     count: int,
     reverse: bool,
     stateful: bool,
-) -> Layer:
+) -> RecurrentLayer:
     """x [B, T, I] with weights [gates H, I] and [gates H, H] and two biases."""
     if stateful:
         hint = "convert it to TFLite, whose states are kept: docs/states.md"
@@ -183,7 +183,7 @@ def _layer(
     if len(states) != count:
         raise EdgeKitError("E0401", f"{len(states)} states are given to a layer with {count}")
     cells = states[1] if count > 1 else None
-    return Layer(
+    return RecurrentLayer(
         x.transpose(1, 0, 2), w, r, biases[0], biases[1], states[0], cells, reverse=reverse, activations=gates
     )
 

@@ -20,7 +20,7 @@ from edgekit.core.ir import OneSidedBranch
 from edgekit.core.ops.logic import And, Less
 
 if TYPE_CHECKING:
-    from edgekit.converters.onnx.reader import Importer
+    from edgekit.converters.onnx.reader import OnnxImporter
 
 _ENDLESS = 1 << 31  # iterations
 # Codes of errors that a branch makes whose shapes contradict each other.
@@ -28,7 +28,7 @@ _INVALID = ("E0401", "E0403")
 
 
 def If(
-    condition: Tensor, *, then_branch: GraphProto, else_branch: GraphProto, importer: Importer
+    condition: Tensor, *, then_branch: GraphProto, else_branch: GraphProto, importer: OnnxImporter
 ) -> list[Tensor]:
     if condition.data is not None:
         return importer.subgraph(then_branch if scalar(condition, "the condition of If") else else_branch, ())
@@ -52,7 +52,7 @@ def If(
     return [where(chosen, a, b) for a, b in pairs]
 
 
-def _attempt(branch: GraphProto, name: str, importer: Importer) -> list[Tensor] | EdgeKitError:
+def _attempt(branch: GraphProto, name: str, importer: OnnxImporter) -> list[Tensor] | EdgeKitError:
     """What a branch computes; an error where its shapes are not valid, of which nothing stays behind."""
     builder = importer.builder
     before = len(builder.nodes), set(builder.values)
@@ -76,7 +76,7 @@ def _no_branch(made: Mapping[str, list[Tensor] | EdgeKitError], scalars: Sequenc
 
 
 def Loop(
-    count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: Importer
+    count: Tensor | None, go_on: Tensor | None, *carried: Tensor, body: GraphProto, importer: OnnxImporter
 ) -> list[Tensor]:
     bounds = [x for x in (count, go_on) if x is not None]
     if open := [x for x in bounds if x.data is None]:
@@ -112,7 +112,7 @@ def _kept(
     go_on: Tensor | None,
     carried: Sequence[Tensor],
     body: GraphProto,
-    importer: Importer,
+    importer: OnnxImporter,
     inputs: Sequence[str],
 ) -> list[Tensor]:
     """A loop of which data decide the end, or that is long."""
@@ -170,7 +170,7 @@ def Scan(
     scan_output_directions: tuple[int, ...] = (),
     directions: tuple[int, ...] = (),
     opset: int,
-    importer: Importer,
+    importer: OnnxImporter,
 ) -> list[Tensor]:
     if opset < 9:
         return _batched_scan(inputs, body, num_scan_inputs, directions, importer)
@@ -203,7 +203,7 @@ def _batched_scan(
     body: GraphProto,
     num_scan_inputs: int,
     directions: tuple[int, ...],
-    importer: Importer,
+    importer: OnnxImporter,
 ) -> list[Tensor]:
     """Scan of opset 8: every operand has a batch dimension in front, and the steps come second."""
     lengths, *operands = inputs
@@ -229,7 +229,7 @@ def _cell(x: Tensor, axis: int, at: int) -> Tensor:
     return part(x, axis, at, 1).reshape(*x.shape[:axis], *x.shape[axis + 1 :])
 
 
-def _stacked(parts: Sequence[Tensor], output: object, importer: Importer, axis: int = 0) -> Tensor:
+def _stacked(parts: Sequence[Tensor], output: object, importer: OnnxImporter, axis: int = 0) -> Tensor:
     """The parts along a new axis; none at all have the type that the body declares."""
     if not parts:
         type = file.input_type(output, None)  # type: ignore[arg-type]  # a ValueInfoProto

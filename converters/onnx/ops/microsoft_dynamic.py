@@ -17,7 +17,7 @@ from edgekit.converters.onnx.ops.recurrent import Floats, Strings, all_direction
 from edgekit.converters.semantics import recurrent
 from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.semantics.quantized import check
-from edgekit.converters.semantics.recurrent import Layer, Result
+from edgekit.converters.semantics.recurrent import RecurrentLayer, Result
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.dynamic_quantize import DynamicQuantizeLstm
@@ -79,7 +79,7 @@ def DynamicQuantizeLSTM(
         ]
     )
 
-    def run(layer: Layer) -> Result:
+    def run(layer: RecurrentLayer) -> Result:
         given = {field.name: getattr(layer, field.name) for field in fields(layer)}
         weights, state_weights = next(own)
         return recurrent.lstm(
@@ -113,7 +113,7 @@ class _Bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _DynamicLayer(Layer):
+class _DynamicLayer(RecurrentLayer):
     """An LSTM that quantizes its input, all steps together, and its state at each step."""
 
     weights: _Bytes

@@ -12,7 +12,7 @@ from edgekit.converters.onnx.ops import activations as functions
 from edgekit.converters.semantics import recurrent
 from edgekit.converters.semantics.compose import widened
 from edgekit.converters.semantics.movement import cast, part
-from edgekit.converters.semantics.recurrent import Activation, Layer, Result, directions
+from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result, directions
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 
@@ -56,7 +56,7 @@ def _activations(names: Sequence[str], alphas: Floats, betas: Floats) -> Iterato
 
 
 def all_directions(
-    run: Callable[[Layer], Result],
+    run: Callable[[RecurrentLayer], Result],
     defaults: Sequence[str],
     x: Tensor,
     w: Tensor,
@@ -103,7 +103,7 @@ def all_directions(
     biases = [zeros if bias is None else widened(bias) for bias in directions(b, count)]
     results = [
         run(
-            Layer(
+            RecurrentLayer(
                 x=x,
                 w=widened(part(w, 0, i, 1).reshape(*w.shape[1:])),
                 r=widened(part(r, 0, i, 1).reshape(*r.shape[1:])),

@@ -14,7 +14,7 @@ from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 
 if TYPE_CHECKING:
-    from edgekit.converters.onnx.reader import Importer
+    from edgekit.converters.onnx.reader import OnnxImporter
 
 
 # Each becomes a piece of code.
@@ -43,7 +43,7 @@ def SequenceErase(xs: TensorList, position: Tensor | None = None) -> TensorList:
     return TensorList((*xs.items[:at], *xs.items[at + 1 :]))
 
 
-def SequenceLength(xs: TensorList, *, importer: Importer) -> Tensor:
+def SequenceLength(xs: TensorList, *, importer: OnnxImporter) -> Tensor:
     return importer.const(np.array(len(xs.items), np.int64), "length")
 
 
@@ -80,7 +80,7 @@ def ConcatFromSequence(xs: TensorList, *, axis: int, new_axis: int = 0) -> Tenso
     return concat(xs.items, axis)
 
 
-def SequenceMap(xs: TensorList, *others: Edge, body: GraphProto, importer: Importer) -> list[TensorList]:
+def SequenceMap(xs: TensorList, *others: Edge, body: GraphProto, importer: OnnxImporter) -> list[TensorList]:
     """The body applied to each element, to those of the other sequences at its place, and to tensors."""
     rows = []
     for i, x in enumerate(xs.items):
@@ -89,7 +89,7 @@ def SequenceMap(xs: TensorList, *others: Edge, body: GraphProto, importer: Impor
     return [TensorList(tuple(row[k] for row in rows)) for k in range(len(body.output))]
 
 
-def OptionalHasElement(x: Edge | None = None, *, importer: Importer) -> Tensor:
+def OptionalHasElement(x: Edge | None = None, *, importer: OnnxImporter) -> Tensor:
     return importer.const(np.array(x is not None), "present")
 
 

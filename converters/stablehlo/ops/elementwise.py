@@ -7,160 +7,160 @@ import numpy as np
 from edgekit.converters.onnx.ops import elementwise as _onnx
 from edgekit.converters.semantics.movement import cast, expand, where
 from edgekit.converters.stablehlo.idioms import quotient
-from edgekit.converters.stablehlo.node import Node
+from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import activations, arithmetic, logic, rounding, trigonometry
 from edgekit.core.types import DType
 
 
-def add(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def add(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return or_(node, a, b) if a.dtype is DType.BOOL else a + b
 
 
-def subtract(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def subtract(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return a - b
 
 
-def multiply(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def multiply(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return and_(node, a, b) if a.dtype is DType.BOOL else a * b
 
 
-def divide(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def divide(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return quotient(a, b) or a / b
 
 
-def remainder(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def remainder(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(arithmetic.Remainder(), b)
 
 
-def power(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def power(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return _onnx.Pow(a, b)
 
 
-def maximum(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def maximum(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     if a.dtype.is_float and a.data is not None and np.all(a.data == -np.inf):
         return expand(b, a.shape)  # softmax of jax.nn
     return or_(node, a, b) if a.dtype is DType.BOOL else a.max(b)
 
 
-def minimum(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def minimum(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return and_(node, a, b) if a.dtype is DType.BOOL else a.min(b)
 
 
-def clamp(node: Node, low: Tensor, x: Tensor, high: Tensor) -> Tensor:
+def clamp(node: StablehloNode, low: Tensor, x: Tensor, high: Tensor) -> Tensor:
     return x.max(low).min(high)
 
 
-def negate(node: Node, x: Tensor) -> Tensor:
+def negate(node: StablehloNode, x: Tensor) -> Tensor:
     return -x
 
 
-def abs(node: Node, x: Tensor) -> Tensor:
+def abs(node: StablehloNode, x: Tensor) -> Tensor:
     return _onnx.Abs(x)
 
 
-def sign(node: Node, x: Tensor) -> Tensor:
+def sign(node: StablehloNode, x: Tensor) -> Tensor:
     return _onnx.Sign(x)
 
 
-def floor(node: Node, x: Tensor) -> Tensor:
+def floor(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(rounding.Floor())
 
 
-def ceil(node: Node, x: Tensor) -> Tensor:
+def ceil(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(rounding.Ceil())
 
 
-def round_nearest_even(node: Node, x: Tensor) -> Tensor:
+def round_nearest_even(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(rounding.Round())
 
 
-def sqrt(node: Node, x: Tensor) -> Tensor:
+def sqrt(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(arithmetic.Sqrt())
 
 
-def rsqrt(node: Node, x: Tensor) -> Tensor:
+def rsqrt(node: StablehloNode, x: Tensor) -> Tensor:
     return 1 / x.apply(arithmetic.Sqrt())
 
 
-def exponential(node: Node, x: Tensor) -> Tensor:
+def exponential(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Exp())
 
 
-def log(node: Node, x: Tensor) -> Tensor:
+def log(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Log())
 
 
-def exponential_minus_one(node: Node, x: Tensor) -> Tensor:
+def exponential_minus_one(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Exp()) - 1
 
 
-def log_plus_one(node: Node, x: Tensor) -> Tensor:
+def log_plus_one(node: StablehloNode, x: Tensor) -> Tensor:
     return (x + 1).apply(activations.Log())
 
 
-def is_finite(node: Node, x: Tensor) -> Tensor:
+def is_finite(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(arithmetic.Abs()).apply(logic.Less(), np.inf)
 
 
-def logistic(node: Node, x: Tensor) -> Tensor:
+def logistic(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Sigmoid())
 
 
-def tanh(node: Node, x: Tensor) -> Tensor:
+def tanh(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Tanh())
 
 
-def sine(node: Node, x: Tensor) -> Tensor:
+def sine(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(trigonometry.Sin())
 
 
-def cosine(node: Node, x: Tensor) -> Tensor:
+def cosine(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(trigonometry.Cos())
 
 
-def tan(node: Node, x: Tensor) -> Tensor:
+def tan(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(trigonometry.Tan())
 
 
-def erf(node: Node, x: Tensor) -> Tensor:
+def erf(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(activations.Erf())
 
 
-def erfc(node: Node, x: Tensor) -> Tensor:
+def erfc(node: StablehloNode, x: Tensor) -> Tensor:
     return 1 - x.apply(activations.Erf())
 
 
-def square(node: Node, x: Tensor) -> Tensor:
+def square(node: StablehloNode, x: Tensor) -> Tensor:
     return x * x
 
 
-def convert(node: Node, x: Tensor) -> Tensor:
+def convert(node: StablehloNode, x: Tensor) -> Tensor:
     return cast(x, node.dtype)
 
 
-def and_(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def and_(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(logic.And(), b)
 
 
-def or_(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def or_(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(logic.Or(), b)
 
 
-def xor(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def xor(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(logic.Xor(), b)
 
 
-def not_(node: Node, x: Tensor) -> Tensor:
+def not_(node: StablehloNode, x: Tensor) -> Tensor:
     return x.apply(logic.Not())
 
 
-def select(node: Node, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
+def select(node: StablehloNode, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     return where(condition, yes, no)
 
 
-def compare(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def compare(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     match node.choice("comparison_direction"):
         case "EQ":
             return a.apply(logic.Equal(), b)
@@ -178,5 +178,5 @@ def compare(node: Node, a: Tensor, b: Tensor) -> Tensor:
             raise EdgeKitError("E0205", f"comparison {other} is not supported")
 
 
-def optimization_barrier(node: Node, x: Tensor) -> Tensor:
+def optimization_barrier(node: StablehloNode, x: Tensor) -> Tensor:
     return x

@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.converters.semantics.convolution import Sliding, conv, conv_transpose
 from edgekit.converters.semantics.einsum import einsum
 from edgekit.converters.semantics.movement import cast, pad, take
-from edgekit.converters.stablehlo.node import Node
+from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt
@@ -19,7 +19,7 @@ from edgekit.core.ops.arithmetic import Sqrt
 _LETTERS = _string.ascii_letters
 
 
-def dot_general(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def dot_general(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     batch_a, batch_b = _sides(node, "batching")
     inner_a, inner_b = _sides(node, "contracting")
     left, right = list(_LETTERS[: a.rank]), list(_LETTERS[26 : 26 + b.rank])
@@ -36,14 +36,14 @@ def dot_general(node: Node, a: Tensor, b: Tensor) -> Tensor:
     return einsum(f"{''.join(left)},{''.join(right)}->{''.join([*batch, *free])}", [a, b])
 
 
-def dot(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def dot(node: StablehloNode, a: Tensor, b: Tensor) -> Tensor:
     inner = _LETTERS[a.rank - 1 : a.rank]
     left, right = _LETTERS[: a.rank], inner + _LETTERS[26 : 26 + b.rank - 1]
     result = (left + right).replace(inner, "") if inner else left + right
     return einsum(f"{left},{right}->{result}", [cast(a, node.dtype), cast(b, node.dtype)])
 
 
-def _sides(node: Node, kind: str) -> tuple[Sequence[int], Sequence[int]]:
+def _sides(node: StablehloNode, kind: str) -> tuple[Sequence[int], Sequence[int]]:
     """The dimensions of both operands: `contracting_dims = [1] x [0]`, or #stablehlo.dot<...>."""
     numbers = node.attributes.get("dot_dimension_numbers", {})
     found = node.attributes.get(f"{kind}_dims")
@@ -55,7 +55,7 @@ def _sides(node: Node, kind: str) -> tuple[Sequence[int], Sequence[int]]:
     return left, right
 
 
-def convolution(node: Node, x: Tensor, w: Tensor) -> Tensor:
+def convolution(node: StablehloNode, x: Tensor, w: Tensor) -> Tensor:
     if node.integer("batch_group_count", default=1) != 1:
         raise EdgeKitError("E0205", "convolution with groups in the batch is not supported")
     groups, n = node.integer("feature_group_count", default=1), x.rank - 2
@@ -109,7 +109,7 @@ def _flipped(w: Tensor, axes: Sequence[int]) -> Tensor:
     return w
 
 
-def _orders(node: Node, rank: int) -> tuple[list[int], list[int], list[int]]:
+def _orders(node: StablehloNode, rank: int) -> tuple[list[int], list[int], list[int]]:
     """Where the operands have N C ... and O I ..., and what each dimension of the result is among N C ..."""
     found = node.attributes.get("dim_numbers", node.attributes.get("dimension_numbers"))
     if not isinstance(found, tuple) or len(found) != 3 or any(len(labels) != rank for labels in found):
@@ -126,7 +126,7 @@ def _places(labels: list[Any], first: str, space: list[str]) -> list[int]:
 
 
 def batch_norm_inference(
-    node: Node, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
+    node: StablehloNode, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
 ) -> Tensor:
     axis = x.axis(node.integer("feature_index"))
     shape = [x.shape[axis] if i == axis else 1 for i in range(x.rank)]

@@ -10,27 +10,27 @@ import numpy as np
 from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.movement import box, expand, part, take
 from edgekit.converters.semantics.movement import pad as _pad
-from edgekit.converters.stablehlo.node import Node
+from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 
 
-def reshape(node: Node, x: Tensor) -> Tensor:
+def reshape(node: StablehloNode, x: Tensor) -> Tensor:
     return x.reshape(*node.shape)
 
 
-def dynamic_reshape(node: Node, x: Tensor, shape: Tensor) -> Tensor:
+def dynamic_reshape(node: StablehloNode, x: Tensor, shape: Tensor) -> Tensor:
     return x.reshape(*shape.ints("the shape of dynamic_reshape"))
 
 
-def transpose(node: Node, x: Tensor) -> Tensor:
+def transpose(node: StablehloNode, x: Tensor) -> Tensor:
     order = node.ints("dims", "permutation", count=x.rank)
     if sorted(order) != list(range(x.rank)):
         raise EdgeKitError("E0401", f"transpose of {x.type} to the order {list(order)}")
     return x.transpose(*order)
 
 
-def slice_(node: Node, x: Tensor) -> Tensor:
+def slice_(node: StablehloNode, x: Tensor) -> Tensor:
     if "ranges" in node.attributes:
         ranges = node.attributes["ranges"]
         if len(ranges) != x.rank or not all(isinstance(r, list) and 2 <= len(r) <= 3 for r in ranges):
@@ -46,13 +46,13 @@ def slice_(node: Node, x: Tensor) -> Tensor:
     return box(x, starts, [-(-(e - s) // t) for s, e, t in zip(starts, ends, steps, strict=True)], steps)
 
 
-def concatenate(node: Node, *xs: Tensor) -> Tensor:
+def concatenate(node: StablehloNode, *xs: Tensor) -> Tensor:
     if not xs:
         raise EdgeKitError("E0401", "concatenate of nothing")
     return concat(xs, node.integer("dim", "dimension"))
 
 
-def pad(node: Node, x: Tensor, value: Tensor) -> Tensor:
+def pad(node: StablehloNode, x: Tensor, value: Tensor) -> Tensor:
     before, after = node.ints("low", "edge_padding_low"), node.ints("high", "edge_padding_high")
     inside = node.ints("interior", "interior_padding", default=[0] * x.rank)
     if not len(before) == len(after) == len(inside) == x.rank or min(inside, default=0) < 0:
@@ -75,28 +75,30 @@ def _apart(x: Tensor, inside: tuple[int, ...], value: Tensor) -> Tensor:
     return x
 
 
-def reverse(node: Node, x: Tensor) -> Tensor:
+def reverse(node: StablehloNode, x: Tensor) -> Tensor:
     for axis in {x.axis(a) for a in node.ints("dims", "dimensions")}:
         x = take(x, axis, np.arange(x.shape[axis])[::-1])
     return x
 
 
-def get_dimension_size(node: Node, x: Tensor) -> Tensor:
+def get_dimension_size(node: StablehloNode, x: Tensor) -> Tensor:
     return x.new(np.array(x.shape[x.axis(node.integer("dim", "dimension"))], np.int32))
 
 
-def broadcast(node: Node, x: Tensor) -> Tensor:
+def broadcast(node: StablehloNode, x: Tensor) -> Tensor:
     return expand(x, (*node.ints("dims", "broadcast_sizes"), *x.shape))
 
 
-def real_dynamic_slice(node: Node, x: Tensor, start: Tensor, limit: Tensor, stride: Tensor) -> Tensor:
+def real_dynamic_slice(
+    node: StablehloNode, x: Tensor, start: Tensor, limit: Tensor, stride: Tensor
+) -> Tensor:
     starts, ends, steps = (t.ints("the bounds of real_dynamic_slice") for t in (start, limit, stride))
     if min(steps, default=1) < 1 or len(starts) != x.rank:
         raise EdgeKitError("E0401", f"slice of {x.type} from {starts} in steps of {steps}")
     return box(x, starts, [-(-(e - s) // t) for s, e, t in zip(starts, ends, steps, strict=True)], steps)
 
 
-def dynamic_slice(node: Node, x: Tensor, *starts: Tensor) -> Tensor:
+def dynamic_slice(node: StablehloNode, x: Tensor, *starts: Tensor) -> Tensor:
     sizes = node.ints("sizes", "slice_sizes", count=x.rank)
     if len(starts) != x.rank or any(not 0 <= m <= n for m, n in zip(sizes, x.shape, strict=True)):
         raise EdgeKitError("E0401", f"dynamic_slice of {sizes} cells of {x.type} from {len(starts)} numbers")
@@ -108,7 +110,7 @@ def dynamic_slice(node: Node, x: Tensor, *starts: Tensor) -> Tensor:
     return box(x, [min(max(b, 0), most) for b, most in zip(begins, limits, strict=True)], sizes)
 
 
-def dynamic_update_slice(node: Node, x: Tensor, update: Tensor, *starts: Tensor) -> Tensor:
+def dynamic_update_slice(node: StablehloNode, x: Tensor, update: Tensor, *starts: Tensor) -> Tensor:
     """x with a box of cells replaced; a box that would reach over the end is moved back."""
     begins = [int(scalar(start, "the start of dynamic_update_slice")) for start in starts]
     sizes = update.shape
@@ -118,7 +120,7 @@ def dynamic_update_slice(node: Node, x: Tensor, update: Tensor, *starts: Tensor)
     return _replaced(x, update, [min(max(b, 0), most) for b, most in zip(begins, limits, strict=True)])
 
 
-def gather(node: Node, x: Tensor, index: Tensor) -> Tensor:
+def gather(node: StablehloNode, x: Tensor, index: Tensor) -> Tensor:
     """Boxes of x from places on that the last dimension of the index, or each of its numbers, says."""
     numbers = node.within("dimension_numbers")
     sizes, offsets = node.ints("slice_sizes", count=x.rank), numbers.ints("offset_dims", default=())

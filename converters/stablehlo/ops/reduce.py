@@ -9,7 +9,7 @@ import numpy as np
 from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.movement import cast, pad
-from edgekit.converters.stablehlo.node import Node
+from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.pool2d import Pool2d
@@ -25,7 +25,7 @@ _ARGMAX = (f"select({_BETTER},x,y)", f"select(or(and(compare EQ(x,y),compare LT(
 _MAX_REGION = 12
 
 
-def reduce(node: Node, *operands: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+def reduce(node: StablehloNode, *operands: Tensor) -> Tensor | tuple[Tensor, Tensor]:
     if len(operands) == 4:
         return _arg_extreme(node, *operands)
     kind = _kind(node, operands)
@@ -36,7 +36,7 @@ def reduce(node: Node, *operands: Tensor) -> Tensor | tuple[Tensor, Tensor]:
     return _from(start, _reduce(x, kind, axes, keepdims=False), kind)
 
 
-def reduce_window(node: Node, *operands: Tensor) -> Tensor:
+def reduce_window(node: StablehloNode, *operands: Tensor) -> Tensor:
     kind = _kind(node, operands)
     x, start = operands
     n = x.rank
@@ -85,7 +85,7 @@ def reduce_window(node: Node, *operands: Tensor) -> Tensor:
 
 
 def _arg_extreme(
-    node: Node, x: Tensor, places: Tensor, start: Tensor, first: Tensor
+    node: StablehloNode, x: Tensor, places: Tensor, start: Tensor, first: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The largest or the smallest, and where it is."""
     made = tuple(_formulas(node))
@@ -108,7 +108,7 @@ def _arg_extreme(
     return best, cast(arg(x, axis=axis, keepdims=0), places.dtype)
 
 
-def _formulas(node: Node) -> Iterator[str]:
+def _formulas(node: StablehloNode) -> Iterator[str]:
     """What a region of four arguments returns, written out in them."""
     (region,) = node.operation.regions
     if len(region.arguments) != 4 or not 1 < len(region.operations) <= _MAX_REGION:
@@ -120,13 +120,13 @@ def _formulas(node: Node) -> Iterator[str]:
         parts = sorted(parts) if step.kind in ("or", "and") else parts
         kind = step.kind
         if kind == "compare":
-            kind += f" {Node(step).choice('comparison_direction')}"
+            kind += f" {StablehloNode(step).choice('comparison_direction')}"
         names |= dict.fromkeys(step.results, f"{kind}({','.join(parts)})")
     for key in end.operands:
         yield names.get(key, "?")
 
 
-def _kind(node: Node, operands: tuple[Tensor, ...]) -> str:
+def _kind(node: StablehloNode, operands: tuple[Tensor, ...]) -> str:
     """What the region computes: one operator of both of its arguments."""
     if len(operands) != 2:
         message = f"{node.operation.kind} of {len(operands) // 2} tensors at once is not supported"

@@ -10,7 +10,7 @@ from edgekit.converters.onnx.ops import activations, elementwise
 from edgekit.converters.semantics.compose import log_softmax
 from edgekit.converters.semantics.movement import where
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.tflite.layer import Layer, centred, single, times
+from edgekit.converters.tflite.layer import TfliteLayer, centred, single, times
 from edgekit.core import fixed, fixed_tfl
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.logic import Less
@@ -22,7 +22,7 @@ Table = Callable[[Quant, Quant], Array]
 
 
 def _function(
-    layer: Layer, x: Tensor, real: Callable[[Tensor], Tensor], table: Table | None = None
+    layer: TfliteLayer, x: Tensor, real: Callable[[Tensor], Tensor], table: Table | None = None
 ) -> Tensor:
     """`real` of floats, `table` of int8."""
     if x.type.quant is None:
@@ -33,7 +33,7 @@ def _function(
     return layer.table(x, table(own, y))
 
 
-def _clamped(layer: Layer, x: Tensor, activation: int) -> Tensor:
+def _clamped(layer: TfliteLayer, x: Tensor, activation: int) -> Tensor:
     if x.type.quant is None:
         return layer.activated(x, activation)
     own, y = layer.quant_of(x), layer.out_quant
@@ -44,25 +44,25 @@ def _clamped(layer: Layer, x: Tensor, activation: int) -> Tensor:
     return layer.table(x, fixed_tfl.rescaled(own, y, ratio).clip(low, high))
 
 
-def RELU(layer: Layer, x: Tensor) -> Tensor:
+def RELU(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _clamped(layer, x, 1)
 
 
-def RELU_N1_TO_1(layer: Layer, x: Tensor) -> Tensor:
+def RELU_N1_TO_1(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _clamped(layer, x, 2)
 
 
-def RELU6(layer: Layer, x: Tensor) -> Tensor:
+def RELU6(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _clamped(layer, x, 3)
 
 
-def RELU_0_TO_1(layer: Layer, x: Tensor) -> Tensor:
+def RELU_0_TO_1(layer: TfliteLayer, x: Tensor) -> Tensor:
     if x.type.quant is not None:
         raise EdgeKitError("E0204", "RELU_0_TO_1 of quantized tensors is not supported")
     return x.clip(0, 1)
 
 
-def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
+def LEAKY_RELU(layer: TfliteLayer, x: Tensor) -> Tensor:
     alpha = layer.options.number(0, "f")
     if x.dtype is DType.S16 and x.type.quant is not None:
         own, d = layer.quant_of(x), centred(x)
@@ -76,7 +76,7 @@ def LEAKY_RELU(layer: Layer, x: Tensor) -> Tensor:
     )
 
 
-def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
+def PRELU(layer: TfliteLayer, x: Tensor, slope: Tensor) -> Tensor:
     if x.type.quant is None:
         return activations.PRelu(x, slope)
     own, one, d = layer.quant_of(x), Quant((1.0,), (0,)), centred(x)
@@ -85,23 +85,23 @@ def PRELU(layer: Layer, x: Tensor, slope: Tensor) -> Tensor:
     return layer.stored(where(d.apply(Less(), 0), below, above))
 
 
-def ELU(layer: Layer, x: Tensor) -> Tensor:
+def ELU(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, activations.Elu, fixed_tfl.elu)
 
 
-def HARD_SWISH(layer: Layer, x: Tensor) -> Tensor:
+def HARD_SWISH(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, activations.HardSwish, fixed_tfl.hard_swish)
 
 
-def LOGISTIC(layer: Layer, x: Tensor) -> Tensor:
+def LOGISTIC(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, activations.Sigmoid, fixed_tfl.logistic_table)
 
 
-def TANH(layer: Layer, x: Tensor) -> Tensor:
+def TANH(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, activations.Tanh, fixed_tfl.tanh_table)
 
 
-def GELU(layer: Layer, x: Tensor) -> Tensor:
+def GELU(layer: TfliteLayer, x: Tensor) -> Tensor:
     approximate = bool(layer.options.integer(0, "b"))
     return _function(
         layer,
@@ -111,31 +111,31 @@ def GELU(layer: Layer, x: Tensor) -> Tensor:
     )
 
 
-def EXP(layer: Layer, x: Tensor) -> Tensor:
+def EXP(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Exp, fixed_tfl.exp_table)
 
 
-def LOG(layer: Layer, x: Tensor) -> Tensor:
+def LOG(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Log, fixed_tfl.log_table)
 
 
-def SQRT(layer: Layer, x: Tensor) -> Tensor:
+def SQRT(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Sqrt, fixed_tfl.sqrt_table)
 
 
-def NEG(layer: Layer, x: Tensor) -> Tensor:
+def NEG(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Neg, fixed_tfl.negative)
 
 
-def RSQRT(layer: Layer, x: Tensor) -> Tensor:
+def RSQRT(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, lambda x: 1 / elementwise.Sqrt(x), fixed_tfl.rsqrt)
 
 
-def ABS(layer: Layer, x: Tensor) -> Tensor:
+def ABS(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, elementwise.Abs, fixed_tfl.magnitude)
 
 
-def SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
+def SOFTMAX(layer: TfliteLayer, x: Tensor) -> Tensor:
     beta = layer.options.number(0, "f")
     if x.type.quant is None:
         return (x if beta == 1 else x * beta).apply(Softmax())
@@ -161,5 +161,5 @@ def SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
     return layer.apply(Softmax(wide), labelled(x, scaled))
 
 
-def LOG_SOFTMAX(layer: Layer, x: Tensor) -> Tensor:
+def LOG_SOFTMAX(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, lambda x: log_softmax(x, -1))

@@ -11,7 +11,7 @@ from edgekit.converters.semantics.compose import matmul
 from edgekit.converters.semantics.movement import cast
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import (
-    Layer,
+    TfliteLayer,
     bias_or_zeros,
     centred,
     dequantized,
@@ -42,7 +42,7 @@ def same_pads(
     return before[0], before[1], after[0], after[1]
 
 
-def _strides(layer: Layer) -> tuple[int, int]:
+def _strides(layer: TfliteLayer) -> tuple[int, int]:
     """Those of rows and columns, which the schema leaves at 0 where a file says nothing."""
     strides = layer.options.integer(2), layer.options.integer(1)
     if min(strides) < 1:
@@ -64,11 +64,11 @@ def is_fused(x: Tensor, w: Tensor) -> bool:
     return x.dtype is DType.S8 and w.dtype is DType.S8 and w.data is not None and symmetric
 
 
-def _has_kernel(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None) -> bool:
+def _has_kernel(layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor | None) -> bool:
     return is_fused(x, w) and (b is None or b.data is not None) and layer.outs[0].dtype is DType.S8
 
 
-def _ratio(layer: Layer, x: Tensor, w: Tensor, *, dense: bool = False) -> Array:
+def _ratio(layer: TfliteLayer, x: Tensor, w: Tensor, *, dense: bool = False) -> Array:
     if w.type.quant is None:
         raise EdgeKitError("E0401", f"the weights {w.type} of a quantized layer have no scale")
     ratio = fixed.ratio(layer.quant_of(x), w.type.quant, layer.out_quant, dense=dense)
@@ -82,13 +82,13 @@ def _sum_type(x: Tensor, b: Tensor | None) -> DType:
     return DType.S32
 
 
-def _channels_first(layer: Layer, w: Tensor) -> None:
+def _channels_first(layer: TfliteLayer, w: Tensor) -> None:
     if w.type.quant is not None and w.type.quant.axis not in (None, 0):
         raise EdgeKitError("E0401", f"the scales of weights {w.type} lie along axis {w.type.quant.axis}")
 
 
 def _layer(
-    layer: Layer, x: Tensor, w: Tensor, b: Tensor | None, op: Conv2d | Dense, activation: int
+    layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor | None, op: Conv2d | Dense, activation: int
 ) -> Tensor:
     """A convolution or a dense layer: floats, int8 by its own kernel, all else from plain integers."""
     low, high = layer.clamp(activation)
@@ -112,7 +112,7 @@ def _layer(
     return layer.rescaled(sums, ratio, activation, once=dense and layer.out_quant.rounding == "tfl")
 
 
-def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+def CONV_2D(layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     _check_ranks("CONV_2D", x, w, 4)
     o = layer.options
     strides = _strides(layer)
@@ -123,7 +123,7 @@ def CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tens
     return _layer(layer, x, w, b, Conv2d(strides, pads, dilations, groups), o.integer(3, "b"))
 
 
-def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+def DEPTHWISE_CONV_2D(layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     _check_ranks("DEPTHWISE_CONV_2D", x, w, 4)
     o = layer.options
     strides = _strides(layer)
@@ -134,7 +134,7 @@ def DEPTHWISE_CONV_2D(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = Non
     return _layer(layer, x, moved_axis(w, 3, 1, 2, 0), b, op, o.integer(4, "b"))
 
 
-def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+def FULLY_CONNECTED(layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
     _check_ranks("FULLY_CONNECTED", x, w, 2)
     o = layer.options
     if o.integer(1, "b"):
@@ -144,7 +144,7 @@ def FULLY_CONNECTED(layer: Layer, x: Tensor, w: Tensor, b: Tensor | None = None)
     return y.reshape(*x.shape[:-1], w.shape[0]) if o.integer(2, "b") else y
 
 
-def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
+def TRANSPOSE_CONV(layer: TfliteLayer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | None = None) -> Tensor:
     o = layer.options
     strides = _strides(layer)
     _check_ranks("TRANSPOSE_CONV", x, w, 4)
@@ -170,7 +170,7 @@ def TRANSPOSE_CONV(layer: Layer, to: Tensor, w: Tensor, x: Tensor, b: Tensor | N
 
 
 def _transposed_size(
-    layer: Layer, to: Tensor, w: Tensor, x: Tensor, strides: Sequence[int]
+    layer: TfliteLayer, to: Tensor, w: Tensor, x: Tensor, strides: Sequence[int]
 ) -> tuple[int, ...]:
     """The size of a transposed convolution; that of the file's result where it is computed from an input, but
     can be no other one: TFLite Micro never reads the operand."""
@@ -184,7 +184,7 @@ def _transposed_size(
     return declared
 
 
-def BATCH_MATMUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def BATCH_MATMUL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     left, right = (bool(layer.options.integer(i, "b")) for i in (0, 1))
     if a.rank < 2 or b.rank < 2:
         raise EdgeKitError("E0401", f"BATCH_MATMUL of {a.type} and {b.type}")

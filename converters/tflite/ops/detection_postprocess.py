@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.movement import cast, expand, pad, part, where
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.converters.tflite.layer import Layer, dequantized, labelled, raw
+from edgekit.converters.tflite.layer import TfliteLayer, dequantized, labelled, raw
 from edgekit.core import fixed
 from edgekit.core.builder import MAX_ELEMENTS
 from edgekit.core.errors import EdgeKitError
@@ -28,7 +28,7 @@ _WITHOUT_OPTION = 100  # detections of a class
 
 
 def TFLite_Detection_PostProcess(
-    layer: Layer, encodings: Tensor, predictions: Tensor, anchors: Tensor
+    layer: TfliteLayer, encodings: Tensor, predictions: Tensor, anchors: Tensor
 ) -> tuple[Tensor, ...]:
     """Boxes, classes and scores with room for the most detections, and how many there are; others are 0."""
     o = Options.of(layer)
@@ -98,7 +98,7 @@ class Options:
     scale: tuple[float, ...]  # of y, x, height, width
 
     @staticmethod
-    def of(layer: Layer) -> Options:
+    def of(layer: TfliteLayer) -> Options:
         found = {"detections_per_class": _WITHOUT_OPTION, **layer.attributes}
 
         def option(name: str, low: float, high: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.converters.onnx.ops import elementwise
 from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.tflite.layer import Layer, centred, is_plain, labelled, raw, single, times
+from edgekit.converters.tflite.layer import TfliteLayer, centred, is_plain, labelled, raw, single, times
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Op, arithmetic, logic
@@ -18,15 +18,15 @@ from edgekit.core.ops.quantize import Dequantize
 from edgekit.core.types import DType
 
 
-def ADD(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def ADD(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _sum(layer, a, b, arithmetic.Add())
 
 
-def SUB(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def SUB(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _sum(layer, a, b, arithmetic.Sub())
 
 
-def _sum(layer: Layer, a: Tensor, b: Tensor, op: arithmetic.Add | arithmetic.Sub) -> Tensor:
+def _sum(layer: TfliteLayer, a: Tensor, b: Tensor, op: arithmetic.Add | arithmetic.Sub) -> Tensor:
     activation = layer.options.integer(0, "b")
     if is_plain([a, b]):
         return layer.activated(layer.apply(op, a, b), activation)
@@ -40,7 +40,7 @@ def _sum(layer: Layer, a: Tensor, b: Tensor, op: arithmetic.Add | arithmetic.Sub
     return layer.rescaled(wide[0].apply(op, wide[1]), ratios[2], activation)
 
 
-def MUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def MUL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     activation = layer.options.integer(0, "b")
     if is_plain([a, b]) or a.dtype is DType.S8:
         if not is_plain([a, b]):
@@ -51,7 +51,7 @@ def MUL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
     return layer.rescaled(centred(a) * centred(b), ratio, activation)
 
 
-def DIV(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def DIV(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     _numbers("DIV", a, b)
     return layer.activated(a / b, layer.options.integer(0, "b"))
 
@@ -61,29 +61,29 @@ def _numbers(kind: str, *xs: Tensor) -> None:
         raise EdgeKitError("E0204", f"{kind} of quantized tensors is not supported")
 
 
-def ADD_N(layer: Layer, *xs: Tensor) -> Tensor:
+def ADD_N(layer: TfliteLayer, *xs: Tensor) -> Tensor:
     _numbers("ADD_N", *xs)
     return reduce(Tensor.__add__, xs)
 
 
-def FLOOR_DIV(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def FLOOR_DIV(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     _numbers("FLOOR_DIV", a, b)
     if a.dtype.is_float:
         return elementwise.Floor(a / b)
     return (a - a.apply(arithmetic.Mod(), b)) / b
 
 
-def FLOOR_MOD(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def FLOOR_MOD(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     _numbers("FLOOR_MOD", a, b)
     return a.apply(arithmetic.Mod(), b)
 
 
-def POW(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def POW(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     _numbers("POW", a, b)
     return elementwise.Pow(a, b)
 
 
-def SQUARED_DIFFERENCE(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def SQUARED_DIFFERENCE(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     if is_plain([a, b]):
         d = a - b
         return d * d
@@ -97,11 +97,11 @@ def SQUARED_DIFFERENCE(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
     return layer.rescaled(d * d, twice * twice / ((1 << 14) * single(layer.out_quant)))
 
 
-def MAXIMUM(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def MAXIMUM(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return raw(a).max(raw(b))
 
 
-def MINIMUM(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def MINIMUM(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return raw(a).min(raw(b))
 
 
@@ -122,60 +122,60 @@ def _compared(op: Op, a: Tensor, b: Tensor) -> Tensor:
     return _comparable(a).apply(op, _comparable(b))
 
 
-def LESS(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def LESS(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.Less(), a, b)
 
 
-def LESS_EQUAL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def LESS_EQUAL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.LessOrEqual(), a, b)
 
 
-def GREATER(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def GREATER(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.Less(), b, a)
 
 
-def GREATER_EQUAL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def GREATER_EQUAL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.LessOrEqual(), b, a)
 
 
-def EQUAL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def EQUAL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.Equal(), a, b)
 
 
-def NOT_EQUAL(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def NOT_EQUAL(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return _compared(logic.Equal(), a, b).apply(logic.Not())
 
 
-def LOGICAL_AND(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def LOGICAL_AND(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(logic.And(), b)
 
 
-def LOGICAL_OR(layer: Layer, a: Tensor, b: Tensor) -> Tensor:
+def LOGICAL_OR(layer: TfliteLayer, a: Tensor, b: Tensor) -> Tensor:
     return a.apply(logic.Or(), b)
 
 
-def LOGICAL_NOT(layer: Layer, x: Tensor) -> Tensor:
+def LOGICAL_NOT(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.apply(logic.Not())
 
 
-def SELECT(layer: Layer, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
+def SELECT(layer: TfliteLayer, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     if condition.rank == 1 and yes.rank > 1:  # one decision a row
         condition = condition.reshape(condition.shape[0], *(1,) * (yes.rank - 1))
     return where(condition, raw(yes), raw(no))
 
 
-def SELECT_V2(layer: Layer, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
+def SELECT_V2(layer: TfliteLayer, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     return where(condition, raw(yes), raw(no))
 
 
 # Conversions
 
 
-def CAST(layer: Layer, x: Tensor) -> Tensor:
+def CAST(layer: TfliteLayer, x: Tensor) -> Tensor:
     return cast(raw(x), layer.outs[0].dtype)
 
 
-def QUANTIZE(layer: Layer, x: Tensor) -> Tensor:
+def QUANTIZE(layer: TfliteLayer, x: Tensor) -> Tensor:
     from edgekit.core.ops.quantize import Quantize, Requantize
 
     y = layer.out_quant
@@ -194,7 +194,7 @@ def QUANTIZE(layer: Layer, x: Tensor) -> Tensor:
     return layer.rescaled(centred(x), ratio)
 
 
-def DEQUANTIZE(layer: Layer, x: Tensor) -> Tensor:
+def DEQUANTIZE(layer: TfliteLayer, x: Tensor) -> Tensor:
     if x.dtype is DType.F16:
         return cast(x, DType.F32)
     if x.data is not None:
@@ -208,8 +208,8 @@ def DEQUANTIZE(layer: Layer, x: Tensor) -> Tensor:
 # Functions of one number, as floats
 
 
-def _unary(apply: Callable[[Tensor], Tensor]) -> Callable[[Layer, Tensor], Tensor]:
-    def handler(layer: Layer, x: Tensor) -> Tensor:
+def _unary(apply: Callable[[Tensor], Tensor]) -> Callable[[TfliteLayer, Tensor], Tensor]:
+    def handler(layer: TfliteLayer, x: Tensor) -> Tensor:
         _numbers("this function", x)
         return apply(x)
 

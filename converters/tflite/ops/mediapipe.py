@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.movement import cast, part, take, where
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.converters.tflite.layer import Layer, dequantized
+from edgekit.converters.tflite.layer import TfliteLayer, dequantized
 from edgekit.converters.tflite.ops.contract import same_pads
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt
@@ -26,7 +26,7 @@ CUSTOM = "MediaPipe"
 _SAME, _VALID = 1, 2  # paddings in the structs of LiteRT, which MediaPipe's options are
 
 
-def Convolution2DTransposeBias(layer: Layer, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+def Convolution2DTransposeBias(layer: TfliteLayer, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
     same, *strides = _struct(layer, 3)
     w, b = dequantized(w), dequantized(b)
     if x.rank != 4 or w.rank != 4 or min(strides) < 1 or b.shape != w.shape[:1]:
@@ -40,7 +40,7 @@ def Convolution2DTransposeBias(layer: Layer, x: Tensor, w: Tensor, b: Tensor) ->
     return x.apply(op, w, b)
 
 
-def MaxPoolingWithArgmax2D(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
+def MaxPoolingWithArgmax2D(layer: TfliteLayer, x: Tensor) -> tuple[Tensor, Tensor]:
     """The second result says which cell of its window each maximum is, counted row by row, and 0.1 more."""
     size, strides, same, activation = _window(layer, x)
     pads = same_pads(x.shape[1:3], size, strides) if same else (0, 0, 0, 0)
@@ -51,7 +51,7 @@ def MaxPoolingWithArgmax2D(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
     return layer.activated(y, activation), cast(x.apply(op), x.dtype) - x.like(first) + 0.1
 
 
-def MaxUnpooling2D(layer: Layer, x: Tensor, places: Tensor) -> Tensor:
+def MaxUnpooling2D(layer: TfliteLayer, x: Tensor, places: Tensor) -> Tensor:
     """Each x at its place in a window of zeros."""
     size, strides, _, _ = _window(layer, x)
     if size != strides:
@@ -66,7 +66,7 @@ def MaxUnpooling2D(layer: Layer, x: Tensor, places: Tensor) -> Tensor:
     return windows.transpose(0, 1, 3, 2, 4, 5).reshape(n, h * size[0], w * size[1], c)
 
 
-def TransformLandmarks(layer: Layer, x: Tensor, matrix: Tensor) -> Tensor:
+def TransformLandmarks(layer: TfliteLayer, x: Tensor, matrix: Tensor) -> Tensor:
     """The first two coordinates of each landmark by an affine matrix; the third stays. In the older version
     all are in the last dimension, and what is added is scaled."""
     is_older = "dimensions" in layer.attributes
@@ -81,7 +81,7 @@ def TransformLandmarks(layer: Layer, x: Tensor, matrix: Tensor) -> Tensor:
     return concat([y, part(points, 1, 2, dimensions - 2)], 1).reshape(*x.shape)
 
 
-def TransformTensorBilinear(layer: Layer, x: Tensor, matrix: Tensor) -> Tensor:
+def TransformTensorBilinear(layer: TfliteLayer, x: Tensor, matrix: Tensor) -> Tensor:
     """The image at the places of an affine matrix, in cells; 0 outside. The newer version counts from the
     edges of cells, the older one from their centres."""
     is_older = "output_size" in layer.attributes
@@ -111,17 +111,17 @@ def TransformTensorBilinear(layer: Layer, x: Tensor, matrix: Tensor) -> Tensor:
     return where(inside.reshape(1, *size, 1), y, 0.0)
 
 
-def TransformTensor(layer: Layer, x: Tensor, matrix: Tensor) -> Tensor:
+def TransformTensor(layer: TfliteLayer, x: Tensor, matrix: Tensor) -> Tensor:
     return TransformTensorBilinear(layer, x, matrix)
 
 
-def Landmarks2TransformMatrix(layer: Layer, x: Tensor) -> Tensor:
+def Landmarks2TransformMatrix(layer: TfliteLayer, x: Tensor) -> Tensor:
     """The matrix that leads from the cells of a crop to the box around some landmarks, turned such that the
     line through two of them is level, or has a given angle."""
     return (_crop_by_size if "subset_idxs" in layer.attributes else _crop_by_range)(layer, x)
 
 
-def _crop_by_size(layer: Layer, x: Tensor) -> Tensor:
+def _crop_by_size(layer: TfliteLayer, x: Tensor) -> Tensor:
     """The newer version."""
     points = _points(x, 3)
     dx, dy, length = _line(layer, points)
@@ -137,7 +137,7 @@ def _crop_by_size(layer: Layer, x: Tensor) -> Tensor:
     return _matrix(turn, middle - _times(turn, x.like([width / 2, height / 2])))
 
 
-def _crop_by_range(layer: Layer, x: Tensor) -> Tensor:
+def _crop_by_range(layer: TfliteLayer, x: Tensor) -> Tensor:
     """The older version, with coordinates up to a range, and no difference of left and right."""
     if layer.option("dimensions") != 3:
         raise EdgeKitError("E0203", "landmarks of 3 coordinates are supported")
@@ -172,7 +172,7 @@ def _chosen(points: Tensor, numbers: Sequence[int]) -> Tensor:
     return take(points, 0, np.array(numbers))
 
 
-def _line(layer: Layer, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _line(layer: TfliteLayer, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The line from the left to the right landmark, and its length; where that is 0, it is level."""
     left, right = (_chosen(points, [layer.option(f"{side}_rotation_idx")]) for side in ("left", "right"))
     line = right - left
@@ -212,7 +212,7 @@ def _affine(matrix: Tensor) -> tuple[Tensor, Tensor]:
     return part(rows, 1, 0, 2), part(rows, 1, 3, 1).reshape(2)
 
 
-def _window(layer: Layer, x: Tensor) -> tuple[tuple[int, int], tuple[int, int], bool, int]:
+def _window(layer: TfliteLayer, x: Tensor) -> tuple[tuple[int, int], tuple[int, int], bool, int]:
     """The size and the strides of pooling windows, whether borders are padded, and the activation."""
     same, stride_w, stride_h, width, height, activation = _struct(layer, 6)
     if x.rank != 4 or not x.dtype.is_float or min(stride_w, stride_h, width, height) < 1:
@@ -222,7 +222,7 @@ def _window(layer: Layer, x: Tensor) -> tuple[tuple[int, int], tuple[int, int], 
     return (height, width), (stride_h, stride_w), bool(same), activation
 
 
-def _struct(layer: Layer, count: int) -> list[int]:
+def _struct(layer: TfliteLayer, count: int) -> list[int]:
     """Options that are a struct of LiteRT, integers of which the first one is the padding: is it SAME?"""
     if len(layer.custom) < 4 * count:
         raise EdgeKitError("E0401", f"options of {len(layer.custom)} bytes")

@@ -11,7 +11,7 @@ from edgekit.converters.onnx.ops import movement as onnx
 from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.movement import cast, part, take
 from edgekit.converters.tensor import Tensor, concat, scalar
-from edgekit.converters.tflite.layer import Layer, centred, is_plain, labelled, raw, single
+from edgekit.converters.tflite.layer import TfliteLayer, centred, is_plain, labelled, raw, single
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.gather import GatherND
 from edgekit.core.ops.logic import Equal
@@ -19,41 +19,41 @@ from edgekit.core.ops.quantize import Requantize
 from edgekit.core.types import DType
 
 
-def SHAPE(layer: Layer, x: Tensor) -> Tensor:
+def SHAPE(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.new(np.array(x.shape, layer.outs[0].dtype.numpy), "shape")
 
 
-def RANK(layer: Layer, x: Tensor) -> Tensor:
+def RANK(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.new(np.array(x.rank, np.int32), "rank")
 
 
-def RESHAPE(layer: Layer, x: Tensor, to: Tensor | None = None) -> Tensor:
+def RESHAPE(layer: TfliteLayer, x: Tensor, to: Tensor | None = None) -> Tensor:
     if to is None or to.rank != 1:
         return x.reshape(*layer.outs[0].shape)
     return shape.Reshape(x, to, allowzero=1)
 
 
-def SQUEEZE(layer: Layer, x: Tensor) -> Tensor:
+def SQUEEZE(layer: TfliteLayer, x: Tensor) -> Tensor:
     axes = tuple(int(a) for a in layer.options.array(0, "<i4"))
     return shape.Squeeze(x, axes=axes or None)
 
 
-def EXPAND_DIMS(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:
+def EXPAND_DIMS(layer: TfliteLayer, x: Tensor, axis: Tensor) -> Tensor:
     return shape.unsqueeze(x, axis.ints("the axis of EXPAND_DIMS"))
 
 
-def TRANSPOSE(layer: Layer, x: Tensor, perm: Tensor) -> Tensor:
+def TRANSPOSE(layer: TfliteLayer, x: Tensor, perm: Tensor) -> Tensor:
     order = perm.ints("the order of TRANSPOSE")
     if sorted(order) != list(range(x.rank)):
         raise EdgeKitError("E0401", f"TRANSPOSE of {x.type} to the order {list(order)}")
     return x.transpose(*order)
 
 
-def DENSIFY(layer: Layer, x: Tensor) -> Tensor:
+def DENSIFY(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x  # sparse constants are made dense as they are read: tflite_sparse.py
 
 
-def CONCATENATION(layer: Layer, *xs: Tensor) -> Tensor:
+def CONCATENATION(layer: TfliteLayer, *xs: Tensor) -> Tensor:
     if not xs:
         raise EdgeKitError("E0401", "CONCATENATION of nothing")
     if not is_plain(xs):
@@ -63,7 +63,7 @@ def CONCATENATION(layer: Layer, *xs: Tensor) -> Tensor:
     return layer.activated(concat(xs, layer.options.integer(0)), layer.options.integer(1, "b"))
 
 
-def _in_scale(layer: Layer, x: Tensor) -> Tensor:
+def _in_scale(layer: TfliteLayer, x: Tensor) -> Tensor:
     own, y = layer.quant_of(x), layer.out_quant
     if (own.scale, own.zero) == (y.scale, y.zero):
         return x
@@ -72,11 +72,11 @@ def _in_scale(layer: Layer, x: Tensor) -> Tensor:
     return layer.rescaled(centred(x), single(own) / single(y))
 
 
-def SPLIT(layer: Layer, axis: Tensor, x: Tensor) -> list[Tensor]:
+def SPLIT(layer: TfliteLayer, axis: Tensor, x: Tensor) -> list[Tensor]:
     return onnx.Split(x, axis=int(scalar(axis, "the axis of SPLIT")), outputs=len(layer.outs))
 
 
-def SPLIT_V(layer: Layer, x: Tensor, sizes: Tensor, axis: Tensor) -> list[Tensor]:
+def SPLIT_V(layer: TfliteLayer, x: Tensor, sizes: Tensor, axis: Tensor) -> list[Tensor]:
     along = x.axis(int(scalar(axis, "the axis of SPLIT_V")))
     given = list(sizes.ints("the sizes of SPLIT_V"))
     if given.count(-1) == 1:
@@ -84,13 +84,13 @@ def SPLIT_V(layer: Layer, x: Tensor, sizes: Tensor, axis: Tensor) -> list[Tensor
     return onnx.Split(x, axis=along, split=tuple(given), outputs=len(layer.outs))
 
 
-def PACK(layer: Layer, *xs: Tensor) -> Tensor:
+def PACK(layer: TfliteLayer, *xs: Tensor) -> Tensor:
     axis = layer.options.integer(1)
     axis = axis + xs[0].rank + 1 if axis < 0 else axis
     return concat([shape.unsqueeze(x, (axis,)) for x in xs], axis)
 
 
-def UNPACK(layer: Layer, x: Tensor) -> list[Tensor]:
+def UNPACK(layer: TfliteLayer, x: Tensor) -> list[Tensor]:
     axis = x.axis(layer.options.integer(1))
     if x.shape[axis] != len(layer.outs):
         raise EdgeKitError("E0401", f"UNPACK of {x.type} into {len(layer.outs)} results")
@@ -98,13 +98,13 @@ def UNPACK(layer: Layer, x: Tensor) -> list[Tensor]:
     return [part(x, axis, i, 1).reshape(*rest) for i in range(x.shape[axis])]
 
 
-def SLICE(layer: Layer, x: Tensor, begin: Tensor, size: Tensor) -> Tensor:
+def SLICE(layer: TfliteLayer, x: Tensor, begin: Tensor, size: Tensor) -> Tensor:
     starts, sizes = begin.ints("the begin of SLICE"), size.ints("the size of SLICE")
     ends = [n - s if m == -1 else m for n, s, m in zip(x.shape, starts, sizes, strict=True)]
     return movement.box(x, starts, ends)
 
 
-def STRIDED_SLICE(layer: Layer, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor) -> Tensor:
+def STRIDED_SLICE(layer: TfliteLayer, x: Tensor, begin: Tensor, end: Tensor, strides: Tensor) -> Tensor:
     first, last = begin.ints("the begin of STRIDED_SLICE"), end.ints("the end of STRIDED_SLICE")
     steps = strides.ints("the strides of STRIDED_SLICE")
     if not len(first) == len(last) == len(steps):
@@ -143,7 +143,7 @@ def STRIDED_SLICE(layer: Layer, x: Tensor, begin: Tensor, end: Tensor, strides: 
     return x.reshape(*shape, *x.shape[axis:])
 
 
-def GATHER(layer: Layer, x: Tensor, index: Tensor) -> Tensor:
+def GATHER(layer: TfliteLayer, x: Tensor, index: Tensor) -> Tensor:
     axis, batch = x.axis(layer.options.integer(0)), layer.options.integer(1)
     if batch == 0:
         return indexing.Gather(x, index, axis=axis)
@@ -165,13 +165,13 @@ def GATHER(layer: Layer, x: Tensor, index: Tensor) -> Tensor:
     return whole.reshape(*x.shape[:batch], *whole.shape[1:])
 
 
-def GATHER_ND(layer: Layer, x: Tensor, index: Tensor) -> Tensor:
+def GATHER_ND(layer: TfliteLayer, x: Tensor, index: Tensor) -> Tensor:
     if index.data is not None:
         return indexing.GatherND(x, index)
     return raw(x).apply(GatherND(0), index)
 
 
-def REVERSE_V2(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REVERSE_V2(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     for axis in axes.ints("the axes of REVERSE_V2"):
         n = x.shape[x.axis(axis)]
         x = take(x, x.axis(axis), np.arange(n - 1, -1, -1))
@@ -188,16 +188,16 @@ def _border(x: Tensor, pads: Tensor) -> tuple[list[int], list[int]]:
     return [int(n) for n in cells[:, 0]], [int(n) for n in cells[:, 1]]
 
 
-def PAD(layer: Layer, x: Tensor, pads: Tensor) -> Tensor:
+def PAD(layer: TfliteLayer, x: Tensor, pads: Tensor) -> Tensor:
     zero = x.type.quant.zero[0] if x.type.quant is not None else 0
     return movement.pad(x, *_border(x, pads), "constant", zero)
 
 
-def PADV2(layer: Layer, x: Tensor, pads: Tensor, value: Tensor) -> Tensor:
+def PADV2(layer: TfliteLayer, x: Tensor, pads: Tensor, value: Tensor) -> Tensor:
     return movement.pad(x, *_border(x, pads), "constant", raw(value).reshape())
 
 
-def MIRROR_PAD(layer: Layer, x: Tensor, pads: Tensor) -> Tensor:
+def MIRROR_PAD(layer: TfliteLayer, x: Tensor, pads: Tensor) -> Tensor:
     before, after = _border(x, pads)
     if layer.options.integer(0, "b") == 0:
         return movement.pad(x, before, after, "reflect")
@@ -211,18 +211,18 @@ def MIRROR_PAD(layer: Layer, x: Tensor, pads: Tensor) -> Tensor:
     return x
 
 
-def TILE(layer: Layer, x: Tensor, times: Tensor) -> Tensor:
+def TILE(layer: TfliteLayer, x: Tensor, times: Tensor) -> Tensor:
     counts = times.ints("the multiples of TILE")
     if len(counts) != x.rank or min(counts, default=1) < 0:
         raise EdgeKitError("E0401", f"TILE of {x.type} by {list(counts)}")
     return movement.tile(x, counts)
 
 
-def BROADCAST_TO(layer: Layer, x: Tensor, to: Tensor) -> Tensor:
+def BROADCAST_TO(layer: TfliteLayer, x: Tensor, to: Tensor) -> Tensor:
     return movement.expand(x, to.ints("the shape of BROADCAST_TO"))
 
 
-def SPACE_TO_DEPTH(layer: Layer, x: Tensor) -> Tensor:
+def SPACE_TO_DEPTH(layer: TfliteLayer, x: Tensor) -> Tensor:
     block = layer.options.integer(0)
     n, h, w, c = x.shape
     if block < 1 or h % block or w % block:
@@ -231,7 +231,7 @@ def SPACE_TO_DEPTH(layer: Layer, x: Tensor) -> Tensor:
     return cells.reshape(n, h // block, w // block, block * block * c)
 
 
-def DEPTH_TO_SPACE(layer: Layer, x: Tensor) -> Tensor:
+def DEPTH_TO_SPACE(layer: TfliteLayer, x: Tensor) -> Tensor:
     block = layer.options.integer(0)
     n, h, w, c = x.shape
     if block < 1 or c % (block * block):
@@ -241,7 +241,7 @@ def DEPTH_TO_SPACE(layer: Layer, x: Tensor) -> Tensor:
     return cells.reshape(n, h * block, w * block, depth)
 
 
-def SPACE_TO_BATCH_ND(layer: Layer, x: Tensor, block: Tensor, pads: Tensor) -> Tensor:
+def SPACE_TO_BATCH_ND(layer: TfliteLayer, x: Tensor, block: Tensor, pads: Tensor) -> Tensor:
     sizes = block.ints("the block of SPACE_TO_BATCH_ND")
     border = pads.constant("the border of SPACE_TO_BATCH_ND").reshape(-1, 2)
     m = len(sizes)
@@ -260,7 +260,7 @@ def SPACE_TO_BATCH_ND(layer: Layer, x: Tensor, block: Tensor, pads: Tensor) -> T
     return cells.reshape(n * prod(sizes), *apart[::2], *tail)
 
 
-def BATCH_TO_SPACE_ND(layer: Layer, x: Tensor, block: Tensor, crops: Tensor) -> Tensor:
+def BATCH_TO_SPACE_ND(layer: TfliteLayer, x: Tensor, block: Tensor, crops: Tensor) -> Tensor:
     sizes = block.ints("the block of BATCH_TO_SPACE_ND")
     cuts = crops.constant("the crops of BATCH_TO_SPACE_ND").reshape(-1, 2)
     m, total = len(sizes), prod(sizes)
@@ -279,16 +279,16 @@ def BATCH_TO_SPACE_ND(layer: Layer, x: Tensor, block: Tensor, crops: Tensor) -> 
 # Constants
 
 
-def FILL(layer: Layer, dims: Tensor, value: Tensor) -> Tensor:
+def FILL(layer: TfliteLayer, dims: Tensor, value: Tensor) -> Tensor:
     return movement.expand(value, dims.ints("the shape of FILL"))
 
 
-def ZEROS_LIKE(layer: Layer, x: Tensor) -> Tensor:
+def ZEROS_LIKE(layer: TfliteLayer, x: Tensor) -> Tensor:
     x.builder.afford(x.shape)
     return x.new(np.zeros(x.shape, x.dtype.numpy), "zeros")
 
 
-def RANGE(layer: Layer, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+def RANGE(layer: TfliteLayer, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     first, end, step = (scalar(v, "an end of RANGE") for v in (start, limit, delta))
     if step == 0:
         raise EdgeKitError("E0401", "RANGE by steps of 0")
@@ -296,7 +296,7 @@ def RANGE(layer: Layer, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     return start.new(np.arange(first, end, step).astype(start.dtype.numpy), "range")
 
 
-def ONE_HOT(layer: Layer, index: Tensor, depth: Tensor, on: Tensor, off: Tensor) -> Tensor:
+def ONE_HOT(layer: TfliteLayer, index: Tensor, depth: Tensor, on: Tensor, off: Tensor) -> Tensor:
     """Indices outside of the depth give a row of `off`."""
     size, axis = int(scalar(depth, "the depth of ONE_HOT")), layer.options.integer(0)
     index.builder.afford((*index.shape, size))
@@ -306,11 +306,11 @@ def ONE_HOT(layer: Layer, index: Tensor, depth: Tensor, on: Tensor, off: Tensor)
     return movement.where(index.apply(Equal(), cells), raw(on).reshape(), raw(off).reshape())
 
 
-def ARG_MAX(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:
+def ARG_MAX(layer: TfliteLayer, x: Tensor, axis: Tensor) -> Tensor:
     along = int(scalar(axis, "the axis of ARG_MAX"))
     return cast(indexing.ArgMax(raw(x), axis=along, keepdims=0), layer.outs[0].dtype)
 
 
-def ARG_MIN(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:
+def ARG_MIN(layer: TfliteLayer, x: Tensor, axis: Tensor) -> Tensor:
     along = int(scalar(axis, "the axis of ARG_MIN"))
     return cast(indexing.ArgMin(raw(x), axis=along, keepdims=0), layer.outs[0].dtype)

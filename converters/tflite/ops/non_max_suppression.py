@@ -6,21 +6,27 @@ import numpy as np
 
 from edgekit.converters.semantics.movement import cast, pad, part
 from edgekit.converters.tensor import Tensor, scalar
-from edgekit.converters.tflite.layer import Layer
+from edgekit.converters.tflite.layer import TfliteLayer
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.types import DType
 
 
 def NON_MAX_SUPPRESSION_V4(
-    layer: Layer, boxes: Tensor, scores: Tensor, most: Tensor, limit: Tensor, least: Tensor
+    layer: TfliteLayer, boxes: Tensor, scores: Tensor, most: Tensor, limit: Tensor, least: Tensor
 ) -> tuple[Tensor, ...]:
     index, _, count = _suppressed(boxes, scores, most, limit, least, 0.0)
     return index, count
 
 
 def NON_MAX_SUPPRESSION_V5(
-    layer: Layer, boxes: Tensor, scores: Tensor, most: Tensor, limit: Tensor, least: Tensor, sigma: Tensor
+    layer: TfliteLayer,
+    boxes: Tensor,
+    scores: Tensor,
+    most: Tensor,
+    limit: Tensor,
+    least: Tensor,
+    sigma: Tensor,
 ) -> tuple[Tensor, ...]:
     width = float(scalar(sigma, "the sigma of NON_MAX_SUPPRESSION_V5"))
     if width < 0:

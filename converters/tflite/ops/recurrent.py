@@ -11,7 +11,7 @@ from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite import lstm, lstm_s8
 from edgekit.converters.tflite.layer import (
-    Layer,
+    TfliteLayer,
     bias_or_zeros,
     centred,
     dequantized,
@@ -26,7 +26,7 @@ from edgekit.core.ops.matmul import MatMul
 from edgekit.core.types import DType, Quant
 
 
-def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: Layer, x: Tensor, *others: Tensor | None) -> Tensor:
+def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: TfliteLayer, x: Tensor, *others: Tensor | None) -> Tensor:
     """A sequence, in order; the states last from run to run."""
     found = lstm.operands(layer.options, x, others)
     if not x.dtype.is_float and x.dtype is not DType.S8:
@@ -39,7 +39,7 @@ def UNIDIRECTIONAL_SEQUENCE_LSTM(layer: Layer, x: Tensor, *others: Tensor | None
 
 
 def SVDF(
-    layer: Layer, x: Tensor, features: Tensor, taps: Tensor, bias: Tensor | None, state: Tensor
+    layer: TfliteLayer, x: Tensor, features: Tensor, taps: Tensor, bias: Tensor | None, state: Tensor
 ) -> Tensor:
     """Features of x go into a memory with one step a tap; results are sums over steps and ranks."""
     rank, activation = layer.options.integer(0), layer.options.integer(1, "b")

@@ -11,7 +11,7 @@ from edgekit.converters.onnx.ops.normalize import LRN
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import Tensor, scalar
-from edgekit.converters.tflite.layer import Layer, centred, labelled, raw, single
+from edgekit.converters.tflite.layer import TfliteLayer, centred, labelled, raw, single
 from edgekit.converters.tflite.ops.contract import same_pads
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
@@ -24,7 +24,7 @@ from edgekit.core.ops.rescale import InverseSqrt, InverseSqrtExponent, Rescale
 from edgekit.core.types import DType
 
 
-def AVERAGE_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+def AVERAGE_POOL_2D(layer: TfliteLayer, x: Tensor) -> Tensor:
     pool, activation = _pool(layer, x, "mean"), layer.options.integer(5, "b")
     if x.type.quant is None or x.dtype is DType.S8:
         return layer.activated(layer.apply(pool, x), activation)
@@ -35,18 +35,18 @@ def AVERAGE_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
     return layer.activated(labelled(y, x.type.quant), activation)
 
 
-def MAX_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+def MAX_POOL_2D(layer: TfliteLayer, x: Tensor) -> Tensor:
     y = labelled(raw(x).apply(_pool(layer, x, "max")), x.type.quant)
     return layer.activated(y, layer.options.integer(5, "b"))
 
 
-def L2_POOL_2D(layer: Layer, x: Tensor) -> Tensor:
+def L2_POOL_2D(layer: TfliteLayer, x: Tensor) -> Tensor:
     _floats("L2_POOL_2D", x)
     y = (x * x).apply(_pool(layer, x, "mean")).apply(Sqrt())
     return layer.activated(y, layer.options.integer(5, "b"))
 
 
-def _pool(layer: Layer, x: Tensor, kind: str) -> Pool2d:
+def _pool(layer: TfliteLayer, x: Tensor, kind: str) -> Pool2d:
     o = layer.options
     size, strides = (o.integer(4), o.integer(3)), (o.integer(2), o.integer(1))
     if min(*size, *strides) < 1:
@@ -66,7 +66,7 @@ def _axes(x: Tensor, axes: Tensor) -> tuple[int, ...]:
     return tuple(sorted({x.axis(a) for a in axes.ints("the axes of a reduction")}))
 
 
-def _keeps(layer: Layer) -> bool:
+def _keeps(layer: TfliteLayer) -> bool:
     return bool(layer.options.integer(0, "b"))
 
 
@@ -74,7 +74,7 @@ def _sums(x: Tensor, along: tuple[int, ...], keeps: bool) -> Tensor:
     return compose.reduce(centred(x), "sum", along, keeps)
 
 
-def MEAN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def MEAN(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     along = _axes(x, axes)
     if x.type.quant is None:
         return compose.reduce(x, "mean", along, _keeps(layer))
@@ -92,7 +92,7 @@ def MEAN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
     return layer.stored(y)
 
 
-def SUM(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def SUM(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     along = _axes(x, axes)
     if x.type.quant is None:
         return compose.reduce(x, "sum", along, _keeps(layer))
@@ -100,40 +100,40 @@ def SUM(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
     return layer.rescaled(_sums(x, along, _keeps(layer)), ratio)
 
 
-def REDUCE_MAX(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REDUCE_MAX(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     return compose.reduce(raw(x), "max", _axes(x, axes), _keeps(layer))
 
 
-def REDUCE_MIN(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REDUCE_MIN(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     return compose.reduce(raw(x), "min", _axes(x, axes), _keeps(layer))
 
 
-def REDUCE_PROD(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REDUCE_PROD(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     _floats("REDUCE_PROD", x)
     return compose.reduce(x, "prod", _axes(x, axes), _keeps(layer))
 
 
-def REDUCE_ANY(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REDUCE_ANY(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     return compose.reduce(x, "max", _axes(x, axes), _keeps(layer))
 
 
-def REDUCE_ALL(layer: Layer, x: Tensor, axes: Tensor) -> Tensor:
+def REDUCE_ALL(layer: TfliteLayer, x: Tensor, axes: Tensor) -> Tensor:
     return compose.reduce(x, "min", _axes(x, axes), _keeps(layer))
 
 
-def CUMSUM(layer: Layer, x: Tensor, axis: Tensor) -> Tensor:
+def CUMSUM(layer: TfliteLayer, x: Tensor, axis: Tensor) -> Tensor:
     _floats("CUMSUM", x)
     along = x.axis(int(scalar(axis, "the axis of CUMSUM")))
     exclusive, backwards = (bool(layer.options.integer(i, "b")) for i in (0, 1))
     return x.apply(Cumulative("sum", along, exclusive, backwards))
 
 
-def TOPK_V2(layer: Layer, x: Tensor, count: Tensor) -> tuple[Tensor, ...]:
+def TOPK_V2(layer: TfliteLayer, x: Tensor, count: Tensor) -> tuple[Tensor, ...]:
     best, at = raw(x).apply_all(TopK(x.axis(-1), int(scalar(count, "the k of TOPK_V2"))))
     return best, cast(at, layer.outs[1].dtype if len(layer.outs) > 1 else DType.S32)
 
 
-def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
+def L2_NORMALIZATION(layer: TfliteLayer, x: Tensor) -> Tensor:
     if x.type.quant is not None:
         layer.quant_of(x)
         if (layer.out_quant.scale, layer.out_quant.zero) != ((1 / 128,), (0,)):
@@ -147,7 +147,7 @@ def L2_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
     return layer.activated(y, layer.options.integer(0, "b"))
 
 
-def LOCAL_RESPONSE_NORMALIZATION(layer: Layer, x: Tensor) -> Tensor:
+def LOCAL_RESPONSE_NORMALIZATION(layer: TfliteLayer, x: Tensor) -> Tensor:
     _floats("LOCAL_RESPONSE_NORMALIZATION", x)
     radius = layer.options.integer(0)
     bias, alpha, beta = (layer.options.number(i, "f") for i in (1, 2, 3))

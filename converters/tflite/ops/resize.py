@@ -6,7 +6,7 @@ import numpy as np
 
 from edgekit.converters.semantics.movement import cast, take, where
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.tflite.layer import Layer, raw
+from edgekit.converters.tflite.layer import TfliteLayer, raw
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.logic import Less
 from edgekit.core.ops.resample import Resample
@@ -21,7 +21,7 @@ def _sizes(x: Tensor, size: Tensor) -> tuple[int, int]:
     return new[0], new[1]
 
 
-def RESIZE_BILINEAR(layer: Layer, x: Tensor, size: Tensor) -> Tensor:
+def RESIZE_BILINEAR(layer: TfliteLayer, x: Tensor, size: Tensor) -> Tensor:
     corners, half = (bool(layer.options.integer(i, "b")) for i in (2, 3))
     new = _sizes(x, size)
     if x.type.quant is not None:
@@ -49,7 +49,9 @@ def _positions(old: int, new: int, corners: bool, half: bool) -> Array:
     return (i + np.float32(0.5)) * scale - np.float32(0.5) if half else i * scale
 
 
-def _bilinear_integers(layer: Layer, x: Tensor, new: tuple[int, int], corners: bool, half: bool) -> Tensor:
+def _bilinear_integers(
+    layer: TfliteLayer, x: Tensor, new: tuple[int, int], corners: bool, half: bool
+) -> Tensor:
     """Weights have 10 bits for each axis; the sum is rounded once, halves away from zero."""
     y = cast(raw(x), DType.S32)
     for axis, n in zip((1, 2), new, strict=True):
@@ -67,7 +69,7 @@ def _bilinear_integers(layer: Layer, x: Tensor, new: tuple[int, int], corners: b
     return cast((y + half_up) / (1 << 20), layer.outs[0].dtype)
 
 
-def RESIZE_NEAREST_NEIGHBOR(layer: Layer, x: Tensor, size: Tensor) -> Tensor:
+def RESIZE_NEAREST_NEIGHBOR(layer: TfliteLayer, x: Tensor, size: Tensor) -> Tensor:
     corners, half = (bool(layer.options.integer(i, "b")) for i in (0, 1))
     for axis, n in zip((1, 2), _sizes(x, size), strict=True):
         old = x.shape[axis]

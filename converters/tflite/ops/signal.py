@@ -6,7 +6,7 @@ import numpy as np
 
 from edgekit.converters.semantics.movement import cast, pad, part, where
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.converters.tflite.layer import Layer
+from edgekit.converters.tflite.layer import TfliteLayer
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.audio import FftAutoScale, SpectrumEnergy, Window
 from edgekit.core.ops.fft import Fft, IrfftMerge, RfftSplit
@@ -18,7 +18,7 @@ CUSTOM = "TFLite Micro"
 MAX_FRAMES = 1024  # of one run: each is cut out on its own
 
 
-def SignalWindow(layer: Layer, x: Tensor, weights: Tensor) -> Tensor:
+def SignalWindow(layer: TfliteLayer, x: Tensor, weights: Tensor) -> Tensor:
     size = weights.type.size
     if not size or x.type.size % size:
         raise EdgeKitError("E0401", f"{x.type} is not made of windows of {size} samples")
@@ -27,15 +27,15 @@ def SignalWindow(layer: Layer, x: Tensor, weights: Tensor) -> Tensor:
     return rows.apply(Window(), weights.reshape(size), x.new(np.array(shift), "shift")).reshape(*x.shape)
 
 
-def SignalFftAutoScale(layer: Layer, x: Tensor) -> tuple[Tensor, ...]:
+def SignalFftAutoScale(layer: TfliteLayer, x: Tensor) -> tuple[Tensor, ...]:
     return x.apply_all(FftAutoScale())
 
 
-def SignalRfft(layer: Layer, x: Tensor) -> Tensor:
+def SignalRfft(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.apply(Fft(_points(layer))).apply(RfftSplit())
 
 
-def SignalIrfft(layer: Layer, x: Tensor) -> Tensor:
+def SignalIrfft(layer: TfliteLayer, x: Tensor) -> Tensor:
     points = _points(layer)
     if not x.rank or x.shape[-1] != 2 * points + 2:
         raise EdgeKitError("E0401", f"{points + 1} frequencies are pairs of a number, not {x.type}")
@@ -43,19 +43,19 @@ def SignalIrfft(layer: Layer, x: Tensor) -> Tensor:
     return y / (2.0 * points) if y.dtype.is_float else y
 
 
-def _points(layer: Layer) -> int:
+def _points(layer: TfliteLayer) -> int:
     length = layer.option("fft_length")
     if length % 2:
         raise EdgeKitError("E0401", f"a real transform has an even length, not {length}")
     return length // 2
 
 
-def SignalEnergy(layer: Layer, x: Tensor) -> Tensor:
+def SignalEnergy(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.apply(SpectrumEnergy(layer.option("start_index"), layer.option("end_index")))
 
 
 def SignalFilterBank(
-    layer: Layer,
+    layer: TfliteLayer,
     x: Tensor,
     weights: Tensor,
     unweights: Tensor,
@@ -70,11 +70,11 @@ def SignalFilterBank(
     return x.apply(FilterBank(*(numbers[:count] for numbers in bands)), weights, unweights)
 
 
-def SignalFilterBankSquareRoot(layer: Layer, x: Tensor, scale_bits: Tensor) -> Tensor:
+def SignalFilterBankSquareRoot(layer: TfliteLayer, x: Tensor, scale_bits: Tensor) -> Tensor:
     return x.apply(RoundedSqrt()).apply(ShiftRight(), cast(scale_bits, DType.U32))
 
 
-def SignalFilterBankSpectralSubtraction(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
+def SignalFilterBankSpectralSubtraction(layer: TfliteLayer, x: Tensor) -> tuple[Tensor, Tensor]:
     op = SpectralSubtraction(
         smoothing=layer.option("smoothing"),
         one_minus_smoothing=layer.option("one_minus_smoothing"),
@@ -91,15 +91,15 @@ def SignalFilterBankSpectralSubtraction(layer: Layer, x: Tensor) -> tuple[Tensor
     return y, estimate
 
 
-def SignalPCAN(layer: Layer, x: Tensor, noise: Tensor, gains: Tensor) -> Tensor:
+def SignalPCAN(layer: TfliteLayer, x: Tensor, noise: Tensor, gains: Tensor) -> Tensor:
     return x.apply(Pcan(layer.option("snr_shift")), noise, gains)
 
 
-def SignalFilterBankLog(layer: Layer, x: Tensor) -> Tensor:
+def SignalFilterBankLog(layer: TfliteLayer, x: Tensor) -> Tensor:
     return x.apply(FilterBankLog(layer.option("output_scale"), layer.option("input_correction_bits")))
 
 
-def SignalDelay(layer: Layer, x: Tensor) -> Tensor:
+def SignalDelay(layer: TfliteLayer, x: Tensor) -> Tensor:
     """The samples of so long ago."""
     length, axis = layer.option("delay_length"), x.axis(-1)
     x.builder.afford((*x.shape[:-1], max(length, 0)))
@@ -113,7 +113,7 @@ def SignalDelay(layer: Layer, x: Tensor) -> Tensor:
     return part(stream, axis, 0, x.shape[axis])
 
 
-def SignalFramer(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
+def SignalFramer(layer: TfliteLayer, x: Tensor) -> tuple[Tensor, Tensor]:
     """Frames that overlap, and whether all of them are full. Without `prefill` the first ones are not, and
     all begin where the oldest sample of so many steps is that a frame fits."""
     size, step, axis = layer.option("frame_size"), layer.option("frame_step"), x.axis(-1)
@@ -143,7 +143,7 @@ def _frames(x: Tensor, size: int, step: int) -> int:
     return count
 
 
-def _with_past(layer: Layer, x: Tensor, length: int) -> Tensor:
+def _with_past(layer: TfliteLayer, x: Tensor, length: int) -> Tensor:
     """x behind the samples before it."""
     if not length:
         return x
@@ -154,7 +154,7 @@ def _with_past(layer: Layer, x: Tensor, length: int) -> Tensor:
     return stream
 
 
-def SignalStacker(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
+def SignalStacker(layer: TfliteLayer, x: Tensor) -> tuple[Tensor, Tensor]:
     """Frames side by side, and whether they count: once all of the context is there, every so many runs. What
     is missing on the left is the first frame."""
     channels, step = layer.option("num_channels"), layer.option("stacker_step")
@@ -178,7 +178,7 @@ def SignalStacker(layer: Layer, x: Tensor) -> tuple[Tensor, Tensor]:
     return stack, is_full
 
 
-def SignalOverlapAdd(layer: Layer, x: Tensor) -> Tensor:
+def SignalOverlapAdd(layer: TfliteLayer, x: Tensor) -> Tensor:
     """A stream from frames that overlap: sums, saturated as each frame comes."""
     step, axis = layer.option("frame_step"), x.axis(-1)
     if x.rank < 2 or not 1 <= step <= x.shape[-1] or not 0 < x.shape[-2] <= MAX_FRAMES:

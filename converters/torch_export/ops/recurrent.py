@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.converters.onnx.ops import activations as _functions
 from edgekit.converters.semantics import recurrent as _shared
 from edgekit.converters.semantics.movement import part
-from edgekit.converters.semantics.recurrent import Activation, Layer, Result
+from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 
@@ -167,7 +167,7 @@ def rnn_relu_cell(
 
 def _cell(
     x: Tensor,
-    run: Callable[[Layer], Result],
+    run: Callable[[RecurrentLayer], Result],
     functions: Sequence[Activation],
     gates: Sequence[int],
     hx: Sequence[Tensor],
@@ -185,7 +185,7 @@ def _cell(
 
 def _stack(
     x: Tensor,
-    run: Callable[[Layer], Result],
+    run: Callable[[RecurrentLayer], Result],
     functions: Sequence[Activation],
     gates: Sequence[int],
     hx: Sequence[Tensor],
@@ -228,11 +228,11 @@ def _stack(
     return (y.transpose(1, 0, 2) if batch_first else y), *states
 
 
-def _layer(x: Tensor, params: list[Tensor], states: Sequence[Tensor], gates: Sequence[int]) -> Layer:
+def _layer(x: Tensor, params: list[Tensor], states: Sequence[Tensor], gates: Sequence[int]) -> RecurrentLayer:
     w, r, *biases = (_ordered(p, gates) for p in params)
     zeros = x.like(np.zeros(w.shape[0]))
     input_bias, state_bias = biases or (zeros, zeros)
-    return Layer(x, w, r, input_bias, state_bias, states[0], states[1] if len(states) > 1 else None)
+    return RecurrentLayer(x, w, r, input_bias, state_bias, states[0], states[1] if len(states) > 1 else None)
 
 
 def _ordered(p: Tensor, gates: Sequence[int]) -> Tensor:

@@ -10,7 +10,7 @@ from edgekit.core.types import Array
 _ONE, _TWO, _HALF = single(1), single(2), single(0.5)
 _LEAST_NORMAL = np.float32(2.0**-126)
 _ROOT_HALF, _ONE_BITS = np.uint32(0x3F3504F3), np.uint32(0x3F800000)
-_FAR = np.float32(1e9)  # from here on the inverse hyperbolic functions are log(2 x)
+_MIN_ASYMPTOTIC = np.float32(1e9)  # from here on the inverse hyperbolic functions are log(2 x)
 
 
 def _split(x: Array) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ def _log_double(x: Array) -> Array:
 
 def asinh(x: Array) -> Array:
     a = np.abs(x)
-    large = ~(a < _FAR)
+    large = ~(a < _MIN_ASYMPTOTIC)
     square = select(large, 0, a * a)
     q = square / (_ONE + np.sqrt(_ONE + square))
     high = a + q
@@ -92,7 +92,7 @@ def asinh(x: Array) -> Array:
 
 
 def acosh(x: Array) -> Array:
-    near = (x >= 1) & (x < _FAR)
+    near = (x >= 1) & (x < _MIN_ASYMPTOTIC)
     t = select(near, x - _ONE, 0)
     s = np.sqrt(_TWO * t + t * t)
     high = s + t

@@ -8,7 +8,7 @@ from edgekit.core.math_f32.numbers import bits, fixed_poly, floats, select, tabl
 from edgekit.core.types import Array
 
 _U = np.uint64
-_MOST = 1 << 40  # of an exponent in units of 2^-32: far outside the floats
+_MAX_EXPONENT = 1 << 40  # of an exponent in units of 2^-32: far outside the floats
 
 
 def _log2(a: Array) -> tuple[Array, Array]:
@@ -50,7 +50,7 @@ def _size(logarithm: Array, unit: Array, b: Array) -> Array:
     shift = np.maximum(exponent, 1) - 150 + 24 - unit + 32
     down = np.clip(-shift, 0, 63).astype(_U)
     right = np.where(shift > -64, product >> down, _U(0))
-    return np.where(shift > 0, _U(_MOST), np.minimum(right, _U(_MOST))).astype(np.int64)
+    return np.where(shift > 0, _U(_MAX_EXPONENT), np.minimum(right, _U(_MAX_EXPONENT))).astype(np.int64)
 
 
 def _finite(x: Array, a: Array, b: Array, down: Array, odd: Array) -> Array:

@@ -111,7 +111,7 @@ class Gates:
 
 
 @dataclass(frozen=True)
-class Narrow:
+class NarrowGates:
     """How numbers of 16 bits become int8."""
 
     multiplier: int
@@ -119,14 +119,14 @@ class Narrow:
     zero: int
 
     @staticmethod
-    def of(unit: float | Type, y: Type) -> Narrow:
+    def of(unit: float | Type, y: Type) -> NarrowGates:
         """`unit` may be a tensor."""
         own = float(np.float32(quant_of(unit).scale[0])) if isinstance(unit, Type) else unit
         quant = quant_of(y)
         ratio = own / float(np.float32(quant.scale[0]))
         if ratio >= 2.0**13:
             raise EdgeKitError("E0209", f"{y} is too fine for states in units of {own:g}")
-        return Narrow(*fixed_gates.rule_of_16_bits(ratio), quant.zero[0])
+        return NarrowGates(*fixed_gates.rule_of_16_bits(ratio), quant.zero[0])
 
     def __call__(self, x: Int) -> Int:
         y = self.zero + fixed_gates.scaled(x, self.multiplier, self.shift)

@@ -15,7 +15,7 @@ import numpy as np
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.fixed_gates import MOST_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
-from edgekit.core.ops._gates import Gates, Narrow, bits_of, check, relu_unit, require_same
+from edgekit.core.ops._gates import Gates, NarrowGates, bits_of, check, relu_unit, require_same
 from edgekit.core.types import Array, DType, Type, Value
 
 
@@ -118,12 +118,12 @@ class Rnn(Recurrent):
             y[t] = h
         return y, h
 
-    def _rules(self, ins: Sequence[Type], outs: Sequence[Type], r: Array) -> tuple[Gates, Narrow]:
+    def _rules(self, ins: Sequence[Type], outs: Sequence[Type], r: Array) -> tuple[Gates, NarrowGates]:
         x, weights, h = ins
         require_same(h, *outs)
         is_table = self.activation == "tanh"
         unit = 2.0**-15 if is_table else relu_unit(h)
-        return Gates.of(x, weights, h, r, is_table=is_table), Narrow.of(unit, h)
+        return Gates.of(x, weights, h, r, is_table=is_table), NarrowGates.of(unit, h)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, r, h = (a.astype(np.int64) for a in args)
@@ -181,12 +181,12 @@ class Gru(Recurrent):
 
     def _rules(
         self, ins: Sequence[Type], outs: Sequence[Type], r: Array, b: Array
-    ) -> tuple[Gates, Narrow, int]:
+    ) -> tuple[Gates, NarrowGates, int]:
         x, weights, h, _ = ins
         y, last = outs
         require_same(h, last)
         bias = np.concatenate([np.zeros(2 * len(b)), b if self.reset_after else 0 * b])
-        return Gates.of(x, weights, y, r, bias), Narrow.of(h, y), bits_of(h)
+        return Gates.of(x, weights, y, r, bias), NarrowGates.of(h, y), bits_of(h)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, r, h = (a.astype(np.int64) for a in args[:3])
@@ -246,11 +246,11 @@ class Lstm(Recurrent):
             y[t], cells[t] = h, c
         return y, cells
 
-    def _rules(self, ins: Sequence[Type], outs: Sequence[Type], r: Array) -> tuple[Gates, Narrow, int]:
+    def _rules(self, ins: Sequence[Type], outs: Sequence[Type], r: Array) -> tuple[Gates, NarrowGates, int]:
         x, weights, h, c = ins
         require_same(h, *outs[:2])
         require_same(c, outs[2])
-        return Gates.of(x, weights, h, r), Narrow.of(2.0**-15, h), bits_of(c)
+        return Gates.of(x, weights, h, r), NarrowGates.of(2.0**-15, h), bits_of(c)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         x, r, h, c = (a.astype(np.int64) for a in args)

@@ -27,7 +27,7 @@ def dead_channels(graph: Graph) -> Graph:
     """The pass."""
     if not any(isinstance(node.op, Linear) for node in graph.nodes):
         return graph
-    search = Search.of(graph)
+    search = ChannelSearch.of(graph)
     search.run()
     return graph if all(mask.all() for mask in search.kept.values()) else search.result()
 
@@ -46,7 +46,7 @@ def ranges(graph: Graph) -> dict[str, Known]:
 
 
 @dataclass(frozen=True)
-class Layer:
+class PrunableLayer:
     """A layer with constant weights whose channels may go."""
 
     op: Linear
@@ -54,7 +54,7 @@ class Layer:
     b: Array
 
     @staticmethod
-    def of(graph: Graph, node: Node) -> Layer | None:
+    def of(graph: Graph, node: Node) -> PrunableLayer | None:
         if not isinstance(node.op, Linear):
             return None
         w, b = (graph.data(name) for name in node.inputs[1:])
@@ -63,7 +63,7 @@ class Layer:
             return None
         if x.type.quant is None and graph.type(node.inputs[1]).quant:  # its scales are not cut
             return None
-        return Layer(node.op, w, b)
+        return PrunableLayer(node.op, w, b)
 
     @property
     def is_depthwise(self) -> bool:
@@ -100,25 +100,25 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Search:
+class ChannelSearch:
     """Which channels of each computed value are kept, and the graph without the others."""
 
     graph: Graph
     facts: Mapping[str, Known]
-    layers: Mapping[str, Layer]  # by the name of their result
+    layers: Mapping[str, PrunableLayer]  # by the name of their result
     pairs: Mapping[str, Sequence[Pairs | None] | None]  # of the nodes that mix no channels, likewise
     kept: dict[str, Array]
 
     @staticmethod
-    def of(graph: Graph) -> Search:
-        layers = {node.outputs[0]: layer for node in graph.nodes if (layer := Layer.of(graph, node))}
+    def of(graph: Graph) -> ChannelSearch:
+        layers = {node.outputs[0]: layer for node in graph.nodes if (layer := PrunableLayer.of(graph, node))}
         pairs = {node.outputs[0]: _pairs(graph, node, layers.get(node.outputs[0])) for node in graph.nodes}
         computed = [name for name in graph.values if graph.data(name) is None]
         kept = {name: np.zeros(channels(graph.type(name)), np.bool_) for name in computed}
         for name in (*graph.entries, *graph.exits):
             if name in kept:
                 kept[name][:] = True
-        return Search(graph, ranges(graph), layers, pairs, kept)
+        return ChannelSearch(graph, ranges(graph), layers, pairs, kept)
 
     def run(self) -> None:
         """Keep what somebody needs, and what belongs together with it."""
@@ -220,7 +220,7 @@ class Search:
                 yield i, _cut(value, ins[i], value.type.rank - 1)
 
 
-def _pairs(graph: Graph, node: Node, layer: Layer | None) -> Sequence[Pairs | None] | None:
+def _pairs(graph: Graph, node: Node, layer: PrunableLayer | None) -> Sequence[Pairs | None] | None:
     """Which channels of each operand belong to which of the result; None where all are needed."""
     if layer is not None:
         outputs = np.arange(layer.w.shape[0])
