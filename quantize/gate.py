@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,11 +11,10 @@ import numpy as np
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Judge:
     gate: Gate
     measure: Measure
     labelled: Iterable[tuple[Sample, int]]
-    tell: Tell
+    progress: Progress
     _before: list[bool] = field(default_factory=list)  # was the float graph right, sample by sample
 
     def __call__(self, trial: Trial) -> Verdict:
@@ -89,9 +88,9 @@ class Judge:
         for sample, label in self.labelled:
             total += 1
             if not known:
-                self.tell(f"accuracy before, sample {total}")
+                self.progress(f"accuracy before, sample {total}")
                 self._before.append(answer(self.graph, sample) == label)
-            self.tell(f"accuracy, sample {total}")
+            self.progress(f"accuracy, sample {total}")
             given = dict(zip(made.inputs, (sample[name] for name in self.graph.inputs), strict=True))
             right += answer(made, given) == label
         if not total:

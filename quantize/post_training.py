@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.calibration_warnings import check_layers, doubts
 from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics
@@ -31,17 +32,21 @@ _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and 
 _WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are levelled in floats
 _WORK = 4e9  # multiplications that the trials may take, about
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
-Tell = Callable[[str], None]
 
 
 def quantize(
-    graph: Graph, samples: Iterable[Sample], settings: Settings = DEFAULT, tell: Tell = lambda step: None
+    graph: Graph,
+    samples: Iterable[Sample],
+    settings: Settings = DEFAULT,
+    progress: Progress = lambda step: None,
 ) -> tuple[Graph, Quantization]:
     """The graph of integers, and the report. Every other sample is held out: the others give ranges, and
     those are chosen by what they do to the samples held out. In the end the ranges are those of all samples.
     With labels, `samples` are gone through again."""
-    known = calibrated(graph, samples, settings, tell)
-    judge = Judge(known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), tell)
+    known = calibrated(graph, samples, settings, progress)
+    judge = Judge(
+        known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), progress
+    )
     found = known.search(judge).run()
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
@@ -60,7 +65,7 @@ class Calibrated:
     methods: Mapping[str, str]
     tensors: Tensors
     settings: Settings
-    tell: Tell
+    progress: Progress
 
     def finish(self, formats: Formats) -> Trial:
         """The graph in these formats, biases corrected."""
@@ -68,30 +73,32 @@ class Calibrated:
         formats = replace(formats, wide=formats.wide | frozenset(wide))
         plain = self.measure.trial(self.tensors.quantized(self.methods, formats))
         high = self.settings.effort == "high"
-        return refined(self.graph, plain, self.seen.kept, self.measure, high=high, tell=self.tell)
+        return refined(self.graph, plain, self.seen.kept, self.measure, high=high, progress=self.progress)
 
     def search(self, judge: Judge) -> FormatSearch:
         """The search for the cheapest formats that pass."""
         allowed = self.settings.formats
-        return FormatSearch(self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.tell)
+        return FormatSearch(
+            self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.progress
+        )
 
 
-def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, tell: Tell) -> Calibrated:
+def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress) -> Calibrated:
     """Look at the samples, and choose the ranges of tensors by trial."""
     if any(value.type.quant is not None for value in graph.values.values()):
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
     check_layers(graph)
-    seen = _Seen.of(graph, samples, tell)
+    seen = _Seen.of(graph, samples, progress)
     _check_labels(settings.gate, seen.count)
     held = seen.held[: _affordable(graph, len(seen.held))]
     joins = Joins.found(graph, seen.statistics)
     measure = Measure(graph, held, joins if settings.io == "float" else joins.in_one_scale)
-    graph, seen, measure, methods = _chosen(graph, seen, measure, settings, tell)
+    graph, seen, measure, methods = _chosen(graph, seen, measure, settings, progress)
     # What was held out has made the choice; the ranges are those of all samples.
     narrow = int4_layers(graph) if settings.weights == "int4" else {}
     tensors = Tensors.of(graph, seen.together(), narrow, measure.joins)
-    return Calibrated(graph, seen, measure, methods, tensors, settings, tell)
+    return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 
 
 @dataclass(frozen=True)
@@ -105,41 +112,46 @@ class _Start:
     choice: Choice
 
     @staticmethod
-    def of(graph: Graph, seen: _Seen, measure: Measure, tell: Tell) -> _Start:
+    def of(graph: Graph, seen: _Seen, measure: Measure, progress: Progress) -> _Start:
         tensors = Tensors.of(graph, seen.statistics, joins=measure.joins)
-        return _Start(graph, seen, tensors, measure, best_single(tensors, measure, tell))
+        return _Start(graph, seen, tensors, measure, best_single(tensors, measure, progress))
 
     @property
     def worst(self) -> float:
         """Signal to noise of the worst output: no other one makes up for it."""
         return self.measure.worst(self.choice.trial)[0]
 
-    def other(self, graph: Graph, joins: Joins, tell: Tell) -> _Start:
+    def other(self, graph: Graph, joins: Joins, progress: Progress) -> _Start:
         """Of another form."""
-        return _Start.of(graph, self.seen.again(graph), Measure(graph, self.measure.samples, joins), tell)
+        return _Start.of(graph, self.seen.again(graph), Measure(graph, self.measure.samples, joins), progress)
 
 
 def _chosen(
-    graph: Graph, seen: _Seen, measure: Measure, settings: Settings, tell: Tell
+    graph: Graph, seen: _Seen, measure: Measure, settings: Settings, progress: Progress
 ) -> tuple[Graph, _Seen, Measure, Mapping[str, str]]:
     """How the range of each tensor is chosen; and the graph, with level inputs and equalized channels where
     that is better."""
     if settings.calibrate != AUTO:
         return graph, seen, measure, dict.fromkeys(seen.statistics, settings.calibrate)
-    start = _Start.of(graph, seen, measure, tell)
+    start = _Start.of(graph, seen, measure, progress)
     flat, real = levelled(graph, seen.statistics) if settings.io == "float" else (graph, frozenset[str]())
     if real:
-        tell("levelling inputs")
-        better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), tell)
+        progress("levelling inputs")
+        better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
     if pairs(start.graph):
-        tell("equalizing channels")
+        progress("equalizing channels")
         reach = {name: s.reaches for name, s in start.seen.statistics.items() if s.reaches is not None}
-        better = start.other(equalize(start.graph, reach, _SHARES), start.measure.joins, tell)
+        better = start.other(equalize(start.graph, reach, _SHARES), start.measure.joins, progress)
         if better.worst > start.worst:
             start = better
-    return start.graph, start.seen, start.measure, choose(start.tensors, start.measure, start.choice, tell)
+    return (
+        start.graph,
+        start.seen,
+        start.measure,
+        choose(start.tensors, start.measure, start.choice, progress),
+    )
 
 
 def _check_labels(gate: Gate, count: int) -> None:
@@ -177,14 +189,14 @@ class _Seen:
     held_count: int
 
     @staticmethod
-    def of(graph: Graph, samples: Iterable[Sample], tell: Tell) -> _Seen:
+    def of(graph: Graph, samples: Iterable[Sample], progress: Progress) -> _Seen:
         """One pass. A single sample serves for both."""
         observer, apart = Observer(graph), Observer(graph)
         kept: list[Sample] = []
         held: list[Sample] = []
         total = f" of {len(samples)}" if isinstance(samples, Sized) else ""
         for i, sample in enumerate(samples):
-            tell(f"calibrating, sample {i + 1}{total}")
+            progress(f"calibrating, sample {i + 1}{total}")
             if i % _HELD_EVERY == _HELD_EVERY - 1:
                 apart.add(sample)
                 if len(held) < _MOST_HELD:

@@ -26,10 +26,11 @@ from edgekit.codegen.program import Program
 from edgekit.codegen.verification import selftest, selftest_source
 from edgekit.codegen.verification import verify as verification
 from edgekit.codegen.verification.selftest import SelfTest
-from edgekit.codegen.verification.verify import LEVEL, Tell, Verification
+from edgekit.codegen.verification.verify import LEVEL, Verification
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.stored_weights import narrow_weights
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
 
@@ -101,7 +102,7 @@ def build(
     helpers: Sequence[str] = (),
     bill: bool = False,
     force: bool = False,
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> Report:
     """Write the library into `folder`, by default one with its name, after it was compiled and compared with
     the simulator. `ports`: inputs and outputs are the caller's, or parts of the arena. `check` is False to
@@ -109,7 +110,7 @@ def build(
     packages to make of it, each in a folder of its own in there, and `helpers` what to add to them. `bill`
     adds a software bill of materials to the library and to each package."""
     packages.check(package, helpers, target)
-    tell("planning")
+    progress("planning")
     program = fit(graph, target, ports, optimize=optimize)
     folder = folder or Path(program.name)
     test = selftest.prepare(graph)
@@ -123,7 +124,14 @@ def build(
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
             work = Path(scratch)
             program, files, objects, sizes = settled(
-                program, files, work, compiler, optimize=optimize, weights=weights, tell=tell, test=test
+                program,
+                files,
+                work,
+                compiler,
+                optimize=optimize,
+                weights=weights,
+                progress=progress,
+                test=test,
             )
             budget.check(program, sizes, _weights_of(program))
             if check is False:
@@ -133,16 +141,16 @@ def build(
                 test = verification.settled(program, driver, test)
                 files = with_self_test(files, program, test, work)
                 samples = verification.random_samples(program)
-                verified = verification.verify(program, driver, compiler, objects, samples, tell)
+                verified = verification.verify(program, driver, compiler, objects, samples, progress)
                 if check:
                     verification.insist(verified)
                 elif verified.shortfall:
                     reason, verified = verified.shortfall, None
     name = compiler.name if compiler else ""
-    wish = packages.PackageRequest(
-        program, optimize, weights, check, tuple(helpers), sizes, name, bill, tell, test
+    request = packages.PackageRequest(
+        program, optimize, weights, check, tuple(helpers), sizes, name, bill, progress, test
     )
-    made = [packages.make(kind, wish) for kind in package]
+    made = [packages.make(kind, request) for kind in package]
     more = {f"{one.kind}/{path}": data for one in made for path, data in one.files.items()}
     if bill:
         library = {path: data for path, data in files.items() if path != publish.MANIFEST}
@@ -195,13 +203,13 @@ def settled(
     optimize: Optimize,
     weights: Weights = "auto",
     test: SelfTest,
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> tuple[Program, dict[str, bytes], list[str], toolchain.Sizes | None]:
     """A program that is compiled and fits, if any does: with smaller weights, once it is known what is beside
     them. Its files, the names of its objects, and its sizes."""
     while True:
         write(files, folder)
-        tell(f"compiling with {compiler.name}")
+        progress(f"compiling with {compiler.name}")
         objects = compile_objects(program, files, folder, compiler, optimize)
         sizes = measure(program, objects, folder, compiler)
         others = sizes.code + sizes.constants - program.weight_bytes if sizes else 0
@@ -250,7 +258,9 @@ class Compiled:
 
 
 @contextmanager
-def compiled(program: Program, optimize: Optimize, tell: Tell = lambda step: None) -> Iterator[Compiled]:
+def compiled(
+    program: Program, optimize: Optimize, progress: Progress = lambda step: None
+) -> Iterator[Compiled]:
     """The library of a program, in a folder that is gone afterwards."""
     compiler = toolchain.find(program.target)
     test = selftest.prepare(program.graph)
@@ -258,7 +268,7 @@ def compiled(program: Program, optimize: Optimize, tell: Tell = lambda step: Non
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
         write(files, folder)
-        tell(f"compiling with {compiler.name}")
+        progress(f"compiling with {compiler.name}")
         names = library_sources(files, optimize)
         driver = verification.drive(program, names, folder, compiler, optimize)
         yield Compiled(driver, compiler, tuple(names), files, test)
@@ -271,16 +281,16 @@ def verify(
     optimize: Optimize = "speed",
     ports: Ports = "caller",
     samples: Sequence[Mapping[str, Array]] | None = None,
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> Verification:
     """Compile the library and compare it with the simulator, on these samples or on random ones; then run the
     self-test that comes with it."""
     program = fit(graph, target, ports, optimize=optimize)
-    with compiled(program, optimize, tell) as made:
+    with compiled(program, optimize, progress) as made:
         test = verification.settled(program, made.driver, made.test)
         with_self_test(made.files, program, test, made.driver.executable.parent)
         given = verification.random_samples(program) if samples is None else samples
-        found = verification.verify(program, made.driver, made.compiler, made.sources, given, tell)
+        found = verification.verify(program, made.driver, made.compiler, made.sources, given, progress)
         return verification.insist(found)
 
 
@@ -291,15 +301,15 @@ def run(
     *,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> list[dict[str, Array]]:
     """The outputs of the compiled library for each sample; where the graph has states, the samples are the
     steps of one stream."""
     program = fit(graph, target, ports, optimize=optimize)
-    with compiled(program, optimize, tell) as made:
+    with compiled(program, optimize, progress) as made:
         results = []
         for i, outputs in enumerate(made.driver.run_each(program, samples)):
-            tell(f"ran sample {i + 1} of {len(samples)}")
+            progress(f"ran sample {i + 1} of {len(samples)}")
             results.append(outputs)
         return results
 

@@ -20,10 +20,11 @@ from edgekit.codegen.gpu import host
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Port, Program
-from edgekit.codegen.verification.verify import LEVEL, Tell
+from edgekit.codegen.verification.verify import LEVEL
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 
 ROUNDS = 200
@@ -63,7 +64,7 @@ class Bench:
 
 
 def bench(
-    graph: Graph, target: Target, *, optimize: Optimize = "speed", tell: Tell = lambda step: None
+    graph: Graph, target: Target, *, optimize: Optimize = "speed", progress: Progress = lambda step: None
 ) -> Bench:
     """Compile the library and measure one run of it."""
     if reason := runner.why_not_here(target):
@@ -74,9 +75,9 @@ def bench(
     native = not target.startup
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
         folder = Path(scratch)
-        tell(f"compiling with {compiler.name}")
+        progress(f"compiling with {compiler.name}")
         executable = compiled(program, folder, compiler, optimize)
-        tell("running")
+        progress("running")
         if runner.is_wasm(target):
             times, instructions = _times_in_engine(target, folder), operations(target, folder)
         elif native:

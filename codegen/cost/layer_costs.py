@@ -19,14 +19,14 @@ from edgekit.codegen.execution import bochs, runner
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
-from edgekit.codegen.verification.verify import Tell
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 
 
 def layer_costs(
-    graph: Graph, target: Target, *, optimize: Optimize = "speed", tell: Tell = lambda step: None
+    graph: Graph, target: Target, *, optimize: Optimize = "speed", progress: Progress = lambda step: None
 ) -> tuple[LayerCost, ...]:
     """Compile the library with a hook behind each layer, and measure what lies between them."""
     if runner.is_wasm(target) or target.gpu:
@@ -40,12 +40,12 @@ def layer_costs(
     target = runner.here(target)
     if counting.can_count(target):
         program = fit(graph, target, optimize=optimize)
-        tell("counting the instructions of each layer")
+        progress("counting the instructions of each layer")
         counts = [layer.instructions for layer in counted(program, optimize).layers]
         return _costs(program, [None] * len(counts), counts)
     program = fit(graph, replace(target, layer_hook=True), optimize=optimize)
     with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
-        tell("measuring each layer")
+        progress("measuring each layer")
         main = "\n".join(_main(program))
         executable = built(program, Path(scratch), toolchain.find(target), optimize, main)
         found = _between(target, executable, len(program.lines))

@@ -12,9 +12,9 @@ from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import SelfTest
-from edgekit.codegen.verification.verify import Tell
 from edgekit.core import suggest
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 
 
@@ -30,7 +30,7 @@ class PackageRequest:
     sizes: Sizes | None = None  # of the compiled library, and what compiled it
     compiler: str = ""
     sbom: bool = False  # a software bill of materials in the package
-    tell: Tell = lambda step: None
+    progress: Progress = lambda step: None
     test: SelfTest | None = None  # None: one is made
 
 
@@ -64,7 +64,7 @@ class Kind(Protocol):
     def check(self, target: Target) -> None:
         """EdgeKitError where there is no such package for this target."""
 
-    def make(self, wish: PackageRequest) -> Package: ...
+    def make(self, request: PackageRequest) -> Package: ...
 
 
 def kinds() -> list[str]:
@@ -87,9 +87,9 @@ def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
         _kind(name).check(target)
 
 
-def make(name: str, wish: PackageRequest) -> Package:
+def make(name: str, request: PackageRequest) -> Package:
     """The package of this kind."""
-    return _kind(name).make(wish)
+    return _kind(name).make(request)
 
 
 def _kind(name: str) -> Kind:

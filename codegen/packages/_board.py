@@ -47,24 +47,24 @@ def check(package: str, target: Target, fits: bool, examples: str) -> None:
         raise EdgeKitError("E0103", f"there is no {package} for target {target.name}", hint=hint)
 
 
-def options(wish: PackageRequest) -> list[str]:
+def options(request: PackageRequest) -> list[str]:
     """What the library was compiled with when it was checked, but for the processor, which the board says."""
-    own = [flag for flag in wish.program.target.cflags if flag.startswith("-f")]
-    return [verify.LEVEL[wish.optimize], *build.FLOATS, *own]
+    own = [flag for flag in request.program.target.cflags if flag.startswith("-f")]
+    return [verify.LEVEL[request.optimize], *build.FLOATS, *own]
 
 
-def library(wish: PackageRequest) -> dict[str, bytes]:
+def library(request: PackageRequest) -> dict[str, bytes]:
     """Sources and headers. Boards have megabytes of flash at most: weights are C text, for any builder."""
-    made = build.generate(wish.program, wish.optimize, "c", wish.test)
+    made = build.generate(request.program, request.optimize, "c", request.test)
     files = {path: data for path, data in made.items() if path.endswith((".c", ".h"))}
-    if needs := _needs(wish.program):
-        files[f"{wish.program.name}_processor.c"] = render(wish, "processor.c.j2", needs=needs)
+    if needs := _needs(request.program):
+        files[f"{request.program.name}_processor.c"] = render(request, "processor.c.j2", needs=needs)
     return dict(sorted(files.items()))
 
 
-def render(wish: PackageRequest, template: str, **more: object) -> bytes:
+def render(request: PackageRequest, template: str, **more: object) -> bytes:
     """A template of templates/boards, which knows of the model, its memory and its options."""
-    program = wish.program
+    program = request.program
     guard = program.name.upper()
     ports = (*program.inputs, *program.outputs)
     passed = [_variable(port) for port in ports] if program.ports == "caller" else []
@@ -75,9 +75,9 @@ def render(wish: PackageRequest, template: str, **more: object) -> bytes:
         "version": edgekit.__version__,
         "package_version": VERSION,
         "origin": model_origin(program),
-        "options": options(wish),
-        "sizes": wish.sizes,
-        "compiler": wish.compiler,
+        "options": options(request),
+        "sizes": request.sizes,
+        "compiler": request.compiler,
         "arena": Code(f"arena[{guard}_ARENA_SIZE]" if program.arena.size else "arena[1]"),
         "declared": [_declared(program, port) for port in ports if port.type.size or passed],
         "filled": [(_room(program, port), _variable(port)) for port in program.inputs if port.type.size],
@@ -92,12 +92,12 @@ def render(wish: PackageRequest, template: str, **more: object) -> bytes:
     return environment().get_template(f"boards/{template}").render(values).encode()
 
 
-def package(kind: str, wish: PackageRequest, files: Mapping[str, bytes]) -> Package:
+def package(kind: str, request: PackageRequest, files: Mapping[str, bytes]) -> Package:
     """All in a folder that is named as the model: build systems take its name from there."""
-    name = wish.program.name
-    inside = {**files, "README.md": render(wish, "README.md.j2", kind=kind)}
-    if wish.sbom:
-        inside |= sbom.file(wish.program, inside, wish.optimize, wish.compiler, kind)
+    name = request.program.name
+    inside = {**files, "README.md": render(request, "README.md.j2", kind=kind)}
+    if request.sbom:
+        inside |= sbom.file(request.program, inside, request.optimize, request.compiler, kind)
     size = sum(map(len, inside.values()))
     note = f"{kind}/{name}: {len(inside)} files, {size:,} B; its README.md says how to use it"
     return Package(kind, {f"{name}/{path}": inside[path] for path in sorted(inside)}, (("package", note),))

@@ -16,6 +16,7 @@ from edgekit.codegen.program import Program
 from edgekit.codegen.verification import verify
 from edgekit.codegen.verification.selftest import SelfTest, prepare
 from edgekit.core.escape import Code
+from edgekit.core.progress import Progress
 
 _BARE = Path(str(files("edgekit.runtime_c"))) / "bare"
 _ENTRY = "edgekit_module.c"
@@ -39,7 +40,7 @@ def link(
     *,
     check: bool | None = None,
     test: SelfTest | None = None,
-    tell: verify.Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> Module:
     """Compile and link; compare with the simulator what was linked, as `build` does."""
     compiler = toolchain.find(program.target)
@@ -48,7 +49,7 @@ def link(
         test = test or prepare(program.graph)
         library = build.generate(program, optimize, weights, test)
         publish.write(library, folder)
-        tell(f"compiling for {program.target.name}")
+        progress(f"compiling for {program.target.name}")
         objects = build.compile_objects(program, library, folder, compiler, optimize)
         stack = build.stack_bound(program, folder)
         assert stack is not None, "the compilers of WebAssembly tell of every frame"
@@ -59,7 +60,7 @@ def link(
             driver = verify.drive(program, objects, folder, compiler, optimize)
             build.with_self_test(library, program, verify.settled(program, driver, test), folder)
             samples = verify.random_samples(program)
-            verified = verify.verify(program, driver, compiler, objects, samples, tell)
+            verified = verify.verify(program, driver, compiler, objects, samples, progress)
             if check:
                 verify.insist(verified)
     return Module(program.target.name, data, wasm.pages(data), stack, verified)

@@ -19,22 +19,22 @@ def check(target: Target) -> None:
     _board.check("Arduino library", target, fits, "nrf52840, rp2040, esp32-c3")
 
 
-def make(wish: PackageRequest) -> Package:
+def make(request: PackageRequest) -> Package:
     """The library. Its archive is linked (dot_a_linkage): what nobody calls, and what another model brings
     as well, does no harm."""
-    files = _board.library(wish)
-    options = _board.render(wish, "options.c.j2", pragma=_pragma(wish))
-    for path in sources(files, wish.optimize):
+    files = _board.library(request)
+    options = _board.render(request, "options.c.j2", pragma=_pragma(request))
+    for path in sources(files, request.optimize):
         files[path] = options + files[path]
     inside: Mapping[str, bytes] = {
         **{f"src/{path}": data for path, data in files.items()},
-        "library.properties": _board.render(wish, "library.properties.j2"),
-        "examples/Run/Run.ino": _board.render(wish, "Run.ino.j2"),
+        "library.properties": _board.render(request, "library.properties.j2"),
+        "examples/Run/Run.ino": _board.render(request, "Run.ino.j2"),
     }
-    return _board.package("arduino", wish, inside)
+    return _board.package("arduino", request, inside)
 
 
-def _pragma(wish: PackageRequest) -> Code:
+def _pragma(request: PackageRequest) -> Code:
     """The options as `#pragma GCC optimize` has them: "O3", "no-math-errno"."""
-    words = (option.removeprefix("-f").removeprefix("-") for option in _board.options(wish))
+    words = (option.removeprefix("-f").removeprefix("-") for option in _board.options(request))
     return Code(", ".join(map(json.dumps, words)))

@@ -14,7 +14,7 @@ def check(target: Target) -> None:
     _board.check("CMSIS layer", target, _board.is_cortex_m(target), "cortex-m4, stm32h743")
 
 
-def make(wish: PackageRequest) -> Package:
-    files = _board.library(wish)
-    layer = _board.render(wish, "clayer.yml.j2", compiled=sources(files, wish.optimize))
-    return _board.package("cmsis", wish, {**files, f"{wish.program.name}.clayer.yml": layer})
+def make(request: PackageRequest) -> Package:
+    files = _board.library(request)
+    layer = _board.render(request, "clayer.yml.j2", compiled=sources(files, request.optimize))
+    return _board.package("cmsis", request, {**files, f"{request.program.name}.clayer.yml": layer})

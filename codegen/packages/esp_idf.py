@@ -16,13 +16,15 @@ def check(target: Target) -> None:
     _board.check("component of ESP-IDF", target, _board.is_riscv32(target), "esp32-c3")
 
 
-def make(wish: PackageRequest) -> Package:
+def make(request: PackageRequest) -> Package:
     """The component. A target that is named as a chip of theirs is for no other."""
-    files = _board.library(wish)
-    name = wish.program.target.name
+    files = _board.library(request)
+    name = request.program.target.name
     chip = name.replace("-", "") if re.fullmatch("esp32-?[a-z0-9]*", name) else ""
     files |= {
-        "CMakeLists.txt": _board.render(wish, "esp-idf.cmake.j2", compiled=sources(files, wish.optimize)),
-        "idf_component.yml": _board.render(wish, "idf_component.yml.j2", chip=chip),
+        "CMakeLists.txt": _board.render(
+            request, "esp-idf.cmake.j2", compiled=sources(files, request.optimize)
+        ),
+        "idf_component.yml": _board.render(request, "idf_component.yml.j2", chip=chip),
     }
-    return _board.package("esp-idf", wish, files)
+    return _board.package("esp-idf", request, files)

@@ -56,14 +56,14 @@ def check(target: Target) -> None:
         )
 
 
-def make(wish: PackageRequest) -> Package:
+def make(request: PackageRequest) -> Package:
     """The files of the package."""
-    program = wish.program
+    program = request.program
     web = (
         Web(plan(program.graph)) if program.target.gpu == WEBGPU else None
     )  # refused before anything is built
-    modules = list(_modules(wish))
-    text = _text(program, modules, wish.helpers, web)
+    modules = list(_modules(request))
+    text = _text(program, modules, request.helpers, web)
     stem = program.name
     files = {f"{stem}{suffix}": module.data for suffix, _, module in modules}
     files |= {
@@ -82,30 +82,30 @@ def make(wish: PackageRequest) -> Package:
             f"{stem}.gpu.thread.js": text("thread.js.j2", on_gpu=True),
             f"{stem}.gpu.bin": web.weights,
         }
-    for helper in wish.helpers:
+    for helper in request.helpers:
         files |= {
             f"{stem}.{helper}.js": text(f"{helper}.js.j2"),
             f"{stem}.{helper}.d.ts": text(f"{helper}.d.ts.j2"),
         }
-    parts = ("inline", "worker", *(["gpu"] if web else []), *wish.helpers)
-    listed = [*files, *[sbom.file_name(program)] * wish.sbom]
+    parts = ("inline", "worker", *(["gpu"] if web else []), *request.helpers)
+    listed = [*files, *[sbom.file_name(program)] * request.sbom]
     manifest = _manifest(program, files, listed, parts)
     files |= {
         "README.md": text("README.md.j2"),
         "demo.html": text("demo.html.j2"),
         "package.json": (json.dumps(manifest, indent=2) + "\n").encode(),
     }
-    if wish.sbom:
-        files |= sbom.file(program, files, wish.optimize, wish.compiler, "npm")
+    if request.sbom:
+        files |= sbom.file(program, files, request.optimize, request.compiler, "npm")
     return Package("npm", dict(sorted(files.items())), tuple(_notes(files, stem, modules)))
 
 
 Built = tuple[str, Feature, Module]  # the end of the file's name, what it needs, and what is in it
 
 
-def _modules(wish: PackageRequest) -> Iterator[Built]:
+def _modules(request: PackageRequest) -> Iterator[Built]:
     """The modules of the package, the best first."""
-    program = wish.program
+    program = request.program
     name = program.target.name
     several = name == _UNIVERSAL
     for wanted in _FOR_EVERY_ENGINE if several else (name,):
@@ -114,8 +114,10 @@ def _modules(wish: PackageRequest) -> Iterator[Built]:
         made = program if same else compile_graph(program.graph, target, program.ports)
         feature = needed(made)
         # What build compares with the simulator itself needs no second comparison.
-        check = False if same else wish.check
-        module = link(made, wish.optimize, wish.weights, check=check, test=wish.test, tell=wish.tell)
+        check = False if same else request.check
+        module = link(
+            made, request.optimize, request.weights, check=check, test=request.test, progress=request.progress
+        )
         yield f"{feature.file if several else ''}.wasm", feature, module
 
 

@@ -18,19 +18,19 @@ def check(target: Target) -> None:
     _board.check("PlatformIO library", target, fits, "stm32f407, rp2040, esp32-c3")
 
 
-def make(wish: PackageRequest) -> Package:
+def make(request: PackageRequest) -> Package:
     """The library. At `speed` the model includes its kernels, so that they are not compiled by themselves."""
-    files = {f"src/{path}": data for path, data in _board.library(wish).items()}
+    files = {f"src/{path}": data for path, data in _board.library(request).items()}
     files |= {
-        "library.json": (json.dumps(_manifest(wish), indent=2) + "\n").encode(),
-        "examples/Run/Run.ino": _board.render(wish, "Run.ino.j2"),
+        "library.json": (json.dumps(_manifest(request), indent=2) + "\n").encode(),
+        "examples/Run/Run.ino": _board.render(request, "Run.ino.j2"),
     }
-    return _board.package("platformio", wish, files)
+    return _board.package("platformio", request, files)
 
 
-def _manifest(wish: PackageRequest) -> dict[str, object]:
-    program = wish.program
-    filters = ["+<*>", *["-<edgekit/>"] * (wish.optimize == "speed")]
+def _manifest(request: PackageRequest) -> dict[str, object]:
+    program = request.program
+    filters = ["+<*>", *["-<edgekit/>"] * (request.optimize == "speed")]
     return {
         "name": re.sub("_+", "-", program.name).strip("-"),
         "version": _board.VERSION,
@@ -40,5 +40,5 @@ def _manifest(wish: PackageRequest) -> dict[str, object]:
         "frameworks": "*",
         "platforms": "*",
         "headers": f"{program.name}.h",
-        "build": {"flags": _board.options(wish), "srcFilter": filters},
+        "build": {"flags": _board.options(request), "srcFilter": filters},
     }

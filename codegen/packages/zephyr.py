@@ -15,12 +15,12 @@ def check(target: Target) -> None:
     _board.check("module of Zephyr", target, fits, "cortex-m4, nrf52840, riscv32")
 
 
-def make(wish: PackageRequest) -> Package:
-    files = _board.library(wish)
-    compiled = [path for path in sources(files, wish.optimize) if not path.endswith("_selftest.c")]
+def make(request: PackageRequest) -> Package:
+    files = _board.library(request)
+    compiled = [path for path in sources(files, request.optimize) if not path.endswith("_selftest.c")]
     files |= {
-        "zephyr/module.yml": _board.render(wish, "module.yml.j2"),
-        "zephyr/CMakeLists.txt": _board.render(wish, "zephyr.cmake.j2", compiled=compiled),
-        "zephyr/Kconfig": _board.render(wish, "Kconfig.j2"),
+        "zephyr/module.yml": _board.render(request, "module.yml.j2"),
+        "zephyr/CMakeLists.txt": _board.render(request, "zephyr.cmake.j2", compiled=compiled),
+        "zephyr/Kconfig": _board.render(request, "Kconfig.j2"),
     }
-    return _board.package("zephyr", wish, files)
+    return _board.package("zephyr", request, files)

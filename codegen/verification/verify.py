@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from edgekit.codegen.verification.selftest import SelfTest, measured
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, raise_all
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Type
 
 _SECONDS = 300
@@ -29,7 +30,6 @@ _NARROW = 0.25  # of its tolerance that a self-test may need here; elsewhere it 
 _UNCERTAIN = 0.1  # of the range of an output: what rounding may change by more is no evidence
 _WHOSE_FAULT = "a fault of EdgeKit or of the compiler: please report it"
 LEVEL = {"size": "-Os", "speed": "-O3"}
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def verify(
     compiler: toolchain.Compiler,
     sources: Sequence[str],
     samples: Sequence[Mapping[str, Array]] | Drawn,
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> Verification:
     """Run the compiled library on the samples and compare, then its self-test with these sources or objects;
     E0601 names every output that is further off than rounding explains. Where there are states, the samples
@@ -115,12 +115,12 @@ def verify(
     meters = {port.name: _Meter(port, errors) for port in program.outputs}
     compiled = driver.run_each(program, samples)
     for i in range(len(samples)):
-        tell(f"verifying, sample {i + 1} of {len(samples)}")
+        progress(f"verifying, sample {i + 1} of {len(samples)}")
         expected, found = next(simulated), next(compiled)
         where = f"sample {i}, compiler {compiler.name}"
         faults = [meter.add(i, found[name], expected[name], where) for name, meter in meters.items()]
         raise_all([fault for fault in faults if fault])
-    tell("running the self-test")
+    progress("running the self-test")
     _self_test(program, sources, driver.executable.parent, compiler)
     outputs = tuple(meter.agreement for meter in meters.values())
     return Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs), left)

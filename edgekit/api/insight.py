@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from edgekit import inspection
-from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.models import Model, convert, quiet, target_of
 from edgekit.api.samples import Inputs, samples_of
 from edgekit.comparison import difference
 from edgekit.comparison.difference import Difference, Order
 from edgekit.core import simulate
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
+from edgekit.deprecation import renamed_keyword
 from edgekit.inspection import Inspection
 
 
@@ -21,6 +23,7 @@ def inspect(model: Model, *, target: str | Target = "host") -> Inspection:
     return inspection.inspect(convert(model), target_of(target))
 
 
+@renamed_keyword("tell", "progress")
 def diff(
     a: Model,
     b: Model,
@@ -28,7 +31,7 @@ def diff(
     *,
     order: Order = "culprit",
     most: int | None = None,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> Difference:
     """How far two models are apart in the simulator, on these inputs (a folder of files, too) or on seeded
     random ones: the outputs, and the layers that both have. `order`: first the layer that does most harm, or
@@ -38,4 +41,4 @@ def diff(
         samples: Iterable[Mapping[str, Array]] = (simulate.random_inputs(first, seed) for seed in range(3))
     else:
         samples = samples_of(first, inputs)
-    return difference.diff(first, second, list(islice(samples, most)), order=order, tell=tell)
+    return difference.diff(first, second, list(islice(samples, most)), order=order, progress=progress)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from edgekit.api.models import Model, Tell, convert, quiet, target_of
+from edgekit.api.models import Model, convert, quiet, target_of
 from edgekit.api.samples import Inputs, named_inputs
 from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation.build import Report
@@ -22,11 +22,14 @@ from edgekit.codegen.printing.render import Optimize, Weights
 from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
+from edgekit.deprecation import renamed_keyword
 from edgekit.samples import arrays
 
 
+@renamed_keyword("tell", "progress")
 def build(
     model: Model,
     folder: str | PathLike[str] | None = None,
@@ -42,7 +45,7 @@ def build(
     weight_growth: float = 0.0,
     sbom: bool = False,
     force: bool = False,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> Report:
     """Write a C library, after it was compiled, measured, and compared with the simulator. `folder` is by
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
@@ -52,11 +55,11 @@ def build(
     `weight_growth` times their bytes, in forms that are faster; 0: what the flash holds, or twice as much
     where the target has none of its own. `sbom` adds a
     software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
-    `tell` hears of progress."""
+    `progress` is called with a message for each step."""
     wanted = _growing(target_of(target), weight_growth)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
-    tell("reading the model")
+    progress("reading the model")
     graph = convert(model)
     return library.build(
         graph,
@@ -70,10 +73,11 @@ def build(
         helpers=helpers,
         bill=sbom,
         force=force,
-        tell=tell,
+        progress=progress,
     )
 
 
+@renamed_keyword("tell", "progress")
 def run(
     model: Model,
     inputs: Inputs,
@@ -81,7 +85,7 @@ def run(
     target: str | Target | None = None,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> dict[str, Array]:
     """The outputs for these inputs: of the simulator, or of compiled code where a target is given. A
     dimension in front of an input's own counts samples, and then in front of the outputs, too. Where the
@@ -93,13 +97,14 @@ def run(
     if wanted is None:
         results = []
         for i, outputs in enumerate(simulate.run_each(graph, samples)):
-            tell(f"simulated sample {i + 1} of {len(samples)}")
+            progress(f"simulated sample {i + 1} of {len(samples)}")
             results.append(outputs)
     else:
-        results = library.run(graph, wanted, samples, optimize=optimize, ports=ports, tell=tell)
+        results = library.run(graph, wanted, samples, optimize=optimize, ports=ports, progress=progress)
     return arrays.together(graph, given, results)
 
 
+@renamed_keyword("tell", "progress")
 def verify(
     model: Model,
     *,
@@ -107,16 +112,17 @@ def verify(
     inputs: Inputs | None = None,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
     an output is further off than rounding explains."""
     wanted = target_of(target)
     graph = convert(model)
     samples = None if inputs is None else arrays.samples(graph, named_inputs(graph, inputs))
-    return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, tell=tell)
+    return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, progress=progress)
 
 
+@renamed_keyword("tell", "progress")
 def bench(
     model: Model,
     *,
@@ -124,13 +130,13 @@ def bench(
     optimize: Optimize = "speed",
     layers: bool = False,
     weight_growth: float = 0.0,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> Bench:
     """What one run of the compiled code costs: time where it runs natively, else executed instructions.
     `layers`: each layer's share of it, too, from runs of their own."""
     graph, wanted = convert(model), _growing(target_of(target), weight_growth)
-    costs = layer_costs(graph, wanted, optimize=optimize, tell=tell) if layers else ()
-    return replace(benchmark.bench(graph, wanted, optimize=optimize, tell=tell), layers=costs)
+    costs = layer_costs(graph, wanted, optimize=optimize, progress=progress) if layers else ()
+    return replace(benchmark.bench(graph, wanted, optimize=optimize, progress=progress), layers=costs)
 
 
 def estimate(

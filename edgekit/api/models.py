@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,6 @@ from edgekit.core.target import Target
 from edgekit.core.types import Array
 
 Model = Graph | str | PathLike[str]  # a graph, an .ek file, or a model file of any known format
-Tell = Callable[[str], None]
 
 
 def quiet(step: str) -> None:

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from edgekit.api.models import Model, Tell, convert_wide, quiet, target_of
+from edgekit.api.models import Model, convert_wide, quiet, target_of
 from edgekit.api.samples import Inputs, are_random, random_samples, samples_of
 from edgekit.codegen.cost import estimate as estimation
 from edgekit.codegen.kernels.variants import tile_of
@@ -18,8 +18,10 @@ from edgekit.converters import normalize
 from edgekit.core import target as target_files
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.target import Target
 from edgekit.core.types import Array
+from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import half_precision
@@ -36,19 +38,20 @@ from edgekit.tuning.output import Limits
 from edgekit.tuning.tune import Effort, Tuned
 
 
+@renamed_keyword("tell", "progress")
 def quantize_model(
     model: Model,
     samples: Inputs | None,
     settings: Settings = DEFAULT,
     *,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
     **options: Any,
 ) -> tuple[Graph, Quantization]:
     """The model in narrower numbers, and what became of its quality. `samples` are typical inputs: arrays, a
     file, a folder of files, or "random" where there are none yet; 16-bit floats need none. `options` are
     the fields of `Settings`: quantize_model(model, x, io="int8"). Where no formats pass the gate, the best
     that were found are returned: see `Quantization.verdict`."""
-    tell("reading the model")
+    progress("reading the model")
     graph = convert_wide(model)
     chosen = replace(settings, **options)
     if graph.states:
@@ -70,7 +73,7 @@ def quantize_model(
     given = () if samples is None else samples_of(graph, samples)
     quantize = post_training.quantize if chosen.dtype == "int8" else half_precision.quantize
     apart = Apart.of(graph)
-    made, found = quantize(apart.graph, given, chosen, tell)
+    made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
@@ -80,6 +83,7 @@ def quantize_model(
     return made, replace(found, warnings=(*found.warnings, *filter(None, notes)))
 
 
+@renamed_keyword("tell", "progress")
 def prune(
     model: Model,
     samples: Inputs | None,
@@ -89,12 +93,12 @@ def prune(
     optimize: Optimize = "speed",
     measured_as: str = "float32",
     labels: Array | None = None,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> tuple[Graph, Pruned]:
     """A smaller model, and what became of its quality. `samples` are typical inputs: with them what is left
     makes up for what is gone; without, weights alone decide. Where flash is the limit, the library for
     `target` is compiled to see what it takes, `measured_as` "float32" or as it will be in "int8"."""
-    tell("reading the model")
+    progress("reading the model")
     graph = convert_wide(model)
     given = [] if samples is None else list(samples_of(graph, samples))
     if labels is not None and len(labels) != len(given):
@@ -113,7 +117,7 @@ def prune(
         wanted = replace(wanted, liked=liked_multiple(graph, on, optimize))
     if wanted.blocks is not None:
         wanted = replace(wanted, tile=_tile(on))
-    made, found = pruning.prune(graph, given, wanted, tell, flash, labels, layer_costs(on, optimize))
+    made, found = pruning.prune(graph, given, wanted, progress, flash, labels, layer_costs(on, optimize))
     return apart.joined(made), found
 
 
@@ -129,6 +133,7 @@ def _tile(target: Target) -> tuple[int, int]:
 _MOST_TUNED = 1024  # samples in memory
 
 
+@renamed_keyword("tell", "progress")
 def tune(
     model: Model,
     samples: Inputs | None,
@@ -141,14 +146,14 @@ def tune(
     ports: Ports = "caller",
     io: Io = "float",
     count: bool = False,
-    tell: Tell = quiet,
+    progress: Progress = quiet,
 ) -> Tuned:
     """Find the pruning, the formats and the code with which a model keeps its limits on a target. `samples`
     are typical inputs and `labels` their classes, by default what the model answers. The `folder` gets the
     model that was chosen, with settings to build it, a report, and a journal: whoever is interrupted goes on
     from there. `count` counts instructions in an emulator instead of estimating them. Where nothing keeps
     the limits, `Tuned.best` is None, and `Tuned.closest` is what comes nearest."""
-    tell("reading the model")
+    progress("reading the model")
     graph = convert_wide(model)
     if samples is None:
         raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --calib; random is for a try")
@@ -161,6 +166,6 @@ def tune(
     right = None if labels is None else [int(label) for label in labels]
     problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
     place = tuned_files.claimed(Path(folder or f"{tuned_files.stem(graph.name)}_tuned"))
-    found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, tell)
+    found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, progress)
     tuned_files.write(place, problem, found)
     return found

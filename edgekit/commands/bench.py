@@ -44,7 +44,7 @@ def bench(
     from edgekit import api
     from edgekit.reports import bench as reports_bench
 
-    with console.progress() as tell:
+    with console.progress() as progress:
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
         wanted = run_by(target, runner)
         found = api.bench(
@@ -53,6 +53,6 @@ def bench(
             optimize=optimize.value,
             layers=layers,
             weight_growth=weight_growth,
-            tell=tell,
+            progress=progress,
         )
     emit("bench", found, reports_bench.bench(found), json)

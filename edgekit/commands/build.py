@@ -89,8 +89,8 @@ def build(
     from edgekit import api
     from edgekit.reports import results
 
-    with console.progress() as tell:
-        tell("reading the model")
+    with console.progress() as progress:
+        progress("reading the model")
         graph = api.convert(
             model,
             **bound_inputs(shape, dim, const, signature),
@@ -113,7 +113,7 @@ def build(
             weight_growth=weight_growth,
             sbom=sbom,
             force=force,
-            tell=tell,
+            progress=progress,
         )
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)

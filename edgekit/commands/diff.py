@@ -51,11 +51,11 @@ def diff(
 
     if html:
         comparison_page.check_destination(Path(html))
-    with console.progress() as tell:
+    with console.progress() as progress:
         bound = bound_inputs(shape, dim, const, signature)
         new = [model for model in (a, b) if not ek_file.is_ek(Path(model))] or [a, b]
         first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
-        found = api.diff(first, second, data or None, order=order.value, tell=tell)
+        found = api.diff(first, second, data or None, order=order.value, progress=progress)
     if html:
         comparison_page.save(Path(html), found, [Path(a).name, Path(b).name])
     emit("diff", found, results.difference(found), json)

@@ -46,10 +46,10 @@ def estimate(
     from edgekit import api
     from edgekit.reports import footprint
 
-    with console.progress() as tell:
-        tell("reading the model")
+    with console.progress() as progress:
+        progress("reading the model")
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
-        tell("compiling")
+        progress("compiling")
         found = api.estimate(
             graph,
             target=target,

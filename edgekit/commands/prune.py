@@ -111,8 +111,8 @@ def prune(
         multiple=settings.size(multiple, "--multiple") or 1,
         fit=fit,
     )
-    with console.progress() as tell:
-        tell("reading the model")
+    with console.progress() as progress:
+        progress("reading the model")
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name)
         check_graph_path(path)
         made, found = api.prune(
@@ -123,7 +123,7 @@ def prune(
             optimize=optimize.value,
             measured_as=measured.value,
             labels=api.read_labels(labels) if labels else None,
-            tell=tell,
+            progress=progress,
         )
     api.save(made, path)
     emit("prune", footprint.PrunedModel(path, found), footprint.pruning(path, found), json)

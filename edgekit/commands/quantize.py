@@ -123,8 +123,8 @@ def quantize(
     path = output or f"{name or Path(model).stem}_{narrowest}.ek"
     if report:
         comparison_page.check_destination(Path(report))
-    with console.progress() as tell:
-        tell("reading the model")
+    with console.progress() as progress:
+        progress("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name, **raw_inputs)
         check_graph_path(path)
@@ -142,8 +142,8 @@ def quantize(
                 api.read_labels(labels) if labels else None,
             ),
         )
-        made, found = api.quantize_model(graph, calib or None, chosen, tell=tell)
-        distance = api.diff(graph, made, calib or None, most=_REPORTED, tell=tell) if report else None
+        made, found = api.quantize_model(graph, calib or None, chosen, progress=progress)
+        distance = api.diff(graph, made, calib or None, most=_REPORTED, progress=progress) if report else None
     api.save(made, path)
     if distance:
         comparison_page.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)

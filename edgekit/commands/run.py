@@ -53,7 +53,7 @@ def run(
     from edgekit.reports import results
     from edgekit.samples import arrays
 
-    with console.progress() as tell:
+    with console.progress() as progress:
         graph = api.convert(
             model,
             **bound_inputs(shape, dim, const, signature),
@@ -68,7 +68,7 @@ def run(
             target=run_by(target, runner) or None,
             optimize=optimize.value,
             ports=ports.value,
-            tell=tell,
+            progress=progress,
         )
     if output:
         arrays.save(Path(output), found)

@@ -92,8 +92,8 @@ def tune(
         jobs=settings.count(jobs, "--jobs") if jobs else os.cpu_count() or 1,
         dask=dask,
     )
-    with console.progress() as tell:
-        tell("reading the model")
+    with console.progress() as progress:
+        progress("reading the model")
         found = api.tune(
             api.convert(model, **bound_inputs(shape, dim, const, signature), name=name),
             calib or None,
@@ -105,7 +105,7 @@ def tune(
             ports=ports.value,
             io=io.value,
             count=count,
-            tell=tell,
+            progress=progress,
         )
     emit("tune", found, tuning.lines(found, folder), json)
     if found.best is None:

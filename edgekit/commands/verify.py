@@ -47,7 +47,7 @@ def verify(
     from edgekit import api
     from edgekit.reports import results
 
-    with console.progress() as tell:
+    with console.progress() as progress:
         graph = api.convert(
             model,
             **bound_inputs(shape, dim, const, signature),
@@ -60,6 +60,6 @@ def verify(
             inputs=input or None,
             optimize=optimize.value,
             ports=ports.value,
-            tell=tell,
+            progress=progress,
         )
     emit("verify", found, results.verification(found), json)

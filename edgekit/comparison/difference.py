@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,6 +13,7 @@ from edgekit.core import fixed, simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops._linear import Linear
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Type
 
 Order = Literal["culprit", "graph"]
@@ -21,7 +22,6 @@ INPUT = "input"  # the operator of what is no result
 _WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range, and cause so much of the noise
 _LONG_NAME = 40  # letters
 _MOST_NAMED = 3  # layers in one warning
-Tell = Callable[[str], None]
 Sample = Mapping[str, Array]
 
 
@@ -75,7 +75,7 @@ def diff(
     samples: Sequence[Sample],
     *,
     order: Order = "culprit",
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> Difference:
     """Run both graphs in the simulator and compare what their values stand for, so that a quantized graph can
     be held against its original. Inputs, outputs and states that are named differently in b are matched by
@@ -100,7 +100,7 @@ def diff(
     followed = spread.affordable(len(samples))
     first, second = simulate.Session(a), simulate.Session(b)
     for i, sample in enumerate(samples):
-        tell(f"comparing, sample {i + 1} of {len(samples)}")
+        progress(f"comparing, sample {i + 1} of {len(samples)}")
         left, right = first.run_all(sample), second.run_all(matching.given(sample))
         for mine, other in matching.outputs.items():
             found = real(right[other], b.type(other))

@@ -21,6 +21,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
+from edgekit.deprecation import renamed_keyword
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan
 from edgekit.torch.batch_norm import Norm, take_anew
@@ -71,6 +72,7 @@ class PrunedModule:
         return small
 
 
+@renamed_keyword("tell", "progress")
 def prune(
     model: nn.Module,
     example_inputs: Sequence[Tensor],
@@ -84,7 +86,7 @@ def prune(
     target: str = "host",
     fit: bool = True,
     apply: bool = True,
-    tell: Callable[[str], None] = lambda step: None,
+    progress: Callable[[str], None] = lambda step: None,
 ) -> PrunedModule:
     """A smaller copy of a module, as `edgekit prune` makes a smaller graph: without a share of the channels
     (`ratio`), or with a share of the multiplications (`macs`), of the `weights` or of the `instructions` of
@@ -99,12 +101,12 @@ def prune(
     found = traced(model, example_inputs, lambda graph: graph)
     real = found.real()
     wanted = replace(wanted, liked=1 if ratio is not None else liked_multiple(real, on))
-    plan = PruningPlan.of(real, arrays_of(found.graph, samples), criterion, tell, costs=layer_costs(on))
+    plan = PruningPlan.of(real, arrays_of(found.graph, samples), criterion, progress, costs=layer_costs(on))
     counts = plan.counts(wanted)
     gone = plan.masks(counts)
     masks = _masks(found, plan.network.unread(gone))
     can_fit = fit and all(name in found.sources for name in plan.network.mixers)
-    graph = plan.masked(counts, fit=can_fit, tell=tell)
+    graph = plan.masked(counts, fit=can_fit, progress=progress)
     changed = deepcopy(model)
     if can_fit and plan.fitting:
         _put(changed, found, plan.network, graph)

@@ -134,7 +134,7 @@ def _pruned(problem: TuningProblem, left: int) -> Graph:
     plan = _plan(problem)
     liked = liked_multiple(problem.graph, problem.target)
     counts = plan.counts(Pruning(macs=left / WHOLE, liked=liked))
-    return plan.prune(counts, fit=True, tell=_quiet)[0]
+    return plan.prune(counts, fit=True, progress=_quiet)[0]
 
 
 @lru_cache(_KEPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.calibrations import calibrations
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.target import Pace, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
@@ -20,7 +21,6 @@ from edgekit.tuning.problem import Count, Fault, Heavy, Point, Result, TuningPro
 from edgekit.tuning.search import TuningSearch
 from edgekit.tuning.workers import Cluster, Here, Processes, Workers
 
-Tell = Callable[[str], None]
 _JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
 
 
@@ -107,11 +107,11 @@ def how_to_count(target: Target, wanted: bool, limited: bool) -> Count:
     return "missing" if limited and counting.can_count(target) else "never"
 
 
-def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, tell: Tell) -> Tuned:
+def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, progress: Progress) -> Tuned:
     """Search, and write down each result as soon as it is there."""
-    tell("judging the model as it came")
+    progress("judging the model as it came")
     budget = replace(budget, accuracy=evaluate.reference(given))
-    tell("measuring how sensitive layers are")
+    progress("measuring how sensitive layers are")
     search = TuningSearch(budget, effort.seed, _sensitivity(given))
     notes = Journal(journal, given.digest)
     workers: Workers | None = None
@@ -120,13 +120,13 @@ def tune(given: TuningProblem, budget: Budget, effort: Effort, journal: Path, te
             new = [point for point in points if point not in notes.known]
             workers = workers or (_workers(given, effort) if new else None)
             done = len(points) - len(new)
-            tell(_progress(search, done, effort))
+            progress(_progress(search, done, effort))
             for point, outcome in workers.run(new) if workers and new else ():
                 if isinstance(outcome, Fault) and outcome.fatal:
                     raise EdgeKitError(outcome.code, outcome.message, hint=outcome.hint)
                 notes.add(point, outcome)
                 done += 1
-                tell(_progress(search, done, effort))
+                progress(_progress(search, done, effort))
             for point in points:
                 search.add(point, notes.known[point])
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, minmax
 from edgekit.quantize.calibration.scales import given, scales, tied
@@ -19,7 +20,6 @@ _GAIN_DB = 0.02  # less is chance
 _SHARES = (0.95, 0.9, 0.8, 0.65)
 _INT8 = Formats()
 Pick = Callable[[Statistics], Range]
-Tell = Callable[[str], None]
 
 
 def _clipped(share: float) -> Pick:
@@ -77,11 +77,11 @@ class Choice:
     quality: float
 
 
-def best_single(tensors: Tensors, measure: Measure, tell: Tell) -> Choice:
+def best_single(tensors: Tensors, measure: Measure, progress: Progress) -> Choice:
     """The best method for all tensors."""
     best: Choice | None = None
     for method in RANGES:
-        tell(f"trying {method} for all tensors")
+        progress(f"trying {method} for all tensors")
         methods = dict.fromkeys(tensors.means, method)
         trial = measure.trial(tensors.quantized(methods))
         quality = measure.quality(trial)
@@ -91,7 +91,7 @@ def best_single(tensors: Tensors, measure: Measure, tell: Tell) -> Choice:
     return best
 
 
-def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Mapping[str, str]:
+def choose(tensors: Tensors, measure: Measure, start: Choice, progress: Progress) -> Mapping[str, str]:
     """The method for each tensor: those of `start`, improved group by group, in order."""
     names = list(tensors.means)
     best, trial, quality = start.methods, start.trial, start.quality
@@ -101,7 +101,7 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, tell: Tell) -> Map
     for number, root in enumerate(order, 1):
         if root in settled:
             continue
-        tell(f"choosing ranges, tensor {number} of {len(order)}, {quality:.1f} dB")
+        progress(f"choosing ranges, tensor {number} of {len(order)}, {quality:.1f} dB")
         members = [name for name in names if group[name] == root]
         tried = {_ends(tensors, members, best[members[0]])}
         for method in PICKS:

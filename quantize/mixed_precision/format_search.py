@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
+from edgekit.core.progress import Progress
 from edgekit.core.types import DType
 from edgekit.quantize.calibration.range_search import Tensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
@@ -26,7 +27,6 @@ _STEPS = (INT4, *LADDER)
 _TIME = {INT4: 1.0, INT8: 1.0, INT16: 1.5, BF16: 4.0, F32: 4.0}
 _BYTES = {INT4: 0.5, INT8: 1.0, INT16: 1.0, BF16: 2.0, F32: 4.0}
 _OVERHEAD = 0.02  # of the whole, for conversions beside a layer that is not like its neighbours
-Tell = Callable[[str], None]
 Levels = Mapping[str, str]  # the format of each layer that is not int8, by its result
 
 
@@ -65,7 +65,7 @@ class FormatSearch:
     judge: Judge
     finish: Callable[[Formats], Trial]
     allowed: Sequence[str]
-    tell: Tell
+    progress: Progress
 
     def __post_init__(self) -> None:
         self.graph: Graph = self.tensors.graph
@@ -103,7 +103,7 @@ class FormatSearch:
             plain = self.trial(levels, plain)
             trial = self.finish(self.formats(levels))
             verdict = self.judge(trial)
-            self.tell(f"{len(levels)} layers in better formats, {verdict.sqnr_db:.1f} dB")
+            self.progress(f"{len(levels)} layers in better formats, {verdict.sqnr_db:.1f} dB")
             if verdict.passed:
                 return self._frugal(Mixed(levels, trial, verdict, sensitivity))
             if _is_better(verdict, best[1]):
@@ -141,7 +141,7 @@ class FormatSearch:
         base = self._quality(plain)
         layers = [n for n, node in self.layers.items() if not weighted or _has_weights(self.graph, node)]
         for number, name in enumerate(layers, 1):
-            self.tell(f"sensitivity, layer {number} of {len(layers)}")
+            self.progress(f"sensitivity, layer {number} of {len(layers)}")
             found[name] = self._quality(self.trial({name: F32}, plain)) - base
         return found
 

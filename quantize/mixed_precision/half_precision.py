@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -14,6 +14,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.grid_sample import GridSample
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import Judge
@@ -28,21 +29,20 @@ FORMATS = {"bf16": DType.BF16, "f16": DType.F16}
 _AS_GOOD_AS_INFINITE = 1e30
 _MOST_OF_A_MASK = {DType.F16: 2.0**15, DType.BF16: 2.0**126}
 _MOST_SAMPLES = 64  # that the quality is measured on
-Tell = Callable[[str], None]
 
 
 def quantize(
-    graph: Graph, samples: Iterable[Sample], settings: Settings, tell: Tell = lambda step: None
+    graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress = lambda step: None
 ) -> tuple[Graph, Quantization]:
     """The graph with 16-bit floats, and the report. Samples are for measuring only."""
-    tell("rounding")
+    progress("rounding")
     made = narrow(graph, FORMATS[settings.dtype], everything=settings.activations == settings.dtype)
     measure = Measure(graph, list(islice(samples, _MOST_SAMPLES)))
-    tell("measuring")
+    progress("measuring")
     trial = measure.trial(made)
     labels = settings.gate.labels
     labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
-    verdict = Judge(graph, settings.gate, measure, labelled, tell)(trial)
+    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
     return made.graph, describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
 
 

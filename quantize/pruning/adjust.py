@@ -8,7 +8,7 @@ judge; what is worse by them is not taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.passes.batches import batched
+from edgekit.core.progress import Progress
 from edgekit.core.simulate import compute
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -31,12 +32,11 @@ _RATE = 0.01  # of the size of weights: the first step
 _DECAY, _DECAY_OF_SQUARES = 0.9, 0.999  # of Adam
 _MIN_DIVISOR = 1e-12  # that is no division by zero
 _JUDGE_EVERY = 8  # of the samples one judges
-Tell = Callable[[str], None]
 Key = tuple[str, int]  # a layer by its result, and the position of an operand: 1 are weights, 2 is the bias
 Weights = Mapping[Key, Array]
 
 
-def adjusted(network: Network, masked: Graph, samples: Sequence[Sample], tell: Tell) -> Graph:
+def adjusted(network: Network, masked: Graph, samples: Sequence[Sample], progress: Progress) -> Graph:
     """The masked graph with other weights, where that brings it nearer to the network; zeros stay."""
     judging = samples[_JUDGE_EVERY - 1 :: _JUDGE_EVERY]
     fitting = [sample for i, sample in enumerate(samples) if i % _JUDGE_EVERY != _JUDGE_EVERY - 1]
@@ -54,7 +54,7 @@ def adjusted(network: Network, masked: Graph, samples: Sequence[Sample], tell: T
     walk = _Walk(small, [node for node in small.nodes if node.outputs[0] in names], set(network.layers))
     layers = [name for name in network.layers if name in names]
     weights = {(name, i): _constant(masked, name, i) for name in layers for i in (1, 2)}
-    return with_constants(masked, _descended(walk, weights, fits, judges, passes, tell))
+    return with_constants(masked, _descended(walk, weights, fits, judges, passes, progress))
 
 
 def _constant(graph: Graph, layer: str, i: int) -> Array:
@@ -155,7 +155,7 @@ def _descended(
     fitting: Sequence[_Batch],
     judging: Sequence[_Batch],
     passes: int,
-    tell: Tell,
+    progress: Progress,
 ) -> Weights:
     """The best weights on the way down, by those samples that have no part in it."""
 
@@ -165,7 +165,7 @@ def _descended(
     steps = _Steps(weights, walk.values(weights, fitting[0].given), passes * len(fitting))
     best, least, since = weights, error(weights), 0
     for turn in range(passes):
-        tell(f"adjusting, pass {turn + 1} of {passes}")
+        progress(f"adjusting, pass {turn + 1} of {passes}")
         for i in np.random.default_rng(turn).permutation(len(fitting)):
             values = walk.values(steps.weights, fitting[i].given)
             steps.take(walk.back(steps.weights, values, fitting[i].off(values)))

@@ -7,7 +7,7 @@ in a few rounds where that is affordable; without data by the sum of squares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.passes.channels import PrunableLayer
+from edgekit.core.progress import Progress
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -28,12 +29,11 @@ _ROUNDS = 4
 _DAMPING = 0.01  # of the mean square of an input
 _WORK = 2e11  # multiplications for the rounds of one layer, about
 _MIN_BLOCKS = 2  # rows of blocks and columns, of a layer that is worth it
-Tell = Callable[[str], None]
 Tile = tuple[int, int]
 
 
 def with_zero_blocks(
-    graph: Graph, samples: Sequence[Sample], share: float, tile: Tile, *, fit: bool, tell: Tell
+    graph: Graph, samples: Sequence[Sample], share: float, tile: Tile, *, fit: bool, progress: Progress
 ) -> tuple[Graph, dict[str, float]]:
     """The same graph with zeros, and of each layer that has blocks the share of those that are zero."""
     network = Network.of(graph)
@@ -46,14 +46,14 @@ def with_zero_blocks(
     seen = observe(network, samples) if samples else {}
     weights = {}
     for name, layer in chosen.items():
-        tell(f"choosing blocks of {name:.40}")
+        progress(f"choosing blocks of {name:.40}")
         flat = layer.w.reshape(len(layer.w), -1).astype(np.float64)
         squares = seen[name].centred()[0][0] if name in seen else None
         zero = _chosen(flat, squares, share, tile)
         weights[name, 1] = np.where(zero, 0, flat).astype(layer.w.dtype).reshape(layer.w.shape)
     masked = with_constants(network.graph, weights)
     if samples and fit:
-        masked = fitted(network, masked, samples, tell, tile)
+        masked = fitted(network, masked, samples, progress, tile)
     shares = {name: 1 - float(occupied(w, *tile).mean()) for (name, _), w in weights.items()}
     return masked, shares
 

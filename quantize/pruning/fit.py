@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph
 from edgekit.core.passes.channels import PrunableLayer
+from edgekit.core.progress import Progress
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
@@ -24,14 +25,13 @@ _TRIAL_ROUNDS = 2  # rounds while it is tried how far samples can be trusted
 _ROWS = 12  # windows for each input of a sum: more say nothing new
 _LEAST_ROWS = 4096
 _WORK = 5e11  # multiplications for all fits of a layer, beyond which biases alone make up for what is gone
-Tell = Callable[[str], None]
 
 
 def fitted(
     network: Network,
     masked: Graph,
     samples: Sequence[Sample],
-    tell: Tell,
+    progress: Progress,
     tile: tuple[int, int] | None = None,
 ) -> Graph:
     """The masked graph with other weights and biases. Both graphs are computed in step: a layer sees what is
@@ -45,7 +45,7 @@ def fitted(
         name = node.outputs[0]
         layer = network.mixers.get(name)
         if layer is not None and can_be_fitted(layer):
-            tell(f"fitting {name:.40}")
+            progress(f"fitting {name:.40}")
             arrays = list(zip(truth.each(before.inputs[0]), found.each(node.inputs[0]), strict=True))
             better = _better(layer, constants[name, 1], arrays, tile)
             for i, data in enumerate(better, 1):

@@ -13,6 +13,7 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
 from edgekit.quantize.gate import answer
@@ -25,7 +26,6 @@ from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 
-Tell = Callable[[str], None]
 _MOST_SAMPLES = 1024  # to look at layers, and to fit them
 _MOST_TRYING = 256  # to see how much a group matters
 _MOST_ADJUSTING = 8192  # to adjust all of them together
@@ -113,7 +113,7 @@ class PruningPlan:
     held: Sequence[Sample]
     labels: Sequence[int]  # of those that are held out; none where they are not known
     criterion: str
-    tell: Tell
+    progress: Progress
     costs: Costs | None = None  # instructions of layers
 
     @staticmethod
@@ -121,7 +121,7 @@ class PruningPlan:
         graph: Graph,
         samples: Sequence[Sample],
         criterion: str,
-        tell: Tell,
+        progress: Progress,
         labels: Array | None = None,
         costs: Costs | None = None,
     ) -> PruningPlan:
@@ -138,7 +138,7 @@ class PruningPlan:
         fitting = [samples[i] for i in numbers if i not in apart] or held
         more = samples[len(numbers) : _MOST_ADJUSTING]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
-        return PruningPlan(Network.of(graph), fitting, more, held, known, criterion, tell, costs)
+        return PruningPlan(Network.of(graph), fitting, more, held, known, criterion, progress, costs)
 
     @cached_property
     def candidates(self) -> Sequence[Candidate]:
@@ -146,11 +146,11 @@ class PruningPlan:
         if not self.network.groups:
             hint = "no channel is read by nothing but layers that can do with less"
             raise EdgeKitError("E0205", f"nothing in {self.network.graph.name} can be pruned", hint=hint)
-        self.tell("looking at layers")
+        self.progress("looking at layers")
         context = criteria.Context(self.network, observe(self.network, self.fitting))
         found = []
         for group in self.network.groups:
-            self.tell(f"ranking {group.name:.40}")
+            self.progress(f"ranking {group.name:.40}")
             found.append(Candidate(group, criteria.order(context, group, self.criterion)))
         return found
 
@@ -189,7 +189,7 @@ class PruningPlan:
         if self.costs is None:
             hint = "say --macs instead, or a --target that is calibrated"
             raise EdgeKitError("E0101", "the instructions of this target are not known", hint=hint)
-        self.tell("estimating instructions")
+        self.progress("estimating instructions")
         return Cost.measured(self.network, self.costs, multiple)
 
     @cached_property
@@ -201,7 +201,7 @@ class PruningPlan:
         most = min(max(8, int(_WORK / max(trials, 1))), _MOST_TRYING)
         found = []
         for candidate in self.candidates:
-            self.tell(f"trying {candidate.group.name:.40}")
+            self.progress(f"trying {candidate.group.name:.40}")
             n = max(1, int(candidate.group.size * _TRIED_SHARE))
             masked = self.network.masked(masks([candidate], [n]))
             masked = fitted(self.network, masked, self.fitting[:most], lambda step: None)
@@ -215,17 +215,17 @@ class PruningPlan:
         """The units that go, by the names of their groups."""
         return masks(self.candidates, counts)
 
-    def masked(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> Graph:
+    def masked(self, counts: Sequence[int], *, fit: bool, progress: Progress) -> Graph:
         """The graph, of the same shapes, in which nobody reads so many units of each group."""
         masked = self.network.masked(self.masks(counts))
         if not (fit and self.fitting):
             return masked
-        masked = fitted(self.network, masked, self.fitting, tell)
-        return adjusted(self.network, masked, [*self.fitting, *self.more], tell)
+        masked = fitted(self.network, masked, self.fitting, progress)
+        return adjusted(self.network, masked, [*self.fitting, *self.more], progress)
 
-    def prune(self, counts: Sequence[int], *, fit: bool, tell: Tell) -> tuple[Graph, Pruned]:
+    def prune(self, counts: Sequence[int], *, fit: bool, progress: Progress) -> tuple[Graph, Pruned]:
         """The graph without so many units of each group."""
-        graph = simplify(self.masked(counts, fit=fit, tell=tell))
+        graph = simplify(self.masked(counts, fit=fit, progress=progress))
         return graph, self.report(graph, counts)
 
     def report(self, graph: Graph, counts: Sequence[int]) -> Pruned:

@@ -9,11 +9,12 @@ from functools import partial
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
+from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.pruning.blocks import with_zero_blocks
 from edgekit.quantize.pruning.cost import Costs
-from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan, Tell, ZeroBlocks
+from edgekit.quantize.pruning.plan import Pruned, Pruning, PruningPlan, ZeroBlocks
 
 _TRIALS = 6
 _CLOSE = 0.02  # of the budget: near enough from below
@@ -23,21 +24,21 @@ def prune(
     graph: Graph,
     samples: Sequence[Sample],
     wanted: Pruning,
-    tell: Tell = lambda step: None,
+    progress: Progress = lambda step: None,
     flash: Callable[[Graph], int] | None = None,
     labels: Array | None = None,
     costs: Costs | None = None,
 ) -> tuple[Graph, Pruned]:
     """A smaller graph of the same inputs and outputs. `flash` tells what the library of a graph takes;
     `labels` are the classes of the samples, and `costs` tells what layers take on the target."""
-    plan = PruningPlan.of(graph, samples, wanted.criterion, tell, labels, costs)
-    counts = _counts(plan, wanted, flash, tell)
-    masked = plan.masked(counts, fit=wanted.fit, tell=tell) if counts else plan.network.graph
+    plan = PruningPlan.of(graph, samples, wanted.criterion, progress, labels, costs)
+    counts = _counts(plan, wanted, flash, progress)
+    masked = plan.masked(counts, fit=wanted.fit, progress=progress) if counts else plan.network.graph
     smaller = simplify(masked)
     shares: Mapping[str, float] = {}
     if wanted.blocks is not None:
         smaller, shares = with_zero_blocks(
-            smaller, plan.fitting, wanted.blocks, wanted.tile, fit=wanted.fit, tell=tell
+            smaller, plan.fitting, wanted.blocks, wanted.tile, fit=wanted.fit, progress=progress
         )
         smaller = simplify(smaller)
     blocks = tuple(ZeroBlocks(name, share) for name, share in shares.items())
@@ -45,7 +46,7 @@ def prune(
 
 
 def _counts(
-    plan: PruningPlan, wanted: Pruning, flash: Callable[[Graph], int] | None, tell: Tell
+    plan: PruningPlan, wanted: Pruning, flash: Callable[[Graph], int] | None, progress: Progress
 ) -> Sequence[int]:
     """How many units of each group go; nothing where none do."""
     if not wanted.of_channels:
@@ -53,11 +54,11 @@ def _counts(
     if wanted.flash is None:
         return plan.counts(wanted)
     assert flash is not None, "somebody has to measure"
-    return _counts_for_flash(plan, wanted, wanted.flash, flash, tell)
+    return _counts_for_flash(plan, wanted, wanted.flash, flash, progress)
 
 
 def _counts_for_flash(
-    plan: PruningPlan, wanted: Pruning, budget: int, flash: Callable[[Graph], int], tell: Tell
+    plan: PruningPlan, wanted: Pruning, budget: int, flash: Callable[[Graph], int], progress: Progress
 ) -> Sequence[int]:
     """How many units of each group go, so that the library of what is left takes no more than this. `flash`
     tells what it takes."""
@@ -68,14 +69,14 @@ def _counts_for_flash(
     best: Sequence[int] | None = None
     share, taken = budget / whole, whole
     for trial in range(_TRIALS):
-        tell(f"measuring flash, trial {trial + 1}: {share:.0%} of the weights")
+        progress(f"measuring flash, trial {trial + 1}: {share:.0%} of the weights")
         try:
             counts = plan.as_liked(wanted, partial(plan.counts_of_weights, share))
         except EdgeKitError:  # beyond what pruning can do
             low = share
             share = (low + high) / 2
             continue
-        taken = flash(plan.prune(counts, fit=False, tell=lambda step: None)[0])
+        taken = flash(plan.prune(counts, fit=False, progress=lambda step: None)[0])
         if taken <= budget:
             low, best = share, counts
             if taken >= (1 - _CLOSE) * budget:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
 from edgekit.core.types import Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
@@ -15,14 +16,13 @@ from edgekit.quantize.rounding.weight_rounding import rounded
 _CORRECTING = 32  # samples that biases are corrected with
 _ROUNDING = 128  # samples that weights are rounded with, at most
 _MEMORY = 2**29  # bytes for values of all those samples at once, about
-Tell = Callable[[str], None]
 
 
 def refined(
-    graph: Graph, plain: Trial, samples: Sequence[Sample], measure: Measure, *, high: bool, tell: Tell
+    graph: Graph, plain: Trial, samples: Sequence[Sample], measure: Measure, *, high: bool, progress: Progress
 ) -> Trial:
     """The best of a trial, with other biases, and with other weights. `samples` have no part in `measure`."""
-    tell("correcting biases")
+    progress("correcting biases")
     biased = measure.trial(correct_biases(graph, plain.quantized, samples[:_CORRECTING]))
     found = [plain, biased]
     if high:
@@ -30,7 +30,7 @@ def refined(
         number = count(1)
 
         def better(pair: Pair, before: Value) -> Value:
-            tell(f"rounding weights, layer {next(number)}")
+            progress(f"rounding weights, layer {next(number)}")
             return rounded(pair, before)
 
         weighed = correct_biases(graph, plain.quantized, enough, better)

@@ -7,8 +7,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import edgekit
 from edgekit import api, cli
+from edgekit.core.builder import Builder
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.types import DType, Type
 
 
 def test_the_package_exports_the_api_and_its_version() -> None:
@@ -82,3 +88,13 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 def test_unknown_names_are_attribute_errors() -> None:
     assert not hasattr(edgekit, "nonsense")
+
+
+def test_what_progress_was_called_before_works_with_a_warning() -> None:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, (3,)))
+    graph = b.graph("twice", [x], [b.one(Add(), x, x)])
+    heard: list[str] = []
+    with pytest.warns(DeprecationWarning, match="tell= is called progress= now"):
+        edgekit.diff(graph, graph, {"x": np.ones((2, 3), np.float32)}, tell=heard.append)  # type: ignore[arg-type]
+    assert heard

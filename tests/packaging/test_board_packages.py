@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_refused(kind: str, target: str, tmp_path: Path) ->
     """Before anything is built or written."""
     told: list[str] = []
     with pytest.raises(EdgeKitError, match=rf"target {target}\b") as caught:
-        build(negated(), tmp_path / "out", target=target, package=(kind,), tell=told.append)
+        build(negated(), tmp_path / "out", target=target, package=(kind,), progress=told.append)
     assert "--target" in caught.value.hint
     assert "planning" not in told
     assert not (tmp_path / "out").exists()

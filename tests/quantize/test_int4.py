@@ -72,7 +72,7 @@ def test_progress_is_told_layer_by_layer() -> None:
     told: list[str] = []
     with np.load(DIGITS / "calib.npz") as data:
         api.quantize_model(
-            DIGITS / "digits.onnx", data["x"][:12], calibrate="minmax", effort="high", tell=told.append
+            DIGITS / "digits.onnx", data["x"][:12], calibrate="minmax", effort="high", progress=told.append
         )
     assert [step for step in told if step.startswith("rounding")] == [
         f"rounding weights, layer {number}" for number in (1, 2, 3, 4)

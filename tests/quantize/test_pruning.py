@@ -122,7 +122,7 @@ def test_real_networks_lose_30_percent_exactly(name: str, criterion: str) -> Non
     plan = PruningPlan.of(graph, samples, criterion, quiet)
     counts = plan.counts(Pruning(ratio=0.3))
     gone = plan.masks(counts)
-    small, found = plan.prune(counts, fit=False, tell=quiet)
+    small, found = plan.prune(counts, fit=False, progress=quiet)
     assert_same(plan.network.masked(gone), small)
     assert all(group.after <= 0.7 * group.before for group in found.groups)
 

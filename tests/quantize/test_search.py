@@ -20,7 +20,7 @@ def test_the_user_hears_of_every_method_and_tensor() -> None:
     graph = net.done(net(Dense(), x, net.random(3, 8), net.random(3), name="y"))
     heard: list[str] = []
     data = np.random.default_rng(0).normal(size=(12, 1, 6)).astype(np.float32)
-    quantize(graph, [{"x": row} for row in data], tell=heard.append)
+    quantize(graph, [{"x": row} for row in data], progress=heard.append)
     for method in RANGES:
         assert f"trying {method} for all tensors" in heard
     assert any(text.startswith("choosing ranges, tensor 1 of ") for text in heard)
