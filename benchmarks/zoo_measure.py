@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.x86 import compare
+from benchmarks.zoo_files import Bindings
 from benchmarks.zoo_peers import Peer, peer
 from edgekit import api
 from edgekit.codegen.compilation.build import generate, run
@@ -35,6 +36,7 @@ SAMPLES = 3  # that outputs are compared on
 TOLERANCE = 1e-4  # of the range of an output of floats
 STEPS = 1  # of a quantized output
 CALIBRATION = 32  # samples
+UNBOUND = Bindings()
 _OURS = "EdgeKit"
 _CONTEXT = multiprocessing.get_context("spawn")
 _WIDEST = ("x86-64-avx512", "x86-64-avx2", "aarch64-i8mm", "aarch64-dotprod", "aarch64")
@@ -72,12 +74,18 @@ class Judged:
     refused: str = ""  # the words in which the peer refuses the file
 
 
-def judge(path: Path, profile: str = "", target_name: str = "host") -> Judged:
+def judge(path: Path, profile: str = "", target_name: str = "host", bound: Bindings = UNBOUND) -> Judged:
     """Compile a model for a target of this machine and compare it with the runtime of its format;
     EdgeKitError where it is refused."""
-    graph = api.convert(path, profile=profile or None)
+    graph = api.convert(
+        path,
+        profile=profile or None,
+        dims=bound.dims or None,
+        shapes=bound.shapes or None,
+        constants=bound.constants or None,
+    )
     drawn = output_coverage.drawn(graph, SAMPLES)
-    other = peer(path, graph, profile)
+    other = peer(path, graph, profile, bound.constants)
     try:
         expected = other.outputs(drawn.samples)
     except Exception as error:  # whatever another runtime raises is its own business
@@ -120,12 +128,19 @@ def _step(graph: Graph, name: str) -> float:
 
 
 def measure(
-    title: str, path: Path, profile: str = "", *, rounds: int, int8_seconds: float, int8_macs: int
+    title: str,
+    path: Path,
+    profile: str = "",
+    bound: Bindings = UNBOUND,
+    *,
+    rounds: int,
+    int8_seconds: float,
+    int8_macs: int,
 ) -> Result:
     """All about a file; a refusal is a result, too."""
     result = Result(title, path.stat().st_size)
     try:
-        judged = judge(path, profile, fastest())
+        judged = judge(path, profile, fastest(), bound)
         result = replace(
             result,
             fault=judged.fault,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,11 +29,11 @@ class Peer(Protocol):
         """What runs the model once, on inputs that are in place; None where its time says nothing."""
 
 
-def peer(path: Path, graph: Graph, profile: str) -> Peer:
-    """The runtime of the file's own format."""
+def peer(path: Path, graph: Graph, profile: str, constants: Mapping[str, float]) -> Peer:
+    """The runtime of the file's own format; `constants` are inputs that the graph has no more."""
     if profile == "tflm":
         return TfliteMicro(path, graph)
-    return LiteRt(path, graph) if path.suffix == ".tflite" else OnnxRuntime(path, graph)
+    return LiteRt(path, graph) if path.suffix == ".tflite" else OnnxRuntime(path, graph, constants)
 
 
 @dataclass
@@ -42,6 +42,7 @@ class OnnxRuntime:
 
     path: Path
     graph: Graph
+    constants: Mapping[str, float] = field(default_factory=dict)
     name: str = "ONNX Runtime"
 
     def _session(self) -> Any:
@@ -54,16 +55,25 @@ class OnnxRuntime:
 
     def outputs(self, samples: Sequence[Sample]) -> list[list[Array]]:
         session = self._session()
-        return [[np.asarray(y) for y in session.run(None, dict(sample))] for sample in samples]
+        fixed = self._fixed(session)
+        return [[np.asarray(y) for y in session.run(None, {**sample, **fixed})] for sample in samples]
 
     def runner(self, sample: Sample) -> Callable[[], Any]:
         session = self._session()
         binding = session.io_binding()
-        for name, x in sample.items():
+        for name, x in {**sample, **self._fixed(session)}.items():
             binding.bind_cpu_input(name, np.ascontiguousarray(x))
         for y in session.get_outputs():
             binding.bind_output(y.name)
         return lambda: session.run_with_iobinding(binding)
+
+    def _fixed(self, session: Any) -> dict[str, Array]:
+        """Inputs that are constants for EdgeKit, in the types that the file gives them."""
+        types = {
+            x.name: {"tensor(int64)": np.int64, "tensor(int32)": np.int32}.get(x.type, np.float32)
+            for x in session.get_inputs()
+        }
+        return {name: np.array(value, types[name]) for name, value in self.constants.items()}
 
 
 @dataclass

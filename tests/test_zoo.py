@@ -35,7 +35,7 @@ def test_model_of_the_zoo_is_right(model: ModelFile, tmp_path: Path) -> None:
         path = model.ready(tmp_path)
     except AbsentError as error:
         pytest.skip(str(error))
-    judged = judge(path, model.profile)
+    judged = judge(path, model.profile, bound=model.bindings)
     assert judged.refused == ""
     assert judged.fault == ""
     assert judged.compared > 0.3
@@ -56,7 +56,7 @@ def test_a_wrong_network_would_be_seen(tmp_path: Path, monkeypatch: pytest.Monke
     data.flat[0] += 0.05
     weights.CopyFrom(numpy_helper.from_array(data, weights.name))
     onnx.save(changed, other)
-    monkeypatch.setattr(zoo_measure, "peer", lambda _, graph, profile: OnnxRuntime(other, graph))
+    monkeypatch.setattr(zoo_measure, "peer", lambda _, graph, *rest: OnnxRuntime(other, graph))
     judged = zoo_measure.judge(path)
     assert "is off by" in judged.fault
     assert judged.compared > 0.5

@@ -74,7 +74,7 @@ def gather_groupwise(table: GroupwiseMatrix, index: Tensor, dtype: DType) -> Ten
 def note_groups(w: Tensor, scale: Tensor, zero: Tensor | None, real: Tensor, axis: int, group: int) -> None:
     """Tell passes that a constant matrix was made from integers with a scale for each group along an axis.
     Its rows are along that."""
-    bits = {DType.S4: 4, DType.U4: 4, DType.S8: 8, DType.U8: 8}.get(w.dtype)
+    bits = _BITS.get(w.dtype)
     parts = [p.data for p in (w, scale, real) if p.data is not None]
     if bits is None or w.rank != 2 or len(parts) < 3 or (zero is not None and zero.data is None):
         return
@@ -87,6 +87,31 @@ def note_groups(w: Tensor, scale: Tensor, zero: Tensor | None, real: Tensor, axi
     matrix = GroupwiseMatrix(wide, bits, np.ascontiguousarray(scales), zeros, group).signed
     if matrix is not None:
         w.builder.groupwise[digest(np.ascontiguousarray(numbers))] = matrix
+
+
+def note_rows(w: Tensor, scale: Tensor, zero: Tensor, real: Tensor, axis: int) -> None:
+    """The same of integers with a zero point that do not fit into eight bits around it: rows are groups. One
+    scale may be that of rows or of columns, which are the rows of another layer."""
+    data, numbers, scales, zeros = w.data, real.data, scale.data, zero.data
+    if data is None or numbers is None or scales is None or zeros is None:
+        return
+    if w.rank != 2 or w.dtype not in (DType.S8, DType.U8) or not data.size:
+        return
+    middle = 128 if w.dtype.is_signed else 0
+    wide = (data.astype(np.int16) + middle).astype(np.uint8)
+    for rows in (0, 1) if scales.size == 1 else (w.axis(axis),):
+        integers, reals = (wide, numbers) if rows == 0 else (wide.T, numbers.T)
+        shape = (len(integers), 1)
+        of_rows = (np.ascontiguousarray(np.broadcast_to(p.reshape(-1, 1), shape)) for p in (scales, zeros))
+        scale_of_row, zero_of_row = of_rows
+        matrix = GroupwiseMatrix(
+            integers, 8, scale_of_row, zero_of_row.astype(np.int16) + middle, integers.shape[1]
+        ).signed
+        if matrix is not None:
+            w.builder.groupwise[digest(np.ascontiguousarray(reals))] = matrix
+
+
+_BITS = {DType.S4: 4, DType.U4: 4, DType.S8: 8, DType.U8: 8}
 
 
 def unpacked(data: Array, bits: int, count: int) -> Array:

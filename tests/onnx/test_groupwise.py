@@ -269,3 +269,24 @@ def test_the_report_says_in_which_format_weights_are(tmp_path: Path) -> None:
 
 def sample_of(name: str, shape: tuple[int, ...]) -> dict[str, Array]:
     return {name: np.random.default_rng(5).standard_normal(shape).astype(np.float32)}
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+@pytest.mark.parametrize("turned", [0, 1])
+def test_bytes_of_nine_bits_around_a_zero_point_stay_bytes(
+    turned: int, per_row: bool, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(8)
+    shape, outputs = ((24, 64), 0) if turned else ((64, 24), 1)
+    count = (24,) if per_row else ()
+    constants = {
+        "w": rng.integers(0, 256, shape).astype(np.uint8),
+        "s": rng.uniform(0.005, 0.02, count).astype(np.float32),
+        "z": rng.integers(60, 100, count).astype(np.uint8),
+    }
+    nodes = [node("DequantizeLinear", "w s z", "d", axis=outputs), node("Gemm", "x d", "y", transB=turned)]
+    net = model(nodes, constants, inputs=[tensor("x", (3, 64))], opset=21)
+    net.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    graph = converted(net, tmp_path)
+    assert_near(graph, net, 3e-6)
+    assert matrices(graph) == {DType.S8}

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgekit.converters.semantics.compose import matmul, reduce
 from edgekit.converters.semantics.convolution import Sliding, check_kernel, conv, sliding
-from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.movement import cast, repeat_along
 from edgekit.converters.semantics.quantized import centred
 from edgekit.converters.tensor import Tensor
 from edgekit.core.ops.dense import Dense
@@ -72,18 +72,22 @@ def integer_conv(
     """The sums, as int32 or as whole numbers in float32."""
     x_zero, w_zero = None if x_zero is None else one(x_zero), channels(w_zero, w.rank)
     weights = _bytes(w, w_zero) if x.data is None else None
-    if weights is None or b is not None:
+    if weights is None:
         return conv(centred(x, x_zero), centred(w, w_zero), b, slide, group)
+    if b is not None:
+        sums = cast(integer_conv(x, w, x_zero, w_zero, None, slide, group), DType.S32)
+        return sums + b.reshape(*b.shape, *(1,) * (w.rank - 2))
     narrow, zero = weights
-    if zero is not None and group > 1:  # windows of single channels: their sums are as many as their products
-        return conv(centred(x, x_zero), cast(centred(w, w_zero), DType.S16), None, slide, group)
-    ones = w.new(np.ones((1, *w.shape[1:]), np.int8))
+    ones = w.new(np.ones((group, *w.shape[1:]), np.int8))
     if _is_exact(x, narrow, zero, tuple(range(1, w.rank))):
         image, narrow, ones = _reals(x, x_zero), _of_reals(narrow), _of_reals(ones)
     else:
         image = centred(x, x_zero)
     y = conv(image, narrow, None, slide, group)
-    return y if zero is None else y - _first(cast(zero, y.dtype)) * conv(image, ones, None, slide, 1)
+    if zero is None:
+        return y
+    windows = repeat_along(conv(image, ones, None, slide, group), 1, w.shape[0] // group if group > 1 else 1)
+    return y - _first(cast(zero, y.dtype)) * windows
 
 
 def _is_exact(x: Tensor, w: Tensor, zero: Tensor | None, axes: int | tuple[int, ...]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekit.converters.onnx.ops.cast import element_type
-from edgekit.converters.semantics.groupwise import note_groups
+from edgekit.converters.semantics.groupwise import note_groups, note_rows
 from edgekit.converters.semantics.movement import cast, part, repeat_along
 from edgekit.converters.semantics.quantized import centred, quant_of, quantized, real
 from edgekit.converters.tensor import Tensor
@@ -78,7 +78,14 @@ def DequantizeLinear(
     y = cast(cast(x, wide) * cast(along(scale, x, axis, block_size), wide), to)
     if block_size and y.data is not None:
         note_groups(integers, *of_groups, y, axis, block_size)
+    elif y.data is not None and zero is not None and _leaves_bytes(x):
+        note_rows(integers, scale, of_groups[1] or zero, y, axis)
     return y
+
+
+def _leaves_bytes(x: Tensor) -> bool:
+    """Do integers around their zero point take more than eight bits?"""
+    return x.data is not None and bool(x.data.size) and not -128 <= x.data.min() <= x.data.max() <= 127
 
 
 def along(p: Tensor, x: Tensor, axis: int, block_size: int) -> Tensor:
