@@ -35,6 +35,8 @@ class Bindings:
     def type(self, name: str, dtype: DType, dims: NamedDims | None) -> Type:
         """The type of an input whose shape is `dims` in the file, None where it does not say. A batch, the
         first dimension, that is not bound is 1. `check` must follow when all inputs are known."""
+        # Paddle's exporter calls all open dimensions of an input by this name.
+        dims = None if dims is None else [None if d == "?" else d for d in dims]
         self._names |= dict.fromkeys(d for d in dims or () if isinstance(d, str))
         text = "..." if dims is None else ",".join("?" if d is None else str(d) for d in dims)
         if name in self.shapes:
@@ -71,7 +73,7 @@ class Bindings:
         fits = dims is None or (len(bound) == len(known) and all(map(_fits, known, bound)))
         if not fits or absurd(bound):
             message = f"shape {list(bound)[:8]} does not fit input {name}, which is [{text}]"
-            raise EdgeKitError("E0103", message)
+            raise EdgeKitError("E0103", message, hint=_other_order(name, known, bound))
         return Type(dtype, tuple(int(b) for b in bound))
 
     def check(self, inputs: Collection[str]) -> None:
@@ -101,6 +103,23 @@ def _open_shape(
     return EdgeKitError(
         "E0302", f"input {name} has a dynamic shape [{text}]", hint=f"bind it: {options}", inputs=(name,)
     )
+
+
+def _other_order(name: str, known: Dims, bound: Sequence[int]) -> str:
+    """The shape that may be meant where one does not fit: channels are elsewhere, or a dimension of 1 is
+    missing."""
+    sizes = list(bound)
+    orders = {
+        "channels come second": [*sizes[:1], *sizes[-1:], *sizes[1:-1]],
+        "channels come last": [*sizes[:1], *sizes[2:], *sizes[1:2]],
+    }
+    for i in range(len(known)):
+        orders.setdefault(f"dimension {i + 1} is missing", [*sizes[:i], 1, *sizes[i:]])
+    for what, order in orders.items():
+        if len(order) == len(known) and all(map(_fits, known, order)):
+            text = f"{name}={','.join(map(str, order))}"
+            return f"{what}: --shape {quote(text)}"
+    return ""
 
 
 def _fits(known: int | None, bound: int) -> bool:

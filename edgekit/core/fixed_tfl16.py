@@ -1,4 +1,4 @@
-"""TFLite's fixed-point logistic and tanh of 16 bits, as its LSTM on integers has them, exactly."""
+"""TFLite's fixed-point logistic and tanh of 16 bits, exactly: of its LSTM on integers, and by tables."""
 
 from __future__ import annotations
 
@@ -76,3 +76,26 @@ def tanh(x: Int, integer_bits: int) -> Int:
     e = exp_of_negative(-np.abs(x), integer_bits + 1)
     ratio = _up(_newton(e) - (1 << 13), 2)
     return np.where(x == 0, 0, np.where(x > 0, ratio, -ratio))
+
+
+def sigmoid_table() -> Int:
+    """LOGISTIC and TANH of int16 interpolate 65536 / (1 + exp(-i / 24)), i from 0 to 255: half of the error
+    in the middle of two entries, where the curve bends, is added to each."""
+    s = 1 / (1 + np.exp(-np.arange(256) / 24))
+    bend = s * (1 - s) * (2 * s - 1) / 24**2
+    table = np.floor(65536 * (s + bend / 16) + 0.5).astype(np.int64)
+    table[255] = 65535
+    return table
+
+
+def table_scale(scale: float, most_left: int) -> tuple[int, int]:
+    """The multiplier and the shift to the right that bring inputs to a third of Q3.12: three and no shift for
+    the scale 2^-12, and, where `most_left` is 1, twice as much for 2^-11."""
+    mantissa, exponent = np.frexp(scale)
+    left = 11 + int(exponent)
+    if mantissa == 0.5 and 0 <= left <= most_left:
+        return 3 << left, 0
+    multiplier, right = scale * 4096.0 * 3.0, 0
+    while multiplier <= 32767.0 / 2.0 and right <= 30:
+        multiplier, right = multiplier * 2.0, right + 1
+    return int(multiplier), right

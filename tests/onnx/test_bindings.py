@@ -50,11 +50,33 @@ def test_one_error_tells_all_that_is_open() -> None:
 
 
 @pytest.mark.parametrize(
+    ("dims", "bound", "hint"),
+    [
+        (["n", 3, "h", "w"], (1, 32, 48, 3), "channels come second: --shape x=1,3,32,48"),
+        (["n", "h", "w", 3], (1, 3, 32, 48), "channels come last: --shape x=1,32,48,3"),
+        (["n", 3, 32, 48], (3, 32, 48), "dimension 1 is missing: --shape x=1,3,32,48"),
+        (["n", 1, "h", 48], (5, 32, 48), "dimension 2 is missing: --shape x=5,1,32,48"),
+        (["n", 3, "h", "w"], (1, 4, 48, 32), ""),
+        (["n", 3, "h", "w"], (7,), ""),
+    ],
+)
+def test_a_shape_in_another_order_is_told(dims: list[int | str], bound: tuple[int, ...], hint: str) -> None:
+    net = model([node("Relu", "x", "y")], inputs=[tensor("x", dims)])
+    with pytest.raises(EdgeKitError, match="does not fit input x") as caught:
+        convert(net, shapes={"x": bound})
+    assert caught.value.hint == hint
+    if hint:
+        order = tuple(int(n) for n in hint.split("=")[1].split(","))
+        assert convert(net, shapes={"x": order}).type("x").shape == order
+
+
+@pytest.mark.parametrize(
     ("dims", "option"),
     [
         (["batch", "height", "width", 3], "--dim height=N --dim width=N"),
         (["batch", "seq + 1"], "--dim 'seq + 1=N'"),  # as torch names what it computes
         ([None, 3, None, None], "--shape x=1,3,N,N"),
+        (["?", 3, "?", "?"], "--shape x=1,3,N,N"),  # as Paddle's exporter names what is open
         (["batch", "sequence", None], "--shape x=1,N,N"),
         (None, "--shape x=..."),
     ],

@@ -283,6 +283,17 @@ def wide_unary(kind: str, options: str = "", **values: Any) -> Make:
     return make
 
 
+def interpolated(kind: str) -> Make:
+    """int16 of all numbers; the scales are powers of two that have a rule of their own, and others."""
+
+    def make(rng: Rng) -> Operator:
+        s = (2.0**-12, 2.0**-11, 2.0**-9, float(np.float32(rng.uniform(1e-5, 2e-3))))[rng.integers(4)]
+        x, y = (Tensor((1 << 16,), "int16", scale=(scale,), zero=(0,)) for scale in (s, 2.0**-15))
+        return Operator(kind, [x], [y])
+
+    return make
+
+
 POSITIVE = {"zero": (-128,)}
 LOGISTIC = {"scale": (1 / 256,), "zero": (-128,)}
 TANH = {"scale": (1 / 128,), "zero": (0,)}
@@ -520,6 +531,8 @@ CASES: Mapping[str, Make] = {
     "RSQRT": unary("RSQRT"),
     "SQRT": unary("SQRT"),
     "NEG": unary("NEG"),
+    "LOGISTIC 16": interpolated("LOGISTIC"),
+    "TANH 16": interpolated("TANH"),
     "RELU 16": wide_unary("RELU"),
     "RELU6 16": wide_unary("RELU6"),
     "LEAKY_RELU 16": wide_unary("LEAKY_RELU", "LeakyReluOptions", alpha=0.3),

@@ -7,13 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from edgekit.converters.onnx.ops import activations, elementwise
+from edgekit.converters.onnx.ops.indexing import Gather
 from edgekit.converters.semantics.compose import log_softmax
-from edgekit.converters.semantics.movement import where
+from edgekit.converters.semantics.movement import cast, where
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import TfliteLayer, centred, single, times
-from edgekit.core import fixed, fixed_tfl
+from edgekit.core import fixed, fixed_tfl, fixed_tfl16
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.logic import Less
+from edgekit.core.ops.arithmetic import Abs
+from edgekit.core.ops.logic import Less, ShiftRight
 from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, DType, Quant
@@ -93,11 +95,42 @@ def HARD_SWISH(layer: TfliteLayer, x: Tensor) -> Tensor:
     return _function(layer, x, activations.HardSwish, fixed_tfl.hard_swish)
 
 
+def _interpolated(layer: TfliteLayer, x: Tensor, bits: int, most_left: int) -> Tensor:
+    """LOGISTIC and TANH of int16: a table of 256 entries, with so many bits between two of them."""
+    own, y = layer.quant_of(x), layer.out_quant
+    if own.zero != (0,) or y.zero != (0,) or y.scale != (2.0**-15,):
+        raise EdgeKitError("E0401", f"{x.type} with a scale should become int16 of 1/32768 around 0")
+    multiplier, right = fixed_tfl16.table_scale(own.scale[0], most_left)
+    if not 0 < multiplier < 1 << 15:
+        raise EdgeKitError("E0204", f"the scale {own.scale[0]:g} of {x.type} is beyond the table's")
+    rounding = 1 << right >> 1
+    at = (centred(x) * multiplier + rounding).apply(ShiftRight(), right)
+    distance = at.apply(Abs())
+    entry = distance.apply(ShiftRight(), bits)
+    between = distance - entry * (1 << bits)
+    table = fixed_tfl16.sigmoid_table()
+    starts, steps = table << bits, np.append(np.diff(table), 0)
+    starts[255] = 0x7FFF << 10 if bits == 9 else 0xFFFF << 8
+    index = entry.clip(0, 255)
+    start, step = (Gather(x.new(t.astype(np.int32), "table"), index) for t in (starts, steps))
+    found = start + between * step
+    is_negative = at.apply(Less(), 0)
+    if bits == 9:
+        y16 = where(is_negative, -found + ((1 << 25) + 511), found + 512).apply(ShiftRight(), 10)
+    else:
+        y16 = where(is_negative, -found + ((1 << 23) + 127), found + (128 - (1 << 23))).apply(ShiftRight(), 8)
+    return layer.labelled(cast(y16, DType.S16))
+
+
 def LOGISTIC(layer: TfliteLayer, x: Tensor) -> Tensor:
+    if x.dtype is DType.S16 and x.type.quant is not None:
+        return _interpolated(layer, x, 9, 0)
     return _function(layer, x, activations.Sigmoid, fixed_tfl.logistic_table)
 
 
 def TANH(layer: TfliteLayer, x: Tensor) -> Tensor:
+    if x.dtype is DType.S16 and x.type.quant is not None:
+        return _interpolated(layer, x, 8, 1)
     return _function(layer, x, activations.Tanh, fixed_tfl.tanh_table)
 
 
