@@ -115,7 +115,8 @@ def test_python_is_clean(command: list[str]) -> None:
 
 def test_c_is_formatted() -> None:
     program = require("clang-format")
-    if names := with_suffix(".c", ".h"):
+    # Generated text keeps lines of its own: a table of parameters is not filled up to the margin.
+    if names := [name for name in with_suffix(".c", ".h") if "golden" not in Path(name).parts]:
         passes([program, "--dry-run", "--Werror", *names])
 
 
