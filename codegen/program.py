@@ -24,6 +24,9 @@ from edgekit.core.passes.stored_weights import widened_weights
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Type, Value
 
+# What generated functions that run parts of a call declare.
+PART_WORDS = ("job", "part", "parts", "run", "params", "pool", "index")
+
 
 @dataclass(frozen=True)
 class Port:
@@ -170,6 +173,8 @@ def compile_graph(
     taken = Names((f"{prefix}_run", f"{prefix}_selftest"))
     if graph.states:
         taken |= {"state", f"{prefix}_state", f"{prefix}_reset"}
+    if target.cores > 1:
+        taken |= {f"{prefix}_run_parallel", f"{prefix}_job", f"{prefix}_parts", *PART_WORDS}
     if ports == "arena":  # functions are named after them
         taken |= {"run", "selftest", "reset", "state"}
     inputs, outputs = (

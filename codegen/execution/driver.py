@@ -20,6 +20,7 @@ from edgekit.core.types import Array
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
 # Around the arena, inputs and outputs, to see a write beside them. Sanitizers bring their own: -DEK_GUARD=0.
 _GUARD = 64
+BACKWARDS = -1
 _SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
 
 
@@ -35,11 +36,13 @@ class Driver:
         compiler: toolchain.Compiler,
         flags: Sequence[str] = (),
         seconds: float = 300,
+        threads: int = 0,
     ) -> None:
         self.target = runner.here(programs[0].target if programs else targets.load("host"))
         self.index = {program.name: i for i, program in enumerate(programs)}
         self.executable = folder / runner.executable("driver")
         self.seconds = seconds
+        self.threads = threads  # 0: a plain run; BACKWARDS: all parts, the last ones first
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
         ours += [*sources, "driver.c", "-o", runner.executable("driver")]
@@ -64,7 +67,7 @@ class Driver:
         name = program.name
         ports = [(sample, port) for sample in samples for port in program.inputs]
         data = b"".join(_bytes(simulate.check_input(p.name, p.type, sample)) for sample, p in ports)
-        arguments = [str(self.index[name]), str(len(samples))]
+        arguments = [str(self.index[name]), str(len(samples)), str(self.threads)]
         done = runner.run(self.target, self.executable, arguments, data, self.seconds, name)
         if done.code:
             words = {
@@ -106,10 +109,15 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     yield _HELPERS
     if any(program.ports == "caller" and program.inputs for program in programs):
         yield _CHECKSUM
+    if any(program.target.cores > 1 for program in programs):
+        yield _POOLS
     for i, program in enumerate(programs):
         yield from _runner(i, program)
     yield "int main(int argc, char **argv)\n{\n    EK_BINARY();\n    switch (argc > 2 ? atoi(argv[1]) : -1) {"
-    yield from (f"    case {i}:\n        return run_{i}(atoi(argv[2]));" for i in range(len(programs)))
+    yield from (
+        f"    case {i}:\n        return run_{i}(atoi(argv[2]), argc > 3 ? atoi(argv[3]) : 0);"
+        for i in range(len(programs))
+    )
     yield "    default:\n        return 1;\n    }\n}\n"
 
 
@@ -147,6 +155,43 @@ _BINARY = """\
 #define EK_BINARY() (void)0
 #endif
 """
+# Where there are no threads, the last parts come first.
+_POOLS = """\
+#include "edgekit/pool.h"
+#if defined(__linux__) || defined(__APPLE__) || defined(_WIN32)
+#include "edgekit/threads.h"
+#define EK_HAS_THREADS
+#endif
+
+static void backwards(void *ctx, void (*part)(void *job, int32_t index), void *job, int32_t parts)
+{
+    (void)ctx;
+    for (int32_t i = parts; i-- > 0;)
+        part(job, i);
+}
+
+#ifdef EK_HAS_THREADS
+static struct ek_threads made;
+#endif
+
+static const struct ek_pool *pool_of(int threads)
+{
+    static const struct ek_pool order = {backwards, 0};
+#ifdef EK_HAS_THREADS
+    if (threads > 0)
+        return ek_threads_start(&made, threads) == threads ? &made.pool : 0;
+#endif
+    return &order;
+}
+
+static void pool_end(const struct ek_pool *pool)
+{
+#ifdef EK_HAS_THREADS
+    if (pool == &made.pool)
+        ek_threads_stop(&made);
+#endif
+}
+"""
 _CHECKSUM = """\
 static uint32_t checksum(struct room r)
 {
@@ -165,7 +210,7 @@ def _runner(index: int, program: Program) -> Iterator[str]:
     used = [*outside, ("arena", str(program.arena.size), 0)]
     state = [("state", f"sizeof(struct {program.name}_state)", 0)] * bool(program.states)
     rooms = [*used, *state]
-    yield f"EK_PLAIN int run_{index}(int steps)\n{{"
+    yield f"EK_PLAIN int run_{index}(int steps, int threads)\n{{\n    (void)threads;"
     for name, size, skew in rooms:
         total = f"EK_GUARD + {skew} + {'1' if size == '0' else size} + EK_GUARD"
         yield f"    static unsigned char {name}_memory[{total}] __attribute__((aligned({align})));"
@@ -194,7 +239,14 @@ def _runner(index: int, program: Program) -> Iterator[str]:
         passed += [f"(const {p.type.dtype.c} *)(const void *){_room(p)[0]}.at" for p in program.inputs]
         passed += [f"({p.type.dtype.c} *)(void *){_room(p)[0]}.at" for p in program.outputs]
     others = [f"(struct {program.name}_state *)(void *)state.at" for _ in state]
-    yield f"        {host.run(program, passed, [*others, 'arena.at'])}"
+    if program.target.cores > 1:
+        yield "        const struct ek_pool *const pool = pool_of(threads);"
+        given = ", ".join([*passed, *others, "arena.at"])
+        yield f"        if (threads == 0)\n            {program.name}_run({given});"
+        yield f"        else\n            {program.name}_run_parallel({given}, pool);"
+        yield "        pool_end(pool);"
+    else:
+        yield f"        {host.run(program, passed, [*others, 'arena.at'])}"
     yield from (f"        if (!intact({name}))\n            return {_OUTSIDE};" for name, _, _ in rooms)
     for port in program.inputs if outside else ():
         name, _, _ = _room(port)

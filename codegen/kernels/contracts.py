@@ -13,6 +13,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 FIELD = re.compile(r"(\w+) (\w+)(?:\[(\w+)\])?;")
 _STRUCT = re.compile(r"struct EK_STRUCT \{(.*?)\};", re.DOTALL)
 _RULE = re.compile(r"ek_requantize_(\w+)")
+_SPLIT = re.compile(r"\n \* @split (.+?)(?= \*/|\n)")
 _LETTER = re.compile(r"\bEK_([A-Z])\b")
 
 
@@ -35,7 +36,14 @@ def headers() -> Mapping[str, Path]:
 
 @cache
 def header(name: str) -> str:
-    return headers()[name].read_text(encoding="utf-8")
+    """Its text, without the tags that only we read."""
+    return _SPLIT.sub("", headers()[name].read_text(encoding="utf-8"))
+
+
+@cache
+def splits(name: str) -> tuple[str, ...]:
+    """How calls of a kernel can be split, as the tags of its contract say: splits.py."""
+    return tuple(_SPLIT.findall(headers()[name].read_text(encoding="utf-8")))
 
 
 @cache

@@ -11,6 +11,8 @@ The comment at the head of a file says what the kernel is, in sentences, then by
     @order pixels 16         when a result is written, which inputs are still read (../memory/inplace.py)
     @also conv2d_add         another contract that the text fulfils: what EK_ADD or EK_SCALE holds is for that
     @apart                   results lie over no operand, as some are written twice
+    @split out_h/4           parts of a call start at multiples of so many rows (splits.py)
+    @split rows >= 8         parts have at least so many; never: there are no parts
 
 More comments may follow before the code, each for another kernel of the same code:
 
@@ -54,6 +56,7 @@ _FORMS = {
     "order": rf"({'|'.join(ORDERS)})( \d+)*",
     "also": r"\w+",
     "apart": r"",
+    "split": r"never|\w+(/[^>]+)?( >= .+)?",
     "as": r"\w+/\w+(\.\w+)?( \w+=\w+)*",
 }
 # As these tags were written without @: a sentence has no such line.
@@ -66,6 +69,16 @@ _ONCE = ("order", "apart", "as")
 
 class KernelFileError(OwnWordsError):
     """A kernel file that says something of itself that means nothing."""
+
+
+@dataclass(frozen=True)
+class SplitLimit:
+    """Of parts of a call that is cut along an axis: they start at multiples of `block`, and have at least so
+    many elements of it."""
+
+    axis: str  # "never": any axis, and no call has parts
+    block: Expression | None = None
+    least: Expression | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +99,7 @@ class Variant:
     order: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)  # helpers that its code calls in place of others
     apart: bool = False
+    split: tuple[SplitLimit, ...] = ()  # of parts of its calls
 
     @property
     def name(self) -> str:
@@ -264,7 +278,14 @@ def _variant(
         said["order"][0].text if said["order"] else "",
         changes,
         bool(said["apart"]),
+        tuple(map(_limit, said["split"])) or (base.split if base else ()),
     )
+
+
+def _limit(tag: _Tag) -> SplitLimit:
+    head, _, least = tag.text.partition(" >= ")
+    axis, _, block = head.partition("/")
+    return SplitLimit(axis, expression(block) if block else None, expression(least) if least else None)
 
 
 def _check(tags: Sequence[_Tag], contract: str) -> None:
@@ -297,6 +318,8 @@ def _expressions(tag: _Tag, tags: Sequence[_Tag]) -> Iterator[str]:
     scratch = [other for other in tags if other.word == "scratch"]
     if tag.word == "when":
         yield tag.text
+    elif tag.word == "split":
+        yield from filter(None, re.split(r"/| >= ", tag.text, maxsplit=1)[1:])
     elif tag.word == "pack":
         yield from _BRACES.findall(tag.text)
     elif scratch and tag is scratch[0]:

@@ -18,6 +18,7 @@ from edgekit.codegen.lowering.call_rules import rewritten
 from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.loops import body_of, inlined
 from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_task
+from edgekit.codegen.lowering.splits import in_parts
 from edgekit.codegen.lowering.transposed_conv import as_convolution
 from edgekit.codegen.memory.inplace import CHANNELS, distance
 from edgekit.codegen.memory.schedule import Task, search
@@ -160,7 +161,7 @@ def _fitted(call: Call, target: Target) -> list[Call]:
     if variant.scratch:
         call = replace(call, scratch=variant.scratch.of(call))
     copies, call = _pack_computed_weights(_folded(call, kernel, variant), kernel)
-    return [*copies, call]
+    return [*copies, in_parts(call, variant, kernel, target) if target.cores > 1 else call]
 
 
 def _folded(call: Call, kernel: Kernel, variant: Variant) -> Call:

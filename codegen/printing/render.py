@@ -15,6 +15,8 @@ from edgekit.codegen.gpu import render as gpu
 from edgekit.codegen.kernels.sources import Field, support_files
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored
+from edgekit.codegen.printing.parallel import job_fields, part_tables
+from edgekit.codegen.printing.pools import pool_files
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.program import Constant, Program, ProgramCall, Test
 from edgekit.core import templating
@@ -45,6 +47,8 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     supports = {"types.h"}
     if any(c.dtype.c.startswith("ek_") for c in program.constants) or _half_ports(program):
         supports.add("half.h")
+    if program.target.cores > 1:
+        files |= pool_files(program.target)
     for kernel in program.kernels:
         files[f"edgekit/{kernel.name}.h"] = kernel.header
         files[f"edgekit/{kernel.name}.c"] = kernel.source
@@ -119,6 +123,9 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             ],
             arena_table=[*arena_lines(program.arena_rows, len(program.lines))],
             steps=_with_pointers([*_steps(program)]),
+            tables=part_tables(program),
+            job_fields=[*job_fields(program)],
+            arguments=Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
             weight_offsets=offsets,
         )
     )
@@ -167,7 +174,8 @@ def _steps(program: Program) -> Iterator[_Step]:
             now.append(test)
             turned.append(False)
         if line:
-            named = tuple(operand.named for operand in line.operands if operand.named)
+            here = () if line.call.parts else line.operands  # parts declare their own
+            named = tuple(operand.named for operand in here if operand.named)
             yield _Step(len(now), line=line, number=number, needs=named)
 
 

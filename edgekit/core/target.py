@@ -57,6 +57,8 @@ class Target:
     board: tuple[str, ...] = ()
     # opencl: libraries have a path for GPUs, too; webgpu: npm packages have one
     gpu: str = ""
+    cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores
+    part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
     weight_growth: float = 0.0

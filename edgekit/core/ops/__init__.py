@@ -34,6 +34,15 @@ class Arg:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a call, which may run beside the others."""
+
+    params: Mapping[str, Param]  # those that differ from the parameters of the whole
+    shifts: tuple[int, ...]  # elements between the start of each argument and that of the whole
+    scratch: int = 0  # bytes of working memory, behind that of the parts before it
+
+
+@dataclass(frozen=True)
 class Call:
     """One kernel call. `kernel` names the source file in runtime_c/kernels/<isa>; `types` says what its
     generic type letters stand for; `params` fills its parameter struct by field name."""
@@ -57,6 +66,7 @@ class Call:
     # The result may lie over the first arg if it starts at least so many bytes before it; None: never.
     overlap: int | None = None
     macs: int = 0
+    parts: tuple[Part, ...] = ()  # what several cores may compute at once; none: the call is one
     file: str = ""  # of its kernel, as <instruction set>/<name>, once that is selected
 
     @property

@@ -3,7 +3,9 @@
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
- * @pack w: G O/16!8 H W I o16 */
+ * @pack w: G O/16!8 H W I o16
+ * @split pixels >= 8
+ * @split out_h >= 8 + (k_h - 1) * dilation_h */
 /* Convolution of floats with weights of 16 bits: as avx2/conv2d.c.
  * @as avx2/conv2d.bf16 f32=bf16
  * @also conv2d_add

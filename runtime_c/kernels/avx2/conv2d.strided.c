@@ -7,7 +7,8 @@
  * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
- * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048 */
+ * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048
+ * @split out_h/2 * ((15 + (out_w + 1) // 2) // ((out_w + 1) // 2)) */
 /* Convolution at every second pixel with weights of 16 bits: as avx2/conv2d.strided.c. Their sums are stored in 32 bits,
  * as they would not be exact: for small layers only.
  * @as avx2/conv2d.strided_bf16

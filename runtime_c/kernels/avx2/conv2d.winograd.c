@@ -10,7 +10,8 @@
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: winograd H W O/8! I o8
  * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
- * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32) */
+ * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
+ * @split out_h/4 * ((15 + (out_w + 3) // 4) // ((out_w + 3) // 4)) */
 /* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
  * bits, as they would not be exact: for small layers only.
  * @as avx2/conv2d.winograd_bf16

@@ -1,6 +1,7 @@
 /* Fully connected layer: see dense.h. Rows are the pixels of a line: see pixel_rows_f32.h.
  * @for T=f32 W=f32 B=f32
- * @pack w: O/16!8 I o16 */
+ * @pack w: O/16!8 I o16
+ * @split rows >= 8 */
 /* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
  * @as avx2/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32

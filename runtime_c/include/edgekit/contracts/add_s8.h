@@ -1,5 +1,6 @@
 /* y = clamp(zero + a + sign b, lo, hi) over int8 of different scales, by TFLite's rule: both operands go to twice
- * the larger scale with 20 more bits, and their sum to the scale of y. */
+ * the larger scale with 20 more bits, and their sum to the scale of y.
+ * @split n[]/64: a sa[], b sb[], y dense[] */
 #ifndef EDGEKIT_ADD_S8_H
 #define EDGEKIT_ADD_S8_H
 

@@ -1,4 +1,5 @@
-/* y = clamp((first a + second b + constant) >> shift, lo, hi) over int8: a sum or difference by rule E. */
+/* y = clamp((first a + second b + constant) >> shift, lo, hi) over int8: a sum or difference by rule E.
+ * @split n[]/64: a sa[], b sb[], y dense[] */
 #ifndef EDGEKIT_AFFINE_S8_H
 #define EDGEKIT_AFFINE_S8_H
 

@@ -1,5 +1,8 @@
 /* y[n][h][w][o] = clamp(b[o] + sum over i, j, c of x[n][h stride_h + i dilation_h - pad_top][...][c] w[o][i][j][c], lo, hi)
- * x is padded with 0. Outputs are split into `groups`, each of which reads its own part of the channels. */
+ * x is padded with 0. Outputs are split into `groups`, each of which reads its own part of the channels.
+ * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
+ * @split pixels: x in_c, y out_c
+ * @split out_h: x window, y out_w * out_c */
 #ifndef EDGEKIT_CONV2D_H
 #define EDGEKIT_CONV2D_H
 

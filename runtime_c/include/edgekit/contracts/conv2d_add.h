@@ -1,4 +1,7 @@
-/* y = clamp(r + what conv2d.h computes before its bounds, lo, hi). y may be r. */
+/* y = clamp(r + what conv2d.h computes before its bounds, lo, hi). y may be r.
+ * @split batch: x in_h * in_w * in_c, r out_h * out_w * out_c, y out_h * out_w * out_c
+ * @split pixels: x in_c, r out_c, y out_c
+ * @split out_h: x window, r out_w * out_c, y out_w * out_c */
 #ifndef EDGEKIT_CONV2D_ADD_H
 #define EDGEKIT_CONV2D_ADD_H
 

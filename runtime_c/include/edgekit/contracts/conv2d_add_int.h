@@ -1,5 +1,8 @@
 /* y = the int8 sum of r and of what conv2d_int.h computes, each element as add_s8.h or affine_s8.h has it. y may be
- * r. */
+ * r.
+ * @split batch: x in_h * in_w * in_c, r out_h * out_w * out_c, y out_h * out_w * out_c
+ * @split pixels: x in_c, r out_c, y out_c
+ * @split out_h: x window, r out_w * out_c, y out_w * out_c */
 #ifndef EDGEKIT_CONV2D_ADD_INT_H
 #define EDGEKIT_CONV2D_ADD_INT_H
 

@@ -1,4 +1,5 @@
-/* y[y0 + i . y] = x[x0 + i . x] for every index i of the shape n: transposes, slices, padding, repetition. */
+/* y[y0 + i . y] = x[x0 + i . x] for every index i of the shape n: transposes, slices, padding, repetition.
+ * @split n[]/64: x x[], y y[] */
 #ifndef EDGEKIT_COPY_H
 #define EDGEKIT_COPY_H
 

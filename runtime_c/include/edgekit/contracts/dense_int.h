@@ -1,5 +1,7 @@
 /* y[r][o] = clamp(zero + requantize(b[o] + sum over i of x[r][i] w[o][i]), lo, hi) over integers.
- * b, m and e as in conv2d_int.h. */
+ * b, m and e as in conv2d_int.h.
+ * @split rows: x inputs, y outputs
+ * @split outputs/16: w packed, b packed, m packed, e packed, y 1 */
 #ifndef EDGEKIT_DENSE_INT_H
 #define EDGEKIT_DENSE_INT_H
 

@@ -1,5 +1,7 @@
 /* y = clamp(scale[o] times what dense.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
- * that of those of output o. b is in units of that. */
+ * that of those of output o. b is in units of that.
+ * @split rows: x inputs, y outputs
+ * @split outputs/16: w packed, b packed, scale packed, y 1 */
 #ifndef EDGEKIT_DENSE_SCALED_H
 #define EDGEKIT_DENSE_SCALED_H
 

@@ -1,5 +1,7 @@
 /* y[n][h][w][o] = clamp(b[o] + sum over i, j of x[n][h stride_h + i dilation_h - pad_top][...][o / m] w[i][j][o], lo, hi)
- * where m = out_c / in_c. x is padded with 0. */
+ * where m = out_c / in_c. x is padded with 0.
+ * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
+ * @split out_h: x window, y out_w * out_c */
 #ifndef EDGEKIT_DEPTHWISE2D_H
 #define EDGEKIT_DEPTHWISE2D_H
 

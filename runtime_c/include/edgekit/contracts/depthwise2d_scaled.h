@@ -1,5 +1,7 @@
 /* y = clamp(scale[o] times what depthwise2d.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
- * that of those of output o. b is in units of that. */
+ * that of those of output o. b is in units of that.
+ * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
+ * @split out_h: x window, y out_w * out_c */
 #ifndef EDGEKIT_DEPTHWISE2D_SCALED_H
 #define EDGEKIT_DEPTHWISE2D_SCALED_H
 

@@ -1,4 +1,5 @@
-/* y = scale (x - zero) */
+/* y = scale (x - zero)
+ * @split n/64: x 1, y 1 */
 #ifndef EDGEKIT_DEQUANTIZE_H
 #define EDGEKIT_DEQUANTIZE_H
 

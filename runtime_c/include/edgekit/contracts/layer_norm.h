@@ -1,5 +1,6 @@
 /* y[r][i] = (x[r][i] - m) / sqrt(v + epsilon) scale[i] + bias[i], where m is the mean and v the variance of row r.
- * y may be x. */
+ * y may be x.
+ * @split rows: x n, y n */
 #ifndef EDGEKIT_LAYER_NORM_H
 #define EDGEKIT_LAYER_NORM_H
 

@@ -1,4 +1,5 @@
-/* y[i] = f(a), element by element. A stride of 0 repeats one element. */
+/* y[i] = f(a), element by element. A stride of 0 repeats one element.
+ * @split n/64: pa sa, py 1 */
 #ifndef EDGEKIT_MAP1_H
 #define EDGEKIT_MAP1_H
 

@@ -1,4 +1,5 @@
-/* y[i] = f(a, b), element by element. A stride of 0 repeats one element. */
+/* y[i] = f(a, b), element by element. A stride of 0 repeats one element.
+ * @split n/64: pa sa, pb sb, py 1 */
 #ifndef EDGEKIT_MAP2_H
 #define EDGEKIT_MAP2_H
 

@@ -1,4 +1,5 @@
-/* y[i] = f(a, b) over operands with any strides; y is dense. */
+/* y[i] = f(a, b) over operands with any strides; y is dense.
+ * @split n[]/64: pa sa[], pb sb[], py dense[] */
 #ifndef EDGEKIT_MAP2_ND_H
 #define EDGEKIT_MAP2_ND_H
 

@@ -1,4 +1,5 @@
-/* y[i] = f(a, b, c) over operands with any strides; y is dense. */
+/* y[i] = f(a, b, c) over operands with any strides; y is dense.
+ * @split n[]/64: pa sa[], pb sb[], pc sc[], py dense[] */
 #ifndef EDGEKIT_MAP3_ND_H
 #define EDGEKIT_MAP3_ND_H
 

@@ -1,5 +1,6 @@
 /* y[n][h][w][c] = mean over i, j of x[n][h stride_h + i dilation_h - pad_top][...][c]. Cells outside of x are 0; those
- * up to `counted_...` cells outside count for the mean, those further out do not. */
+ * up to `counted_...` cells outside count for the mean, those further out do not.
+ * @split batch: x in_h * in_w * channels, y out_h * out_w * channels */
 #ifndef EDGEKIT_MEANPOOL2D_H
 #define EDGEKIT_MEANPOOL2D_H
 

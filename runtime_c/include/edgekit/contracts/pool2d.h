@@ -1,5 +1,7 @@
 /* y[n][h][w][c] = start (+) x[n][h stride_h + i dilation_h - pad_top][...][c] (+) ... over all i, j inside of x,
- * where (+) is EK_EXPR: a maximum or a sum. */
+ * where (+) is EK_EXPR: a maximum or a sum.
+ * @split batch: x in_h * in_w * channels, y out_h * out_w * channels
+ * @split out_h: x window, y out_w * channels */
 #ifndef EDGEKIT_POOL2D_H
 #define EDGEKIT_POOL2D_H
 

@@ -1,5 +1,6 @@
 /* y = clamp((u g + constant) >> shift, lo, hi) over int8 with u = a - a_zero, and g = positive for u >= 0, else that of
- * the slope, of 16 bits. */
+ * the slope, of 16 bits.
+ * @split n[]/64: a sa[], b sb[], y dense[] */
 #ifndef EDGEKIT_PRELU_S8_H
 #define EDGEKIT_PRELU_S8_H
 

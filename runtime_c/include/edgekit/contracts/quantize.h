@@ -1,4 +1,5 @@
-/* y = clamp(round(x / scale) + zero, lo, hi); round is EK_EXPR; NaN becomes zero. */
+/* y = clamp(round(x / scale) + zero, lo, hi); round is EK_EXPR; NaN becomes zero.
+ * @split n/64: x 1, y 1 */
 #ifndef EDGEKIT_QUANTIZE_H
 #define EDGEKIT_QUANTIZE_H
 

@@ -1,5 +1,7 @@
 /* y[n][c] = (start (+) x[n][r][c] (+) ... over all r) / divisor, where (+) is EK_EXPR: a sum, a product, an extreme.
- * n and r stand for up to four dimensions each; c is the last one and dense. */
+ * n and r stand for up to four dimensions each; c is the last one and dense.
+ * @split n[]: x x_n[], y last * dense[]
+ * @split last/64: x 1, y 1 */
 #ifndef EDGEKIT_REDUCE_H
 #define EDGEKIT_REDUCE_H
 

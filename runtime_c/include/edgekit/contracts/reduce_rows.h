@@ -1,5 +1,6 @@
 /* y[n] = (start (+) x[n][r][c] (+) ... over all r, c) / divisor, where (+) is EK_EXPR: a sum, a product, an extreme.
- * n and r stand for up to four dimensions each; c is the last one and dense. */
+ * n and r stand for up to four dimensions each; c is the last one and dense.
+ * @split n[]: x x_n[], y dense[] */
 #ifndef EDGEKIT_REDUCE_ROWS_H
 #define EDGEKIT_REDUCE_ROWS_H
 

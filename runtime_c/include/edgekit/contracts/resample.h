@@ -1,4 +1,6 @@
-/* y[o][j][i] = sum over k of w[j][k] x[o][index[j][k]][i] */
+/* y[o][j][i] = sum over k of w[j][k] x[o][index[j][k]][i]
+ * @split outer: x in_n * inner, y out_n * inner
+ * @split out_n: index taps, w taps, y inner */
 #ifndef EDGEKIT_RESAMPLE_H
 #define EDGEKIT_RESAMPLE_H
 

@@ -1,4 +1,5 @@
-/* y[r][i] = x[r][i] / sqrt(s + epsilon) scale[i], where s is the mean of the squares of row r. y may be x. */
+/* y[r][i] = x[r][i] / sqrt(s + epsilon) scale[i], where s is the mean of the squares of row r. y may be x.
+ * @split rows: x n, y n */
 #ifndef EDGEKIT_RMS_NORM_H
 #define EDGEKIT_RMS_NORM_H
 

@@ -1,4 +1,5 @@
-/* y[r][i] = exp(x[r][i] - m) / sum over j of exp(x[r][j] - m), where m is the largest of row r. y may be x. */
+/* y[r][i] = exp(x[r][i] - m) / sum over j of exp(x[r][j] - m), where m is the largest of row r. y may be x.
+ * @split rows: x n, y n */
 #ifndef EDGEKIT_SOFTMAX_H
 #define EDGEKIT_SOFTMAX_H
 

@@ -1,5 +1,6 @@
 /* y = exp(x - max x) / sum of exp(x - max x) for each row of int8, scale 1/256, zero point -128, by TFLite's rule.
- * e[-d] is exp(d) of the 256 possible differences from the maximum, Q0.31, and 0 where a difference counts for nothing. */
+ * e[-d] is exp(d) of the 256 possible differences from the maximum, Q0.31, and 0 where a difference counts for nothing.
+ * @split rows: x n, y n */
 #ifndef EDGEKIT_SOFTMAX_S8_TFL_H
 #define EDGEKIT_SOFTMAX_S8_TFL_H
 

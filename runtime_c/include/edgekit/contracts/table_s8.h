@@ -1,4 +1,5 @@
-/* y[i] = table[x[i] + 128]: any function of one int8 tensor. */
+/* y[i] = table[x[i] + 128]: any function of one int8 tensor.
+ * @split n/64: x 1, y 1 */
 #ifndef EDGEKIT_TABLE_S8_H
 #define EDGEKIT_TABLE_S8_H
 

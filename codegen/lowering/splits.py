@@ -1,0 +1,260 @@
+"""Parallel parts of a kernel call: which rows, pixels or elements each core computes.
+
+The comment of a kernel's contract says how its calls can be split, in tags, one a line:
+
+    @split rows: x inputs, y outputs     the parameter that is cut into ranges; for operands of which a part
+                                         needs a range only, the elements from one to the next
+    @split n/64: pa sa, py 1             ranges start at multiples of 64
+    @split n[]/64: a sa[], y dense[]     of several dimensions, the outermost that is more than 1; dense[] are
+                                         the elements of a dense operand behind one index of it
+    @split outputs/16: w packed, y 1     packed: constants that lie output by output, in blocks (pack.py)
+    @split out_h: x window, y out_w      window: the rows of an image that windows need
+    @split pixels: x in_c, y out_c       those of an image, where windows are single pixels, all of them
+
+They name parameters from outer to inner loops: the first one that is more than 1 is cut. A part is a call of
+the same kernel with other pointers and a few other parameters. So each output is computed as it is without
+parts, and no bit depends on the number of cores. Where a kernel computes outputs in different ways, its file
+says at which multiples they start anew (`@split out_h/4`), or from how many on all are computed in the same
+way (`@split rows >= 8`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from math import lcm, prod
+
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.block_sparsity import is_stream
+from edgekit.codegen.kernels.expressions import expression
+from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.overflow_safe import is_light
+from edgekit.codegen.kernels.pack import is_tiled, pack
+from edgekit.codegen.kernels.sources import Kernel
+from edgekit.codegen.kernels.variants import fits
+from edgekit.core.ops import Call, Param, Part
+from edgekit.core.target import Target
+
+_TAG = re.compile(r"(\w+)(\[\])?(?:/(\d+))?: (.+)")
+_ARRAY = re.compile(r"(\w+)\[\]")
+_BLOCK = re.compile(r"(?:O|O/(\d+)(?:!(\d+)?)?)(?: |$)")
+# What an element of a result costs in multiplications where a kernel counts none.
+_ELEMENT_MACS = 4
+_PIXELS = "pixels"
+
+
+@dataclass(frozen=True)
+class Split:
+    """One way to cut the calls of a contract."""
+
+    axis: str  # the parameter
+    is_array: bool
+    block: int
+    steps: Mapping[str, str]  # elements of an operand from one to the next, as a tag says
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """What is cut in one call."""
+
+    split: Split
+    extent: int
+    at: int  # the dimension, in an array
+    block: int
+    least: int
+
+
+def in_parts(call: Call, variant: Variant, kernel: Kernel, target: Target) -> Call:
+    """The call in parts for the cores of a target, where that pays. Its result lies over no operand of which
+    another part reads what is written."""
+    count = min(target.cores, work(call) // target.part_macs)
+    names = [pointer.name for pointer in kernel.pointers][: len(call.args)]
+    axis = _axis(call, variant, kernel.name, names) if count > 1 else None
+    if not axis:
+        return call
+    try:
+        parts = tuple(_parts(call, axis, count, names, kernel, variant, target))
+    except _IndivisibleError:
+        return call
+    if len(parts) < 2:
+        return call
+    scratch = sum(part.scratch for part in parts)
+    inplace = tuple(i for i in call.inplace if _is_apart(call, parts, i, names[i] in axis.split.steps))
+    return replace(call, parts=parts, scratch=scratch, inplace=inplace, overlap=None)
+
+
+def work(call: Call) -> int:
+    """What a call costs, in multiplications."""
+    return call.macs or _ELEMENT_MACS * sum(arg.type.size for arg in call.args[-call.results :])
+
+
+@cache
+def splits(contract: str) -> tuple[Split, ...]:
+    """The ways to cut the calls of a contract, from outer to inner loops."""
+    found = []
+    for tag in contracts.splits(contract):
+        match = _TAG.fullmatch(tag)
+        assert match, f"{contract}: @split {tag} is not as splits.py describes"
+        steps = dict(part.strip().split(" ", 1) for part in match[4].split(","))
+        unknown = steps.keys() - set(contracts.operands(contracts.header(contract)))
+        assert not unknown, f"{contract}: @split {tag}: no operand {unknown}"
+        found.append(Split(match[1], bool(match[2]), int(match[3] or 1), steps))
+    return tuple(found)
+
+
+class _IndivisibleError(Exception):
+    """This call cannot be split that way."""
+
+
+def _axis(call: Call, variant: Variant, name: str, names: Sequence[str]) -> _Axis | None:
+    if any(limit.axis == "never" for limit in variant.split):
+        return None
+    for split in splits(contracts.contract(call.kernel, name)):
+        if not split.steps.keys() <= set(names):
+            return None
+        value = _pixels(call.params) if split.axis == _PIXELS else call.params[split.axis]
+        sizes = [value] if isinstance(value, int) else list(value) if not isinstance(value, float) else []
+        at = next((i for i, size in enumerate(sizes) if size != 1), None)
+        if at is None:
+            continue
+        limits = [limit for limit in variant.split if limit.axis == split.axis]
+        block = lcm(
+            split.block if at == len(sizes) - 1 else 1,
+            *(each.block.of(call) for each in limits if each.block),
+        )
+        least = max((each.least.of(call) for each in limits if each.least), default=1)
+        extent = sizes[at]
+        assert isinstance(extent, int)
+        return _Axis(split, extent, at, block, least)
+    return None
+
+
+def _parts(
+    call: Call,
+    axis: _Axis,
+    count: int,
+    names: Sequence[str],
+    kernel: Kernel,
+    variant: Variant,
+    target: Target,
+) -> Iterator[Part]:
+    packed = [
+        _per_output(call, i, kernel.pack.get(name, "")) if axis.split.steps.get(name) == "packed" else (0, 1)
+        for i, name in enumerate(names)
+    ]
+    block = lcm(axis.block, *(block for _, block in packed))
+    found = ranges(axis.extent, block, count)
+    while len(found) > 1 and min(end - start for start, end in found) < axis.least:
+        found = ranges(axis.extent, block, len(found) - 1)
+    for start, end in found:
+        params, shifts = _params(call, axis, start, end), []
+        for i, name in enumerate(names):
+            step = axis.split.steps.get(name, "")
+            match step:
+                case "":
+                    shifts.append(0)
+                case "packed":
+                    shifts.append(_whole(start * packed[i][0], call, i))
+                case "window":
+                    skipped, changed = window(call.params, start, end)
+                    shifts.append(skipped)
+                    params |= changed
+                case _:
+                    shifts.append(start * _step(call, axis, step))
+        part = replace(call, params={**call.params, **params})
+        if not fits(variant, part, names):
+            raise _IndivisibleError
+        scratch = variant.scratch.of(part) if variant.scratch else call.scratch
+        yield Part(params, tuple(shifts), scratch + -scratch % target.align)
+
+
+def _pixels(p: Mapping[str, Param]) -> int:
+    """How many pixels lie side by side in image and result alike; 1 where windows are more than a pixel."""
+    size = {name: _number(p, name) for name in ("in_h", "in_w", "in_c", "out_h", "out_w")}
+    dense = {"step_h": size["in_w"] * size["in_c"], "step_w": size["in_c"], "step_c": 1}
+    single = {"k_h": 1, "k_w": 1, "stride_h": 1, "stride_w": 1, "pad_top": 0, "pad_left": 0}
+    same = (size["in_h"], size["in_w"]) == (size["out_h"], size["out_w"])
+    is_pointwise = all(_number(p, name, wanted) == wanted for name, wanted in (dense | single).items())
+    return size["out_h"] * size["out_w"] if same and is_pointwise else 1
+
+
+def _number(p: Mapping[str, Param], name: str, default: int = 1) -> int:
+    value = p.get(name, default)
+    assert isinstance(value, int), f"{name} is no integer"
+    return value
+
+
+def ranges(extent: int, block: int, count: int) -> list[tuple[int, int]]:
+    """At most so many ranges, as equal as blocks let them be."""
+    units = -(-extent // block)
+    count = min(count, units)
+    return list(pairwise(min(units * i // count * block, extent) for i in range(count + 1)))
+
+
+def _params(call: Call, axis: _Axis, start: int, end: int) -> dict[str, Param]:
+    if axis.split.axis == _PIXELS:
+        row = {"in_w": end - start, "out_w": end - start}
+        step = {"step_h": (end - start) * _number(call.params, "in_c")} if "step_h" in call.params else {}
+        return {"in_h": 1, "out_h": 1, **row, **step}
+    if not axis.split.is_array:
+        return {axis.split.axis: end - start}
+    sizes = call.params[axis.split.axis]
+    assert isinstance(sizes, Sequence)
+    return {axis.split.axis: [*sizes[: axis.at], end - start, *sizes[axis.at + 1 :]]}
+
+
+def _step(call: Call, axis: _Axis, text: str) -> int:
+    """Elements of an operand from one index of the axis to the next."""
+    sizes = call.params.get(axis.split.axis)
+    known: dict[str, Param] = {**call.params}
+    if isinstance(sizes, Sequence):
+        known |= {
+            name: v[axis.at]
+            for name, v in call.params.items()
+            if isinstance(v, Sequence) and len(v) > axis.at
+        }
+        known["dense"] = prod(sizes[axis.at + 1 :])
+    return expression(_ARRAY.sub(r"\1", text)).of(replace(call, params=known))
+
+
+def window(p: Mapping[str, Param], start: int, end: int) -> tuple[int, dict[str, Param]]:
+    """The part of an image that rows of a result need: the elements before it, and its parameters."""
+    stride, top, in_h = _number(p, "stride_h"), _number(p, "pad_top", 0), _number(p, "in_h")
+    first = start * stride - top
+    skipped = min(max(first, 0), in_h - 1)
+    last = (end - 1) * stride - top + (_number(p, "k_h") - 1) * _number(p, "dilation_h")
+    rows = min(last, in_h - 1) - skipped + 1
+    if rows < 1 or first >= in_h:
+        raise _IndivisibleError  # all of the windows are within the border
+    step = _number(p, "step_h", _number(p, "in_w") * _number(p, "in_c" if "in_c" in p else "channels"))
+    return skipped * step, {"in_h": rows, "out_h": end - start, "pad_top": max(-first, 0)}
+
+
+def _per_output(call: Call, i: int, tag: str) -> tuple[float, int]:
+    """Elements of a packed constant for each output, and how many outputs make a block of it."""
+    data = call.args[i].value.data
+    match = _BLOCK.match(tag or "O")
+    if data is None or not match or is_stream(tag) or is_light(tag):
+        raise _IndivisibleError
+    block, unit = int(match[1] or 1), int(match[2] or match[1] or 1)
+    size = pack(tag, data, call.groups).size if tag else data.size
+    outputs = data.shape[0]
+    padded = outputs // block * block + -(-(outputs % block) // unit) * unit
+    return size / (padded if is_tiled(tag) else outputs), block
+
+
+def _whole(elements: float, call: Call, i: int) -> int:
+    if not float(elements).is_integer():
+        raise _IndivisibleError  # weights of 4 bits, two in a byte
+    return int(elements)
+
+
+def _is_apart(call: Call, parts: Sequence[Part], i: int, is_cut: bool) -> bool:
+    """May the result lie over this argument: does each part read of it only where it writes?"""
+    x, y = call.args[i].type, call.args[-call.results].type
+    own = len(call.args) - call.results
+    same = all(p.shifts[i] * x.dtype.bits == p.shifts[own] * y.dtype.bits for p in parts)
+    return is_cut and same and x.bytes == y.bytes

@@ -1,0 +1,220 @@
+/* A pool of threads for <model>_run_parallel, by POSIX threads or those of Windows. Include this in one file:
+ *
+ *     static struct ek_threads threads;
+ *     ek_threads_start(&threads, 4);              the caller is one of the four
+ *     digits_run_parallel(image, scores, arena, &threads.pool);
+ *     ek_threads_stop(&threads);
+ *
+ * Threads are made at the start only. Between layers they spin EK_THREADS_SPINS times at most, then they sleep until there
+ * is work. One pool serves one caller at a time. */
+#ifndef EDGEKIT_THREADS_H
+#define EDGEKIT_THREADS_H
+
+#include "edgekit/pool.h"
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
+
+#ifndef EK_THREADS_MAX
+#define EK_THREADS_MAX 64
+#endif
+#ifndef EK_THREADS_SPINS
+#define EK_THREADS_SPINS 4000
+#endif
+
+#ifdef _WIN32
+typedef HANDLE ek_thread;
+typedef SRWLOCK ek_mutex;
+typedef CONDITION_VARIABLE ek_condition;
+#define EK_LOCK(mutex) AcquireSRWLockExclusive(mutex)
+#define EK_UNLOCK(mutex) ReleaseSRWLockExclusive(mutex)
+#define EK_WAIT(condition, mutex) SleepConditionVariableSRW(condition, mutex, INFINITE, 0)
+#define EK_WAKE(condition) WakeAllConditionVariable(condition)
+#else
+typedef pthread_t ek_thread;
+typedef pthread_mutex_t ek_mutex;
+typedef pthread_cond_t ek_condition;
+#define EK_LOCK(mutex) pthread_mutex_lock(mutex)
+#define EK_UNLOCK(mutex) pthread_mutex_unlock(mutex)
+#define EK_WAIT(condition, mutex) pthread_cond_wait(condition, mutex)
+#define EK_WAKE(condition) pthread_cond_broadcast(condition)
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+typedef volatile LONG ek_atomic;
+#define EK_ATOMIC_GET(at) InterlockedCompareExchange(at, 0, 0)
+#define EK_ATOMIC_SET(at, value) InterlockedExchange(at, value)
+#define EK_ATOMIC_ADD(at, value) InterlockedExchangeAdd(at, value)
+#define EK_ATOMIC_SWAP(at, old, value) (InterlockedCompareExchange(at, value, old) == (old))
+#define EK_PAUSE() YieldProcessor()
+#else
+typedef int32_t ek_atomic;
+#define EK_ATOMIC_GET(at) __atomic_load_n(at, __ATOMIC_SEQ_CST)
+#define EK_ATOMIC_SET(at, value) __atomic_store_n(at, value, __ATOMIC_SEQ_CST)
+#define EK_ATOMIC_ADD(at, value) __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST)
+#define EK_ATOMIC_SWAP(at, old, value) ek_atomic_swap(at, old, value)
+static inline int ek_atomic_swap(int32_t *at, int32_t old, int32_t value)
+{
+    return __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+#if defined(__i386__) || defined(__x86_64__)
+#define EK_PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__) || (defined(__arm__) && __ARM_ARCH >= 7)
+#define EK_PAUSE() __asm__ volatile("yield")
+#else
+#define EK_PAUSE() (void)0
+#endif
+#endif
+
+struct ek_threads {
+    struct ek_pool pool;
+    void (*part)(void *job, int32_t index); /* these two change while all parts are done */
+    void *job;
+    ek_atomic ticket; /* 65536 times the number of parts, and the next one to be taken */
+    uint8_t apart[64]; /* in another cache line */
+    ek_atomic done; /* parts that have returned */
+    ek_atomic is_waiting; /* does the caller sleep until all are done? */
+    ek_atomic sleeping; /* threads that sleep until there is work */
+    ek_atomic is_over;
+    ek_mutex mutex;
+    ek_condition work, end;
+    int32_t threads; /* without the caller's */
+    ek_thread thread[EK_THREADS_MAX];
+};
+
+static inline int ek_threads_has_work(struct ek_threads *t)
+{
+    const int32_t ticket = EK_ATOMIC_GET(&t->ticket);
+    return (ticket & 0xFFFF) < ticket >> 16;
+}
+
+/* Takes parts until none is left. A thread that comes late with the ticket of an earlier layer finds another one there,
+ * or the same: then that part is to be done as well. */
+static inline void ek_threads_take(struct ek_threads *t)
+{
+    for (;;) {
+        const int32_t ticket = EK_ATOMIC_GET(&t->ticket), index = ticket & 0xFFFF, parts = ticket >> 16;
+        if (index >= parts)
+            return;
+        if (!EK_ATOMIC_SWAP(&t->ticket, ticket, ticket + 1))
+            continue;
+        t->part(t->job, index);
+        if (EK_ATOMIC_ADD(&t->done, 1) + 1 == parts && EK_ATOMIC_GET(&t->is_waiting)) {
+            EK_LOCK(&t->mutex);
+            EK_WAKE(&t->end);
+            EK_UNLOCK(&t->mutex);
+        }
+    }
+}
+
+static inline void ek_threads_work(struct ek_threads *t)
+{
+    for (;;) {
+        for (int32_t spins = 0; spins < EK_THREADS_SPINS && !ek_threads_has_work(t); spins++)
+            EK_PAUSE();
+        if (!ek_threads_has_work(t)) {
+            EK_LOCK(&t->mutex);
+            EK_ATOMIC_ADD(&t->sleeping, 1);
+            while (!ek_threads_has_work(t) && !EK_ATOMIC_GET(&t->is_over))
+                EK_WAIT(&t->work, &t->mutex);
+            EK_ATOMIC_ADD(&t->sleeping, -1);
+            EK_UNLOCK(&t->mutex);
+            if (EK_ATOMIC_GET(&t->is_over))
+                return;
+        }
+        ek_threads_take(t);
+    }
+}
+
+static inline void ek_threads_run(void *ctx, void (*part)(void *job, int32_t index), void *job, int32_t parts)
+{
+    struct ek_threads *const t = (struct ek_threads *)ctx;
+    t->part = part;
+    t->job = job;
+    EK_ATOMIC_SET(&t->done, 0);
+    EK_ATOMIC_SET(&t->ticket, parts * 65536);
+    if (EK_ATOMIC_GET(&t->sleeping)) {
+        EK_LOCK(&t->mutex);
+        EK_WAKE(&t->work);
+        EK_UNLOCK(&t->mutex);
+    }
+    ek_threads_take(t);
+    for (int32_t spins = 0; spins < EK_THREADS_SPINS && EK_ATOMIC_GET(&t->done) != parts; spins++)
+        EK_PAUSE();
+    if (EK_ATOMIC_GET(&t->done) != parts) {
+        EK_LOCK(&t->mutex);
+        EK_ATOMIC_SET(&t->is_waiting, 1);
+        while (EK_ATOMIC_GET(&t->done) != parts)
+            EK_WAIT(&t->end, &t->mutex);
+        EK_ATOMIC_SET(&t->is_waiting, 0);
+        EK_UNLOCK(&t->mutex);
+    }
+}
+
+#ifdef _WIN32
+static inline DWORD WINAPI ek_threads_main(LPVOID t)
+#else
+static inline void *ek_threads_main(void *t)
+#endif
+{
+    ek_threads_work((struct ek_threads *)t);
+    return 0;
+}
+
+/* Makes so many threads less the caller's; how many there are then, with it: fewer where the system has no more. */
+static inline int32_t ek_threads_start(struct ek_threads *t, int32_t threads)
+{
+    t->pool.run = ek_threads_run;
+    t->pool.ctx = t;
+    t->ticket = t->done = t->is_waiting = t->sleeping = t->is_over = 0;
+    t->threads = 0;
+#ifdef _WIN32
+    InitializeSRWLock(&t->mutex);
+    InitializeConditionVariable(&t->work);
+    InitializeConditionVariable(&t->end);
+#else
+    pthread_mutex_init(&t->mutex, 0);
+    pthread_cond_init(&t->work, 0);
+    pthread_cond_init(&t->end, 0);
+#endif
+    while (t->threads < threads - 1 && t->threads < EK_THREADS_MAX) {
+        ek_thread *const next = &t->thread[t->threads];
+#ifdef _WIN32
+        *next = CreateThread(0, 0, ek_threads_main, t, 0, 0);
+        if (!*next)
+            break;
+#else
+        if (pthread_create(next, 0, ek_threads_main, t))
+            break;
+#endif
+        t->threads++;
+    }
+    return t->threads + 1;
+}
+
+/* Ends the threads; no run may be under way. */
+static inline void ek_threads_stop(struct ek_threads *t)
+{
+    EK_LOCK(&t->mutex);
+    EK_ATOMIC_SET(&t->is_over, 1);
+    EK_WAKE(&t->work);
+    EK_UNLOCK(&t->mutex);
+    for (int32_t i = 0; i < t->threads; i++) {
+#ifdef _WIN32
+        WaitForSingleObject(t->thread[i], INFINITE);
+        CloseHandle(t->thread[i]);
+#else
+        pthread_join(t->thread[i], 0);
+#endif
+    }
+#ifndef _WIN32
+    pthread_mutex_destroy(&t->mutex);
+    pthread_cond_destroy(&t->work);
+    pthread_cond_destroy(&t->end);
+#endif
+}
+
+#endif

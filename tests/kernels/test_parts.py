@@ -1,0 +1,116 @@
+"""Kernels in parts, in the wrong order and by several threads: to the bit what they compute as a whole."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.each_target import TARGETS, drive, load
+from support.edge_families import FAMILIES
+from support.integer_bench import Bench, Seeded
+from support.real_edge_families import REAL_FAMILIES
+
+from edgekit.codegen.execution.driver import BACKWARDS
+from edgekit.codegen.printing.pools import has_threads
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core.types import DType, Type
+from edgekit.core.ops.activations import Gelu
+from edgekit.core.ops.arithmetic import Add
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.layer_norm import LayerNorm
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.pool2d import Pool2d
+from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.target import Target
+
+
+def real_layers(b: Bench) -> None:
+    """Images and matrices that are large enough for parts where kernels ask for several rows."""
+
+    def given(*shape: int) -> str:
+        name = f"x{len(b.inputs)}"
+        b.inputs[name] = b.choices.generator().normal(size=shape).astype(np.float32)
+        return b.builder.input(name, Type(DType.F32, shape))
+
+    def weights(*shape: int, dtype: DType = DType.F32) -> str:
+        return b.constant(b.choices.generator().normal(size=shape).astype(dtype.numpy))
+
+    for dtype in (DType.F32, DType.BF16, DType.F16):
+        for height, width, kernel, stride, depth, outputs in (
+            (32, 32, 3, 1, 8, 16),  # Winograd
+            (40, 17, 3, 2, 32, 24),  # strided
+            (33, 5, 3, 1, 4, 7),
+            (30, 9, 5, 1, 3, 3),
+            (27, 3, 3, 1, 5, 12),
+            (7, 7, 1, 1, 20, 40),
+            (9, 5, 1, 1, 16, 3),
+            (21, 1, 1, 1, 7, 5),
+        ):
+            pads = (kernel // 2,) * 4
+            op = Conv2d((stride, stride), pads)
+            w = weights(outputs, kernel, kernel, depth, dtype=dtype)
+            b.result(op, given(1, height, width, depth), w, weights(outputs))
+        for stride, height in ((1, 23), (2, 24)):
+            op = Conv2d((stride, stride), (1, 1, 1, 1), groups=20)
+            b.result(op, given(1, height, 9, 20), weights(20, 3, 3, 1, dtype=dtype), weights(20))
+        for rows, inputs, outputs in ((1, 40, 100), (33, 20, 35), (17, 9, 3), (5, 30, 64), (1, 33, 51)):
+            b.result(Dense(), given(rows, inputs), weights(outputs, inputs, dtype=dtype), weights(outputs))
+    x = given(1, 32, 32, 8)
+    convolved = b.builder.one(Conv2d(pads=(1, 1, 1, 1)), x, weights(8, 3, 3, 8), weights(8))
+    b.result(Add(), convolved, given(1, 32, 32, 8))
+    for image in ((1, 19, 12, 5), (3, 6, 6, 4)):
+        b.result(Pool2d("max", (3, 3), (2, 2), (1, 1, 1, 1)), given(*image))
+        b.result(Pool2d("mean", (3, 3), (1, 1), (1, 1, 1, 1)), given(*image))
+    for shape in ((1, 1000), (50, 37), (3, 5, 70)):
+        b.result(Gelu(), given(*shape))
+        b.result(Softmax(), given(*shape))
+        b.result(Add(), given(*shape), given(shape[-1]))
+        b.result(LayerNorm(1e-5), given(*shape), weights(shape[-1]), weights(shape[-1]))
+        b.result(Reduce("mean", (0,)), given(*shape))
+        b.result(Reduce("sum", (len(shape) - 1,)), given(*shape))
+    b.result(MatMul(), given(37, 20), given(20, 33))
+    b.result(MatMul(), given(3, 17, 20), given(3, 20, 9))
+    b.result(MatMul(), given(19, 24), given(24, 1))
+
+
+def in_parts(target: Target, cores: int) -> Target:
+    return replace(target, cores=cores, part_macs=1)
+
+
+def differing(whole: Program, parted: Program, b: Bench, folder: Path) -> list[object]:
+    """Layers whose results have other bits in parts."""
+    (folder / "whole").mkdir()
+    (folder / "parts").mkdir()
+    expected = drive(whole, folder / "whole", "size", "-O1").run(whole, b.inputs)
+    driver = drive(parted, folder / "parts", "size", "-O1")
+    found = []
+    for threads in (0, BACKWARDS, *((1, 2, 3, 4) if has_threads(parted.target) else ())):
+        driver.threads = threads
+        results = driver.run(parted, b.inputs)
+        names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
+        found += [(threads, whole.graph.producer(name)) for name in names]
+    return found
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_parts_of_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(len(name)))
+    for family in (*REAL_FAMILIES, real_layers):
+        family(bench)
+    target = load(name)
+    parted = compile_graph(bench.graph(), in_parts(target, 3))
+    assert sum(bool(line.call.parts) for line in parted.lines) > 100
+    assert differing(compile_graph(bench.graph(), target), parted, bench, tmp_path) == []
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_parts_of_integer_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
+    bench = Bench(Seeded(len(name)))
+    for family in FAMILIES:
+        family(bench)
+    target = load(name)
+    parted = compile_graph(bench.graph(), in_parts(target, 4))
+    assert sum(bool(line.call.parts) for line in parted.lines) > 100
+    assert differing(compile_graph(bench.graph(), target), parted, bench, tmp_path) == []
