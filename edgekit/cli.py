@@ -67,7 +67,7 @@ def _options(command: Callable[..., object]) -> dict[str, Setting]:
         wanted = get_args(wanted)[0] if isinstance(wanted, UnionType) else wanted
         is_list = get_origin(wanted) is list
         mark = next((note for note in hint.__metadata__ if isinstance(note, str)), "")
-        kind = list if is_list else next(kind for kind in (str, bool, float) if issubclass(wanted, kind))
+        kind = list if is_list else next(kind for kind in (str, bool, int, float) if issubclass(wanted, kind))
         found[name] = Setting(kind, mark)
     return found
 

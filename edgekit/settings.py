@@ -111,7 +111,13 @@ def presets(path: Path, known: Known) -> Presets:
     return content
 
 
-_NAMES = {bool: "bool: true or false", str: "string", float: "number", list: "list of strings"}
+_NAMES = {
+    bool: "bool: true or false",
+    int: "integer",
+    str: "string",
+    float: "number",
+    list: "list of strings",
+}
 
 
 def words(values: Sequence[str] | None) -> tuple[str, ...]:

@@ -341,6 +341,7 @@ def generate(
         "optimize": optimize,
         "source": {"file": program.graph.source.file, "sha256": program.graph.source.sha256},
         "arena_bytes": program.arena.size,
+        **({"cores": program.target.cores} if program.target.cores > 1 else {}),
         **({"ports": program.ports} if program.ports != "caller" else {}),
         **({"state_bytes": program.state_bytes} if program.states else {}),
         "weight_bytes": program.weight_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu import host
 from edgekit.codegen.printing.literal import restored, stored
+from edgekit.codegen.printing.pools import has_threads
 from edgekit.codegen.program import Port, Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -20,7 +22,7 @@ from edgekit.core.types import Array
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fno-math-errno", "-I.")
 # Around the arena, inputs and outputs, to see a write beside them. Sanitizers bring their own: -DEK_GUARD=0.
 _GUARD = 64
-BACKWARDS = -1
+BACKWARDS = -1  # of the parts of a layer, the last ones first
 _SHORT, _OUTSIDE, _CHANGED = 2, 3, 4  # exit codes of the driver
 
 
@@ -36,17 +38,24 @@ class Driver:
         compiler: toolchain.Compiler,
         flags: Sequence[str] = (),
         seconds: float = 300,
-        threads: int = 0,
     ) -> None:
         self.target = runner.here(programs[0].target if programs else targets.load("host"))
         self.index = {program.name: i for i, program in enumerate(programs)}
         self.executable = folder / runner.executable("driver")
         self.seconds = seconds
-        self.threads = threads  # 0: a plain run; BACKWARDS: all parts, the last ones first
+        self.threads = 0  # a plain run
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
+        if any(program.target.cores > 1 and has_threads(program.target) for program in programs):
+            ours += ["-pthread"] * ("windows" not in self.target.name)
         ours += [*sources, "driver.c", "-o", runner.executable("driver")]
         compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
+
+    def with_threads(self, threads: int) -> Driver:
+        """The same, for runs by so many threads, or BACKWARDS."""
+        driver = copy.copy(self)
+        driver.threads = threads
+        return driver
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the compiled code; EdgeKitError E0602 where it misbehaves."""

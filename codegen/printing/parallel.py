@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from edgekit.codegen.printing.literal import number
-from edgekit.codegen.program import Line, Operand, Program
+from edgekit.codegen.program import ProgramCall, Operand, Program
 from edgekit.core.escape import Code
 from edgekit.core.types import DType
 
@@ -18,7 +18,7 @@ _BYTES = {dtype.c: dtype.bytes for dtype in DType}
 class PartTable:
     """The parts of one call."""
 
-    line: Line
+    line: ProgramCall
     locals: tuple[Code, ...]  # declarations of the memory that its operands lie in
     columns: tuple[Code, ...]  # names of what differs
     rows: tuple[Code, ...]  # ... one for each part
@@ -50,7 +50,7 @@ def job_fields(program: Program) -> Iterator[tuple[Code, Code]]:
         yield Code("void *"), Code("arena")
 
 
-def _table(line: Line, program: Program) -> PartTable:
+def _table(line: ProgramCall, program: Program) -> PartTable:
     columns: list[tuple[str, list[int]]] = []
 
     def value(name: str, values: Sequence[int]) -> str:
@@ -108,7 +108,7 @@ def _scale(operand: Operand, dtype: DType, program: Program) -> float:
     return dtype.bytes / _BYTES[operand.pointer.ctype]
 
 
-def _locals(line: Line, program: Program) -> Iterator[Code]:
+def _locals(line: ProgramCall, program: Program) -> Iterator[Code]:
     """Declarations of what the addresses of a call begin with."""
     own = dataclasses.replace(program, lines=(line,))
     yield from (Code(f"{ctype}const {name} = run->{name};") for ctype, name in job_fields(own))

@@ -16,8 +16,8 @@ from edgekit.codegen.kernels.sources import Field, support_files
 from edgekit.codegen.lowering.branches import Loop
 from edgekit.codegen.printing.literal import elements, lines, stored
 from edgekit.codegen.printing.parallel import job_fields, part_tables
-from edgekit.codegen.printing.pools import pool_files
 from edgekit.codegen.printing.pointers import Named, arena_lines
+from edgekit.codegen.printing.pools import pool_files
 from edgekit.codegen.program import Constant, Program, ProgramCall, Test
 from edgekit.core import templating
 from edgekit.core.escape import Code

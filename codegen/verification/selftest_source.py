@@ -19,6 +19,18 @@ _VALUES = 256
 _MOST_TERMS = 64
 
 
+# Parts of layers depend on no order.
+_BACKWARDS = """
+static void backwards(void *ctx, void (*part)(void *job, int32_t index), void *job, int32_t parts)
+{
+    (void)ctx;
+    while (parts-- > 0)
+        part(job, parts);
+}
+
+static const struct ek_pool pool = {backwards, 0};"""
+
+
 @dataclass(frozen=True)
 class Summary:
     """How a self-test compares an output: every `stride` elements the sum of `terms`."""
@@ -86,7 +98,11 @@ def render(program: Program, test: SelfTest) -> bytes:
         text += ["    h = (h ^ (h >> 15)) * 2246822519u;", "    return h;", "}"]
     passed = [c for _, c in arrays] if program.ports == "caller" else []
     arguments = ", ".join([*passed, *(["&state"] if program.states else []), "arena"])
-    body = [*fill, f"    {name}_run({arguments});", *checks]
+    called = f"{name}_run({arguments});"
+    if program.target.cores > 1:
+        text.append(_BACKWARDS)
+        called = f"{name}_run_parallel({arguments}, &pool);"
+    body = [*fill, f"    {called}", *checks]
     if loops:
         loop = f"    for (int32_t run = 0; run < {len(test.draws)}; run++) {{"
         body = [loop, *(f"    {line}" for line in body), "    }"]

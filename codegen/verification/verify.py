@@ -10,7 +10,8 @@ import numpy as np
 
 from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
-from edgekit.codegen.execution.driver import FLAGS, Driver
+from edgekit.codegen.execution.driver import BACKWARDS, FLAGS, Driver
+from edgekit.codegen.printing.pools import has_threads
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.output_coverage import Drawn, Varying, drawn, is_count, untaken
@@ -114,16 +115,40 @@ def verify(
     errors = RoundingError(graph, samples)
     meters = {port.name: _Meter(port, errors) for port in program.outputs}
     compiled = driver.run_each(program, samples)
+    plain = []  # the outputs of each sample
     for i in range(len(samples)):
         progress(f"verifying, sample {i + 1} of {len(samples)}")
         expected, found = next(simulated), next(compiled)
+        plain.append(found)
         where = f"sample {i}, compiler {compiler.name}"
         faults = [meter.add(i, found[name], expected[name], where) for name, meter in meters.items()]
         raise_all([fault for fault in faults if fault])
+    if program.target.cores > 1:
+        _compare_cores(program, driver, compiler, samples, plain, progress)
     progress("running the self-test")
     _self_test(program, sources, driver.executable.parent, compiler)
     outputs = tuple(meter.agreement for meter in meters.values())
     return Verification(len(samples), compiler.name, outputs, _shortfall(graph, outputs), left)
+
+
+def _compare_cores(
+    program: Program,
+    driver: Driver,
+    compiler: toolchain.Compiler,
+    samples: Sequence[Mapping[str, Array]],
+    expected: Sequence[Mapping[str, Array]],
+    progress: Progress,
+) -> None:
+    """Run the parts of layers by each number of threads, and the last ones first; E0601 if a bit differs."""
+    counts = range(1, program.target.cores + 1) if has_threads(program.target) else ()
+    for threads in (BACKWARDS, *counts):
+        way = f"{threads} threads" if threads > 0 else "the last parts first"
+        progress(f"verifying {way}")
+        for i, found in enumerate(driver.with_threads(threads).run_each(program, samples)):
+            for name, output in found.items():
+                if output.tobytes() != expected[i][name].tobytes():
+                    message, where = f"output {name} has other bits with {way}", f"compiler {compiler.name}"
+                    raise EdgeKitError("E0601", message, f"sample {i}, {where}", _WHOSE_FAULT)
 
 
 def insist(found: Verification) -> Verification:

@@ -23,7 +23,7 @@ from edgekit.codegen.verification.verify import Verification
 from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
-from edgekit.core.target import Target
+from edgekit.core.target import MAX_CORES, Target
 from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.samples import arrays
@@ -42,6 +42,7 @@ def build(
     package: Sequence[str] = (),
     helpers: Sequence[str] = (),
     layer_hook: bool = False,
+    cores: int = 1,
     weight_growth: float = 0.0,
     sbom: bool = False,
     force: bool = False,
@@ -51,12 +52,13 @@ def build(
     default one with the model's name. `ports`: the caller has the memory of inputs and outputs, or they are
     parts of the arena, which takes less. `verify`: False leaves the comparison out, True fails where it
     cannot be done. `package` names packages to make of it ("npm", "zephyr"), `helpers` what to add to them
-    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. Weights take at most
-    `weight_growth` times their bytes, in forms that are faster; 0: what the flash holds, or twice as much
-    where the target has none of its own. `sbom` adds a
-    software bill of materials (CycloneDX). `force` overwrites files that were changed or come from elsewhere.
-    `progress` is called with a message for each step."""
-    wanted = _growing(target_of(target), weight_growth)
+    ("image", "audio"). With `layer_hook` it calls a function of yours behind each layer. With `cores`
+    layers have so many parts at most, which several cores may run at once: see docs/cores.md. Weights take at
+    most `weight_growth` times their bytes, in forms that are faster; 0: what the flash holds, or twice as
+    much where the target has none of its own. `sbom` adds a software bill of materials (CycloneDX). `force`
+    overwrites files that were changed or come from elsewhere. `progress` is called with a message for each
+    step."""
+    wanted = _of_cores(_growing(target_of(target), weight_growth), cores)
     if layer_hook:
         wanted = replace(wanted, layer_hook=True)
     progress("reading the model")
@@ -112,11 +114,13 @@ def verify(
     inputs: Inputs | None = None,
     optimize: Optimize = "speed",
     ports: Ports = "caller",
+    cores: int = 1,
     progress: Progress = quiet,
 ) -> Verification:
     """Compare compiled code with the simulator, on these inputs or on seeded random ones; EdgeKitError where
-    an output is further off than rounding explains."""
-    wanted = target_of(target)
+    an output is further off than rounding explains, or where runs with 1 to `cores` threads differ in a
+    bit."""
+    wanted = _of_cores(target_of(target), cores)
     graph = convert(model)
     samples = None if inputs is None else arrays.samples(graph, named_inputs(graph, inputs))
     return library.verify(graph, wanted, optimize=optimize, ports=ports, samples=samples, progress=progress)
@@ -152,6 +156,16 @@ def estimate(
     run takes, where kernels are calibrated; `count` counts them in an emulator. Nothing is written."""
     wanted = _growing(target_of(target), weight_growth)
     return estimation.estimate(convert(model), wanted, optimize=optimize, ports=ports, count=count)
+
+
+def _of_cores(target: Target, cores: int) -> Target:
+    """The target, for libraries whose layers have so many parts at most."""
+    if not 1 <= cores <= MAX_CORES:
+        raise EdgeKitError("E0103", f"layers cannot have {cores} parts", hint=f"1 to {MAX_CORES} cores")
+    if cores > 1 and target.gpu:
+        hint = "a target for processors, such as host or x86-64-avx2"
+        raise EdgeKitError("E0103", f"target {target.name} is for GPUs: it has no --cores", hint=hint)
+    return replace(target, cores=cores) if cores > 1 else target
 
 
 def _growing(target: Target, growth: float) -> Target:

@@ -74,6 +74,15 @@ WideWeights = Annotated[
     bool,
     typer.Option("--wide-weights", help="Store weights as float32 that the file stores in fewer bytes."),
 ]
+Cores = Annotated[
+    int,
+    typer.Option(
+        "--cores",
+        metavar="2",
+        help="Split layers into so many parts at most, which several cores may run.",
+        show_default=False,
+    ),
+]
 WeightGrowth = Annotated[
     float,
     typer.Option(

@@ -10,6 +10,7 @@ import typer
 from edgekit import console, settings
 from edgekit.commands._shared import (
     Consts,
+    Cores,
     Dims,
     Json,
     MaxIterations,
@@ -65,6 +66,7 @@ def build(
     layer_hook: Annotated[
         bool, typer.Option("--layer-hook", help="Call a function of yours behind each layer, to measure it.")
     ] = False,
+    cores: Cores = 1,
     sbom: Annotated[
         bool, typer.Option("--sbom", help="Add a software bill of materials: CycloneDX 1.6, as JSON.")
     ] = False,
@@ -110,6 +112,7 @@ def build(
             package=settings.words(package),
             helpers=settings.words(helpers),
             layer_hook=layer_hook,
+            cores=cores,
             weight_growth=weight_growth,
             sbom=sbom,
             force=force,

@@ -7,6 +7,7 @@ from typing import Annotated
 from edgekit import console
 from edgekit.commands._shared import (
     Consts,
+    Cores,
     Dims,
     Json,
     MaxIterations,
@@ -35,6 +36,7 @@ def verify(
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
+    cores: Cores = 1,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -60,6 +62,7 @@ def verify(
             inputs=input or None,
             optimize=optimize.value,
             ports=ports.value,
+            cores=cores,
             progress=progress,
         )
     emit("verify", found, results.verification(found), json)

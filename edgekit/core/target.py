@@ -17,6 +17,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
 
 _GPUS = ("", "opencl", "webgpu")
+MAX_CORES = 64
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "package": list,
         "helpers": list,
         "layer_hook": bool,
+        "cores": int,
         "sbom": bool,
         "ports": str,
         "verify": bool,

@@ -13,7 +13,6 @@ from support.real_edge_families import REAL_FAMILIES
 from edgekit.codegen.execution.driver import BACKWARDS
 from edgekit.codegen.printing.pools import has_threads
 from edgekit.codegen.program import Program, compile_graph
-from edgekit.core.types import DType, Type
 from edgekit.core.ops.activations import Gelu
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
@@ -24,6 +23,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.target import Target
+from edgekit.core.types import DType, Type
 
 
 def real_layers(b: Bench) -> None:
@@ -87,8 +87,7 @@ def differing(whole: Program, parted: Program, b: Bench, folder: Path) -> list[o
     driver = drive(parted, folder / "parts", "size", "-O1")
     found = []
     for threads in (0, BACKWARDS, *((1, 2, 3, 4) if has_threads(parted.target) else ())):
-        driver.threads = threads
-        results = driver.run(parted, b.inputs)
+        results = driver.with_threads(threads).run(parted, b.inputs)
         names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
         found += [(threads, whole.graph.producer(name)) for name in names]
     return found

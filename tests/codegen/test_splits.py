@@ -1,0 +1,137 @@
+"""Where layers are cut into parts, and what parts of a call read and write."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.lowering.splits import ranges, splits, window, work
+from edgekit.codegen.printing.render import render
+from edgekit.codegen.program import Program, compile_graph
+from edgekit.core import target as targets
+from edgekit.core.builder import Builder
+from edgekit.core.ops.activations import Tanh
+from edgekit.core.ops.conv2d import Conv2d
+from edgekit.core.target import Target
+from edgekit.core.types import DType, Type
+
+HOST = targets.load("host")
+
+
+def two(macs: int = 1) -> Target:
+    return replace(HOST, cores=2, part_macs=macs)
+
+
+@pytest.mark.parametrize(
+    ("extent", "block", "count", "expected"),
+    [
+        (10, 1, 2, [(0, 5), (5, 10)]),
+        (7, 1, 3, [(0, 2), (2, 4), (4, 7)]),
+        (100, 64, 4, [(0, 64), (64, 100)]),
+        (64, 64, 4, [(0, 64)]),
+        (1, 1, 2, [(0, 1)]),
+    ],
+)
+def test_ranges_are_equal_blocks(
+    extent: int, block: int, count: int, expected: list[tuple[int, int]]
+) -> None:
+    assert ranges(extent, block, count) == expected
+
+
+def windows(in_h: int, out_h: int, kernel: int, stride: int, pad: int, dilation: int) -> dict[str, int]:
+    sizes = {"in_h": in_h, "in_w": 5, "in_c": 3, "out_h": out_h, "k_h": kernel}
+    return sizes | {"stride_h": stride, "pad_top": pad, "dilation_h": dilation}
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pad", "dilation"), [(3, 1, 1, 1), (5, 2, 2, 1), (3, 1, 2, 2)])
+def test_a_part_of_an_image_has_the_rows_that_its_windows_read(
+    kernel: int, stride: int, pad: int, dilation: int
+) -> None:
+    in_h = 24
+    out_h = (in_h + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1
+
+    def rows(h: int, top: int, size: int) -> list[int]:
+        taps = (h * stride - top + i * dilation for i in range(kernel))
+        return [row for row in taps if 0 <= row < size]
+
+    params = windows(in_h, out_h, kernel, stride, pad, dilation)
+    for start, end in ranges(out_h, 1, 5):
+        skipped, part = window(params, start, end)
+        first, rest = divmod(skipped, 15)
+        assert rest == 0
+        for h in range(start, end):
+            here = rows(h - start, int(str(part["pad_top"])), int(str(part["in_h"])))
+            assert [first + row for row in here] == rows(h, pad, in_h)
+
+
+def net(shape: Sequence[int], channels: int = 8) -> Builder:
+    b = Builder()
+    x = b.input("x", Type(DType.F32, tuple(shape)))
+    w = b.const(np.ones((channels, 3, 3, shape[-1]), np.float32))
+    b.one(Conv2d(pads=(1, 1, 1, 1)), x, w, b.const(np.zeros(channels, np.float32)))
+    return b
+
+
+def compiled(b: Builder, target: Target) -> Program:
+    last = next(reversed(b.values))
+    return compile_graph(b.graph("net", ["x"], [last]), target)
+
+
+def test_small_layers_stay_whole() -> None:
+    program = compiled(net((1, 32, 32, 4)), HOST)
+    cost = work(program.lines[0].call)
+    for least, parts in ((cost // 2, 2), (cost // 2 + 1, 0)):
+        line = compiled(net((1, 32, 32, 4)), two(least)).lines[0]
+        assert len(line.call.parts) == parts
+
+
+def test_a_result_lies_over_its_operand_only_where_parts_read_what_they_write() -> None:
+    def elementwise() -> Builder:
+        b = Builder()
+        b.input("x", Type(DType.F32, (1, 4096)))
+        return b
+
+    b = elementwise()
+    y = b.one(Tanh(), b.one(Tanh(), "x"))
+    b.one(Tanh(), y)
+    assert (
+        compiled(b, two()).arena.size == compiled(b, HOST).arena.size
+    )  # each in the place of the one before
+
+
+def test_the_result_of_windows_lies_over_no_image_that_parts_read() -> None:
+    """Where one part writes, windows of another still read the rows beside theirs."""
+    whole, parted = (compiled(net((1, 32, 32, 8)), target).lines[0].call for target in (HOST, two()))
+    assert whole.overlap is not None
+    assert parted.parts
+    assert parted.overlap is None
+
+
+def test_each_part_has_working_memory_of_its_own() -> None:
+    target = replace(targets.load("x86-64-avx2"), cores=3, part_macs=1)
+    call = compiled(net((1, 48, 48, 8)), target).lines[0].call
+    assert len(call.parts) == 3
+    assert all(part.scratch % target.align == 0 for part in call.parts)
+    assert call.scratch == sum(part.scratch for part in call.parts) > 0
+
+
+def test_contracts_name_their_own_operands_and_parameters() -> None:
+    tagged = [name for name in contracts.headers() if contracts.splits(name)]
+    assert len(tagged) > 40
+    for name in tagged:
+        for split in splits(name):
+            assert split.axis in contracts.fields(contracts.header(name)) | {"pixels"}
+        assert "@split" not in contracts.header(name)
+
+
+def test_without_cores_nothing_is_said_of_parts() -> None:
+    files = render(compiled(net((1, 32, 32, 4)), HOST), "speed")
+    assert not [path for path, text in files.items() if b"ek_pool" in text or b"_parallel" in text]
+
+
+def test_all_parts_write_all_of_a_result_once() -> None:
+    for line in compiled(net((1, 32, 32, 4)), two()).lines:
+        starts = [part.shifts[-1] for part in line.call.parts]
+        assert starts == sorted(set(starts))
