@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from edgekit.codegen.printing.literal import number
-from edgekit.codegen.program import ProgramCall, Operand, Program
+from edgekit.codegen.program import Operand, Program, ProgramCall
 from edgekit.core.escape import Code
 from edgekit.core.types import DType
 
