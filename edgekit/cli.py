@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Turn a trained model into a small, readable C library, measured and verified before it is flashed.",
-    epilog="edgekit.toml, your own or that of the working folder, presets options: a table for each command.",
+    epilog="edgekit.toml, your own or in the working folder, sets defaults: a table for each command.",
 )
 
 
@@ -39,7 +39,7 @@ def edgekit(
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of a bug.")] = False,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Run programs that edgekit.toml or a target file of this folder names."),
+        typer.Option("--trust", help="Trust edgekit.toml and target files of this folder to name programs."),
     ] = False,
 ) -> None:
     # --debug is listed here for the help; execute() has taken it from the line, and put --trust in front.

@@ -43,36 +43,38 @@ Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="An .ek file, or a model file of any known format.")
 ]
 Shapes = Annotated[
-    list[str] | None, typer.Option("--shape", metavar="X=1,3,224,224", help="Bind a dynamic input.")
+    list[str] | None,
+    typer.Option("--shape", metavar="X=1,3,224,224", help="Set the shape of a dynamic input."),
 ]
 Dims = Annotated[
-    list[str] | None, typer.Option("--dim", metavar="SEQUENCE=64", help="Bind a dimension by its name.")
+    list[str] | None,
+    typer.Option("--dim", metavar="SEQUENCE=64", help="Set a dynamic dimension by its name."),
 ]
 Consts = Annotated[
-    list[str] | None, typer.Option("--const", metavar="SR=16000", help="Fix an input to a number.")
+    list[str] | None, typer.Option("--const", metavar="SR=16000", help="Replace an input by a constant.")
 ]
 MaxIterations = Annotated[
-    str, typer.Option("--max-iterations", metavar="N", help="Bound loops whose end data decide.")
+    str, typer.Option("--max-iterations", metavar="N", help="Limit loops whose end depends on data.")
 ]
 Mean = Annotated[
     list[str] | None,
-    typer.Option("--mean", metavar="M,M,M", help="Take raw data: the model subtracts this itself."),
+    typer.Option("--mean", metavar="M,M,M", help="Accept raw data: subtract this inside the model."),
 ]
-Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="And divides by this.")]
+Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="Divide raw data by this.")]
 Raw = Annotated[
     list[str] | None,
-    typer.Option("--raw", metavar="TYPE", help="Type of raw data; with --mean or --std uint8 by itself."),
+    typer.Option("--raw", metavar="TYPE", help="Type of raw data; uint8 with --mean or --std."),
 ]
 SignatureOption = Annotated[
     Profile | None,
-    typer.Option("--profile", help="Engine whose integers a TFLite model keeps; default: litert."),
+    typer.Option("--profile", help="Engine to match bit by bit, for TFLite models; default: litert."),
 ]
 Signature = Annotated[
-    str, typer.Option("--signature", metavar="NAME", help="Entry of a TFLite file that has several.")
+    str, typer.Option("--signature", metavar="NAME", help="Entry point of a TFLite file with several.")
 ]
 WideWeights = Annotated[
     bool,
-    typer.Option("--wide-weights", help="Store weights as float32 that the file stores in fewer bytes."),
+    typer.Option("--wide-weights", help="Widen weights that are stored in 8 or 16 bits to float32."),
 ]
 Cores = Annotated[
     int,
@@ -88,11 +90,11 @@ WeightGrowth = Annotated[
     typer.Option(
         "--weight-growth",
         metavar="2.0",
-        help="Let weights take up to so many times their bytes where that is faster.",
+        help="Let weights grow up to this factor where that is faster.",
         show_default=False,
     ),
 ]
-Name = Annotated[str, typer.Option("--name", help="Prefix of everything in the generated C.")]
+Name = Annotated[str, typer.Option("--name", help="Prefix of all names in the generated C.")]
 
 
 def _trusted_target(context: typer.Context, name: str) -> str:
@@ -122,14 +124,16 @@ RunnerOption = Annotated[
         "--runner",
         envvar="EDGEKIT_RUNNER",
         show_envvar=False,
-        help="What runs its programs here: node, chromium, an emulator with options.",
+        help="Program that runs the code here: node, chromium, an emulator with options.",
     ),
     settings.RUNS,
 ]
-OptimizeOption = Annotated[Optimize, typer.Option("--optimize", help="Smallest or fastest code.")]
-PortsOption = Annotated[Ports, typer.Option("--ports", help="Whose memory inputs and outputs are in.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every layer.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+OptimizeOption = Annotated[Optimize, typer.Option("--optimize", help="Optimize code for size or speed.")]
+PortsOption = Annotated[
+    Ports, typer.Option("--ports", help="Keep inputs and outputs in the caller's memory or in the arena.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line for each layer.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
 class BoundInputs(TypedDict):
@@ -162,8 +166,8 @@ def iterations(text: str) -> int | None:
 
 
 def note_left_open(model: str, graph: Graph) -> None:
-    """Tell of a batch that is 1 because nobody bound it, of branches that are always taken, and of outputs
-    with a count; of an .ek file that was told when it was made."""
+    """Mention a batch that is 1 by default, branches that are always taken, and outputs with a count; an .ek
+    file was mentioned when it was made."""
     from edgekit import inspection
     from edgekit.core import ek_file
 
@@ -189,7 +193,7 @@ def arrays_file(option: str, help: str) -> Any:
 
 def page(option: str) -> Any:
     return typer.Option(
-        option, metavar="PAGE.HTML", help="Write a report on each layer, to read in a browser."
+        option, metavar="PAGE.HTML", help="Write an HTML report with a section for each layer."
     )
 
 

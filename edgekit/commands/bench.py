@@ -31,7 +31,7 @@ def bench(
     target: TargetName = "host",
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
-    layers: Annotated[bool, typer.Option("--layers", help="Tell what each layer takes, too.")] = False,
+    layers: Annotated[bool, typer.Option("--layers", help="Measure each layer, too.")] = False,
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
@@ -40,7 +40,7 @@ def bench(
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
-    """Measure a run: its time, or the instructions under an emulator."""
+    """Measure the time of a run, or its instructions in an emulator."""
     from edgekit import api
     from edgekit.reports import bench as reports_bench
 

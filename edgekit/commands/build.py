@@ -49,30 +49,33 @@ def build(
     target: TargetName = "host",
     optimize: OptimizeOption = Optimize.SPEED,
     weights: Annotated[
-        Weights, typer.Option("--weights", help="As C text or as a binary file; auto: by size.")
+        Weights, typer.Option("--weights", help="Write weights as C text or as a binary file; auto: by size.")
     ] = Weights.AUTO,
     ports: PortsOption = Ports.CALLER,
     verify: Annotated[
         bool | None,
-        typer.Option("--verify/--no-verify", help="Insist on the comparison with the simulator, or skip it."),
+        typer.Option("--verify/--no-verify", help="Require or skip the comparison with the simulator."),
     ] = None,
     package: Annotated[
-        list[str] | None, typer.Option("--package", metavar="npm,arduino", help="Make packages of it, too.")
+        list[str] | None,
+        typer.Option("--package", metavar="npm,arduino", help="Also write packages for these build systems."),
     ] = None,
     helpers: Annotated[
         list[str] | None,
-        typer.Option("--helpers", metavar="image,audio", help="Add code that fills the inputs."),
+        typer.Option(
+            "--helpers", metavar="image,audio", help="Add code to the package that prepares inputs."
+        ),
     ] = None,
     layer_hook: Annotated[
-        bool, typer.Option("--layer-hook", help="Call a function of yours behind each layer, to measure it.")
+        bool, typer.Option("--layer-hook", help="Call your function after each layer, to measure it.")
     ] = False,
     cores: Cores = 1,
     sbom: Annotated[
-        bool, typer.Option("--sbom", help="Add a software bill of materials: CycloneDX 1.6, as JSON.")
+        bool, typer.Option("--sbom", help="Add a software bill of materials (CycloneDX 1.6).")
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Overwrite files that edgekit did not write."),
+        typer.Option("--force", help="Overwrite files that EdgeKit did not write."),
         settings.OVERWRITES,
     ] = False,
     shape: Shapes = None,
@@ -87,7 +90,7 @@ def build(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Write a C library, compiled, measured and verified."""
+    """Write a C library; compile, measure and verify it."""
     from edgekit import api
     from edgekit.reports import results
 

@@ -44,7 +44,7 @@ def convert(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make an .ek file of a model: simplified and checked."""
+    """Convert a model to a simplified, checked .ek file."""
     from edgekit import api
     from edgekit.api.models import left_over
     from edgekit.inspection import broken_weights, float_layers

@@ -13,7 +13,7 @@ def demo(
     output: Annotated[str, written("FOLDER", "Keep what is made."), settings.WRITES] = "",
     json: Json = False,
 ) -> None:
-    """Take a model that comes along all the way to verified C."""
+    """Build a bundled model, from its file to verified C."""
     from edgekit import demo as demonstration
 
     found = demonstration.demo(Path(output) if output else None, console.quiet if json else console.out)

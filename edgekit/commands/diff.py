@@ -35,7 +35,7 @@ def diff(
     b: Model,
     data: Annotated[str, arrays_file("--data", "Or a folder of them. Default: seeded random inputs.")] = "",
     order: Annotated[
-        Order, typer.Option("--order", help="The layer that does most harm first, or as in the graph.")
+        Order, typer.Option("--order", help="List the most harmful layer first, or follow the graph.")
     ] = Order.CULPRIT,
     html: Annotated[str, page("--html"), settings.WRITES] = "",
     shape: Shapes = None,
@@ -44,7 +44,7 @@ def diff(
     signature: Signature = "",
     json: Json = False,
 ) -> None:
-    """Compare two models: outputs, and layers of the same name."""
+    """Compare the outputs and layers of two models."""
     from edgekit import api
     from edgekit.core import ek_file
     from edgekit.reports import comparison_page, results

@@ -6,7 +6,7 @@ from edgekit.commands._shared import Json, emit
 
 
 def doctor(json: Json = False) -> None:
-    """Show what is installed, and what can be done with it."""
+    """Check which tools are installed, and what they allow."""
     from edgekit import api
     from edgekit.reports import results
 

@@ -32,7 +32,7 @@ def estimate(
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
     count: Annotated[
-        bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
+        bool, typer.Option("--count/--no-count", help="Count instructions exactly, in an emulator; slower.")
     ] = False,
     shape: Shapes = None,
     dim: Dims = None,
@@ -42,7 +42,7 @@ def estimate(
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
-    """Tell flash and memory to the byte, and how long a run takes."""
+    """Estimate flash, RAM and time of a model on a target."""
     from edgekit import api
     from edgekit.reports import footprint
 

@@ -48,41 +48,49 @@ class Measured(StrEnum):
 def prune(
     model: Model,
     output: Annotated[str, written("NET.EK", "Default: the model's name and pruned."), settings.WRITES] = "",
-    ratio: Annotated[str, typer.Option("--ratio", metavar="50%", help="Channels to take out.")] = "",
-    macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiplications to be left.")] = "",
-    weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to be left.")] = "",
+    ratio: Annotated[str, typer.Option("--ratio", metavar="50%", help="Share of channels to remove.")] = "",
+    macs: Annotated[str, typer.Option("--macs", metavar="50%", help="Multiply-accumulates to keep.")] = "",
+    weights: Annotated[str, typer.Option("--weights", metavar="50%", help="Weights to keep.")] = "",
     instructions: Annotated[
-        str, typer.Option("--instructions", metavar="50%", help="Instructions of a run to be left.")
+        str, typer.Option("--instructions", metavar="50%", help="Instructions of a run to keep.")
     ] = "",
-    flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
+    flash: Annotated[
+        str, typer.Option("--flash", metavar="128K", help="Limit of flash for the library.")
+    ] = "",
     blocks: Annotated[
         str,
         typer.Option(
-            "--blocks", metavar="60%", help="Blocks of weights to make zero, for kernels that skip them."
+            "--blocks", metavar="60%", help="Share of weight blocks to set to zero, for sparse kernels."
         ),
     ] = "",
     measured: Annotated[
-        Measured, typer.Option("--as", help="Measure flash in floats, or as it will be in int8.")
+        Measured, typer.Option("--as", help="Measure flash of the float model, or of its int8 version.")
     ] = Measured.FLOAT32,
     target: TargetName = "host",
     optimize: OptimizeOption = Optimize.SPEED,
     calib: Annotated[
-        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+        str,
+        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
     ] = "",
     criterion: Annotated[
-        Criterion, typer.Option("--criterion", help="Which go; auto: reconstruction with data, else l2.")
+        Criterion,
+        typer.Option("--criterion", help="Ranking of channels; auto: reconstruction with data, else l2."),
     ] = Criterion.AUTO,
     multiple: Annotated[
-        str, typer.Option("--multiple", metavar="N", help="Channels left; default: what the target likes.")
+        str,
+        typer.Option(
+            "--multiple", metavar="N", help="Round channel counts to this multiple; default: the target's."
+        ),
     ] = "",
     fit: Annotated[
-        bool, typer.Option("--fit/--no-fit", help="Let what is left make up for what is gone.")
+        bool, typer.Option("--fit/--no-fit", help="Adjust the remaining weights to compensate.")
     ] = True,
     labels: Annotated[
-        str, typer.Option("--labels", metavar="Y.NPY", help="The classes of the calibration samples.")
+        str, typer.Option("--labels", metavar="Y.NPY", help="Classes of the calibration samples.")
     ] = "",
     max_drop: Annotated[
-        str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
+        str,
+        typer.Option("--max-drop", metavar="0.5%", help="Gate: largest drop of accuracy; needs --labels."),
     ] = "",
     shape: Shapes = None,
     dim: Dims = None,
@@ -91,7 +99,7 @@ def prune(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make a smaller model: take out what matters least."""
+    """Make a model smaller by removing its least important channels."""
     from edgekit import api
     from edgekit.api.models import check_graph_path
     from edgekit.reports import footprint

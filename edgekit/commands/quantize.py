@@ -70,37 +70,43 @@ def quantize(
         str, written("NET.EK", "Default: the model's name and the format."), settings.WRITES
     ] = "",
     dtype: Annotated[
-        Format, typer.Option("--dtype", help="Integers, or 16-bit floats for weights: half the flash.")
+        Format, typer.Option("--dtype", help="int8, or 16-bit floats for weights: half the flash.")
     ] = Format.INT8,
     weights: Annotated[
-        str, typer.Option("--weights", help="int8, or int4 for half the flash; with 16-bit floats the same.")
+        str,
+        typer.Option("--weights", help="int8, or int4 for half the flash; with bf16 or f16 the same type."),
     ] = "",
     effort: Annotated[
-        Effort, typer.Option("--effort", help="high: round weights for the sake of each layer's outputs.")
+        Effort, typer.Option("--effort", help="high: round weights to minimize the error of layer outputs.")
     ] = Effort.NORMAL,
     activations: Annotated[
-        str, typer.Option("--activations", help="int8 or int16; beside 16-bit weights float32, or the same.")
+        str,
+        typer.Option("--activations", help="int8 or int16; with 16-bit weights float32 or the same type."),
     ] = "",
     calib: Annotated[
-        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+        str,
+        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
     ] = "",
     calibrate: Annotated[
-        Calibrate, typer.Option("--calibrate", help="How ranges are chosen; auto: by trial, for each tensor.")
+        Calibrate,
+        typer.Option("--calibrate", help="Method that chooses ranges; auto: the best for each tensor."),
     ] = Calibrate.AUTO,
     io: Annotated[
-        Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
+        Io, typer.Option("--io", help="Type of inputs and outputs; float keeps the model's.")
     ] = Io.FLOAT,
     min_sqnr: Annotated[
-        str, typer.Option("--min-sqnr", metavar="25dB", help="A gate: signal to noise of the outputs.")
+        str,
+        typer.Option("--min-sqnr", metavar="25dB", help="Gate: least signal-to-noise ratio of the outputs."),
     ] = "",
     max_drop: Annotated[
-        str, typer.Option("--max-drop", metavar="0.5%", help="A gate: drop of accuracy, with --labels.")
+        str,
+        typer.Option("--max-drop", metavar="0.5%", help="Gate: largest drop of accuracy; needs --labels."),
     ] = "",
     labels: Annotated[
-        str, typer.Option("--labels", metavar="Y.NPY", help="The classes of the calibration samples.")
+        str, typer.Option("--labels", metavar="Y.NPY", help="Classes of the calibration samples.")
     ] = "",
     formats: Annotated[
-        str, typer.Option("--formats", help="What layers may become to pass a gate, in this order.")
+        str, typer.Option("--formats", help="Formats to try for layers until the gate is passed, in order.")
     ] = "int8,int16,bf16,f32",
     report: Annotated[str, page("--report"), settings.WRITES] = "",
     shape: Shapes = None,
@@ -113,7 +119,7 @@ def quantize(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make int8 or 16-bit floats of a model, and tell what it costs."""
+    """Quantize a model to int8, int4 or 16-bit floats."""
     from edgekit import api
     from edgekit.api.models import check_graph_path
     from edgekit.reports import comparison_page

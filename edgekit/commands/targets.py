@@ -6,7 +6,7 @@ from edgekit.commands._shared import Json, emit
 
 
 def targets(json: Json = False) -> None:
-    """List what libraries can be built for."""
+    """List the targets that libraries can be built for."""
     from edgekit import api
     from edgekit.reports import results
 

@@ -33,38 +33,43 @@ def tune(
     output: Annotated[str, written("FOLDER", "Default: the model's name and tuned."), settings.WRITES] = "",
     target: TargetName = "host",
     calib: Annotated[
-        str, typer.Option("--calib", metavar="DATA", help="Typical inputs: .npz, .npy, a folder, or random.")
+        str,
+        typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
     ] = "",
     labels: Annotated[
-        str, typer.Option("--labels", metavar="Y.NPY", help="Their classes; default: what the model answers.")
+        str,
+        typer.Option(
+            "--labels", metavar="Y.NPY", help="Classes of the samples; default: the model's own answers."
+        ),
     ] = "",
-    flash: Annotated[str, typer.Option("--flash", metavar="128K", help="What the library may take.")] = "",
-    ram: Annotated[str, typer.Option("--ram", metavar="64K", help="Arena and stack together.")] = "",
+    flash: Annotated[
+        str, typer.Option("--flash", metavar="128K", help="Limit of flash for the library.")
+    ] = "",
+    ram: Annotated[str, typer.Option("--ram", metavar="64K", help="Limit of arena and stack together.")] = "",
     latency: Annotated[
-        str, typer.Option("--latency", metavar="20ms", help="Of a run; 3M: in instructions.")
+        str,
+        typer.Option("--latency", metavar="20ms", help="Limit of time for a run, or of instructions: 3M."),
     ] = "",
-    max_drop: Annotated[
-        str, typer.Option("--max-drop", metavar="1%", help="How much accuracy may be lost.")
-    ] = "",
+    max_drop: Annotated[str, typer.Option("--max-drop", metavar="1%", help="Largest drop of accuracy.")] = "",
     min_sqnr: Annotated[
-        str, typer.Option("--min-sqnr", metavar="25dB", help="Signal to noise that outputs keep.")
+        str, typer.Option("--min-sqnr", metavar="25dB", help="Least signal-to-noise ratio of the outputs.")
     ] = "",
-    budget: Annotated[str, typer.Option("--budget", metavar="N", help="How many variants are tried.")] = "40",
-    seed: Annotated[str, typer.Option("--seed", metavar="N", help="Another one tries other variants.")] = "0",
+    budget: Annotated[str, typer.Option("--budget", metavar="N", help="Number of variants to try.")] = "40",
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the search.")] = "0",
     jobs: Annotated[
-        str, typer.Option("--jobs", metavar="N", help="Processes; default: one for each core.")
+        str, typer.Option("--jobs", metavar="N", help="Number of processes; default: one for each core.")
     ] = "",
     dask: Annotated[
         str,
-        typer.Option("--dask", metavar="TCP://HOST:PORT", help="Let the workers of a scheduler try."),
+        typer.Option("--dask", metavar="TCP://HOST:PORT", help="Run the search on a Dask cluster."),
         settings.RUNS,
     ] = "",
     count: Annotated[
-        bool, typer.Option("--count/--no-count", help="Count instructions in an emulator: exact, and slower.")
+        bool, typer.Option("--count/--no-count", help="Count instructions exactly, in an emulator; slower.")
     ] = False,
     ports: PortsOption = Ports.CALLER,
     io: Annotated[
-        Io, typer.Option("--io", help="Inputs and outputs as they are, or in integers.")
+        Io, typer.Option("--io", help="Type of inputs and outputs; float keeps the model's.")
     ] = Io.FLOAT,
     shape: Shapes = None,
     dim: Dims = None,
@@ -73,7 +78,7 @@ def tune(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Find the pruning, formats and code with which a model fits."""
+    """Search for the pruning, formats and code that fit a board."""
     from edgekit import api
     from edgekit.reports import tuning
 
