@@ -28,7 +28,7 @@ def read(path: Path, limit: int = MAX_FILE) -> bytes:
     """All bytes of a plain file."""
     try:
         if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
+            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
         if path.stat().st_size >= limit:
             raise EdgeKitError("E0402", f"{path.name} has {limit} bytes or more")
         return path.read_bytes()
@@ -87,9 +87,11 @@ def parse_json(raw: bytes, what: str) -> Any:
         raise EdgeKitError("E0402", f"{what} is nested without end") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise EdgeKitError("E0401", f"{what} is no JSON: {where}", hint=_COMPLETE) from None
+        raise EdgeKitError("E0401", f"{what} is not valid JSON: {where}", hint=_COMPLETE) from None
     except UnicodeDecodeError as error:
-        raise EdgeKitError("E0401", f"{what} is no JSON: byte {error.start} is no UTF-8") from None
+        raise EdgeKitError(
+            "E0401", f"{what} is not valid JSON: byte {error.start} is not valid UTF-8"
+        ) from None
     except ValueError:  # of thousands of digits
         raise EdgeKitError("E0401", f"{what} holds a number that is too long") from None
 

@@ -84,7 +84,7 @@ def _known(graph: Graph, name: str) -> str:
             hint=f"name it, as in {graph.inputs[0]}=..." if graph.inputs else "",
         )
     raise EdgeKitError(
-        "E0108", f"{name} is no input of {graph.name}", hint=suggest.hint(name, graph.inputs, "inputs")
+        "E0108", f"{name} is not an input of {graph.name}", hint=suggest.hint(name, graph.inputs, "inputs")
     )
 
 

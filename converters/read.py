@@ -117,7 +117,7 @@ def _known_profile(path: Path, reader: Reader, profile: str) -> str:
     known = _profiles(reader)
     if known and profile not in known:
         hint = f"those of {reader.FORMAT} models are {', '.join(known)}"
-        raise EdgeKitError("E0103", f"no such profile: {profile}", hint=hint)
+        raise EdgeKitError("E0103", f"unknown profile {profile}", hint=hint)
     if not known:
         others = ", ".join(r.FORMAT for r in readers() if _profiles(r))
         raise EdgeKitError(
@@ -145,7 +145,7 @@ def first_bytes(path: Path) -> bytes:
         if path.is_dir() or _is_inside_file(path):
             return b""
         if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
+            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
         with path.open("rb") as file:
             return file.read(_HEAD)
     except OSError as error:

@@ -188,7 +188,7 @@ def constants(texts: Sequence[str] | None) -> dict[str, float]:
             result[name] = float({"true": "1", "false": "0"}.get(text.lower(), text))
         except ValueError:
             raise EdgeKitError(
-                "E0103", f"--const {name}={text} is no number", hint="--const sr=16000"
+                "E0103", f"--const {name}={text} is not a number", hint="--const sr=16000"
             ) from None
     return result
 
@@ -218,7 +218,7 @@ def share(text: str, option: str = "--max-drop", example: str = "0.5%") -> float
         return None
     number = number / 100 if text.endswith("%") else number
     if not 0 <= number <= 1:
-        raise EdgeKitError("E0103", f"{option} {text} is no share", hint=f"such as {example}")
+        raise EdgeKitError("E0103", f"{option} {text} is not a share", hint=f"such as {example}")
     return number
 
 
@@ -228,7 +228,9 @@ def size(text: str, option: str) -> int | None:
         return None
     match = re.fullmatch(r"(\d+)([KM]?)", text)
     if match is None or not int(match[1]):
-        raise EdgeKitError("E0103", f"{option} {text} is no size", hint="a number of bytes, or such as 128K")
+        raise EdgeKitError(
+            "E0103", f"{option} {text} is not a size", hint="a number of bytes, or such as 128K"
+        )
     return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
 
 
@@ -250,14 +252,14 @@ def instructions(text: str) -> int | None:
     number = _number(match[1], (), "--latency", "20ms") if match else None
     if number is None or match is None:
         hint = "20ms, or 3M for three million instructions"
-        raise EdgeKitError("E0103", f"--latency {text} is no time", hint=hint)
+        raise EdgeKitError("E0103", f"--latency {text} is not a time", hint=hint)
     return round(number * {"": 1, "K": 1e3, "M": 1e6}[match[2]])
 
 
 def count(text: str, option: str, least: int = 1) -> int:
     """A whole number."""
     if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise EdgeKitError("E0103", f"{option} {text} is no count", hint=f"a whole number from {least} on")
+        raise EdgeKitError("E0103", f"{option} {text} is not a count", hint=f"a whole number from {least} on")
     return int(text)
 
 
@@ -271,5 +273,5 @@ def _number(text: str, units: Sequence[str], option: str, example: str) -> float
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise EdgeKitError("E0103", f"{option} {text} is no number", hint=f"such as {example}")
+        raise EdgeKitError("E0103", f"{option} {text} is not a number", hint=f"such as {example}")
     return number

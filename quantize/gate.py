@@ -29,7 +29,7 @@ class Gate:
         if self.max_drop is not None and self.labels is None:
             raise EdgeKitError(
                 "E0101",
-                "a limit to the drop of accuracy needs labels",
+                "a limit on the drop of accuracy needs labels",
                 hint="--labels takes an .npy with the class of each calibration sample",
             )
 

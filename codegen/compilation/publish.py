@@ -17,7 +17,7 @@ _MAX_NAMED = 5
 def check(files: Mapping[str, bytes], folder: Path) -> None:
     """Refuse a folder where writing these files would destroy something; asked before the work is done."""
     if folder.exists() and not folder.is_dir():
-        raise EdgeKitError("E0105", f"cannot write into {folder}: it is no folder")
+        raise EdgeKitError("E0105", f"cannot write into {folder}: it is not a folder")
     recover(folder)
     _check(files, folder)
 

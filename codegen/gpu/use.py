@@ -121,7 +121,7 @@ def numbered(call: Call, names: str) -> dict[str, float]:
 
 def real(call: Call, name: str) -> float:
     value: Param = call.params[name]
-    assert isinstance(value, int | float | np.number), f"{name} is no number"
+    assert isinstance(value, int | float | np.number), f"{name} is not a number"
     return float(value)
 
 

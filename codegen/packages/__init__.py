@@ -77,12 +77,12 @@ def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
     """Refuse what no kind can make; asked before the work is done."""
     for name in names:
         if name not in kinds():
-            raise EdgeKitError("E0103", f"there is no package {name}", hint=suggest.hint(name, kinds()))
+            raise EdgeKitError("E0103", f"unknown package {name}", hint=suggest.hint(name, kinds()))
     known = {helper for name in names for helper in _kind(name).HELPERS}
     for helper in helpers:
         if helper not in known:
             hint = suggest.hint(helper, sorted(known)) if known else "helpers belong to --package npm"
-            raise EdgeKitError("E0103", f"there is no helper {helper}", hint=hint)
+            raise EdgeKitError("E0103", f"unknown helper {helper}", hint=hint)
     for name in names:
         _kind(name).check(target)
 

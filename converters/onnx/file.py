@@ -36,7 +36,7 @@ def load(path: Path) -> tuple[ModelProto, Source]:
     """A model without its external data, and where it came from."""
     try:
         if path.exists() and not path.is_file():
-            raise EdgeKitError("E0104", f"cannot read {path}: it is no plain file")
+            raise EdgeKitError("E0104", f"cannot read {path}: it is not a regular file")
         if path.stat().st_size >= _MAX_FILE:
             raise EdgeKitError("E0402", f"{path.name} has 2 GiB or more", hint="export with external data")
         raw = path.read_bytes()
@@ -92,7 +92,7 @@ def _external_path(folder: Path, location: str, where: str) -> Path:
                 "E0404", f"external data {location!r} are behind a link", where, "copy the file"
             )
         if path.exists() and not path.is_file():
-            raise EdgeKitError("E0404", f"external data {location!r} are no plain file", where)
+            raise EdgeKitError("E0404", f"external data {location!r} are not in a regular file", where)
         found = path.is_file()
     except (OSError, ValueError, RuntimeError):  # a name that no file can have
         found = False
@@ -108,7 +108,7 @@ def _external_range(info: Mapping[str, str], size: int, where: str) -> tuple[int
         offset = int(info.get("offset", 0))
         length = int(info.get("length", size - offset))
     except ValueError:
-        raise EdgeKitError("E0401", "offset or length of external data is no number", where) from None
+        raise EdgeKitError("E0401", "offset or length of external data is not a number", where) from None
     if offset < 0 or length < 0 or offset + length > size:
         message = f"external data from {offset} to {offset + length} of a file of {size} bytes"
         raise EdgeKitError("E0401", message, where)

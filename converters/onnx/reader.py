@@ -182,7 +182,7 @@ class OnnxImporter:
         for name in self.constants:
             if name not in scope:
                 hint = suggest.hint(name, inputs, "inputs")
-                raise EdgeKitError("E0103", f"--const names {name}, which is no input", hint=hint)
+                raise EdgeKitError("E0103", f"--const names {name}, which is not an input", hint=hint)
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:

@@ -203,7 +203,7 @@ def _scalar(given: Record) -> Any:
     """A number behind its type; infinities are texts."""
     content = given.items("D")
     if len(content) != 2:
-        raise EdgeKitError("E0401", f"{given.where} is no number")
+        raise EdgeKitError("E0401", f"{given.where} is not a number")
     value = content[1]
     if isinstance(value, str):
         return _FLOATS.get(value.upper())

@@ -51,7 +51,9 @@ def convert(
     only input, or by name. Weights that the file stores in fewer bytes than float32 stay so, unless
     `wide_weights`: some kernels are faster then."""
     if name and not (name.isascii() and name.isidentifier()):
-        raise EdgeKitError("E0103", f"{name} is no name for C", hint="letters, digits and _, no digit first")
+        raise EdgeKitError(
+            "E0103", f"{name} is not a C identifier", hint="letters, digits and _, no digit first"
+        )
     if isinstance(model, Graph):
         graph, is_new = model, False
     else:

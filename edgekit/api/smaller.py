@@ -127,7 +127,7 @@ def _tile(target: Target) -> tuple[int, int]:
         return tile
     able = ", ".join(name for name in target_files.names() if tile_of(target_files.load(name).isa))
     hint = f"--target, one of {able}"
-    raise EdgeKitError("E0101", f"no kernel for {target.name} leaves out blocks of zeros", hint=hint)
+    raise EdgeKitError("E0101", f"no kernel for {target.name} skips blocks of zeros", hint=hint)
 
 
 _MOST_TUNED = 1024  # samples in memory
@@ -156,7 +156,7 @@ def tune(
     progress("reading the model")
     graph = convert_wide(model)
     if samples is None:
-        raise EdgeKitError("E0101", "tuning needs typical inputs", hint="see --calib; random is for a try")
+        raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --calib; random is for a try")
     given = list(islice(samples_of(graph, samples), _MOST_TUNED))
     if labels is not None and len(labels) < len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")

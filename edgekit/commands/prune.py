@@ -107,7 +107,7 @@ def prune(
     path = output or f"{name or Path(model).stem}_pruned.ek"
     allowed = settings.share(max_drop)
     if allowed is not None and not labels:
-        raise EdgeKitError("E0101", "a limit to the drop of accuracy needs labels", hint="see --labels")
+        raise EdgeKitError("E0101", "a limit on the drop of accuracy needs labels", hint="see --labels")
     wanted = api.Pruning(
         ratio=settings.share(ratio, "--ratio", "50%"),
         macs=settings.share(macs, "--macs", "50%"),

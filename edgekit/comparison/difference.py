@@ -92,7 +92,7 @@ def diff(
     softmax it would hardly show, so it is taken in front), and by their own SQNR where nothing arrives. What
     cancels, as corrected biases take back what layers before them cost, counts in full on both sides."""
     if order not in ORDERS:
-        raise EdgeKitError("E0103", f"no such order: {order}", hint=" or ".join(ORDERS))
+        raise EdgeKitError("E0103", f"unknown order {order}", hint=" or ".join(ORDERS))
     matching = Matching.of(a, b)
     meters = [_Meter(matching, c) for c in matching.values.values() if _is_shown(a, c)]
     outputs = {mine: Noise() for mine in matching.outputs}

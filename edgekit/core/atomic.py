@@ -25,7 +25,7 @@ def write(path: Path, parts: Iterable[Bytes]) -> None:
     mapped or opened the old one keeps it as it was."""
     path = Path(os.path.realpath(path))  # through a link, as every program writes
     if path.exists() and not path.is_file():
-        raise EdgeKitError("E0105", f"cannot write {path}: it is no plain file")
+        raise EdgeKitError("E0105", f"cannot write {path}: it is not a regular file")
     new: Path | None = None
     try:
         _remove_abandoned(path.parent)

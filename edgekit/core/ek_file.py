@@ -110,7 +110,7 @@ def _map(path: Path) -> memoryview:
     """The bytes of a plain file, mapped; devices and pipes could be endless."""
     try:
         if not path.is_file():
-            reason = "it is no plain file" if path.exists() else "No such file or directory"
+            reason = "it is not a regular file" if path.exists() else "No such file or directory"
             raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
         with path.open("rb") as file:
             if path.stat().st_size < _HEADER.size:

@@ -44,13 +44,13 @@ def reason_of(error: BaseException) -> str:
         case OwnWordsError():
             return str(error)
         case json.JSONDecodeError():
-            return f"it is no JSON at line {error.lineno}, column {error.colno}"
+            return f"it is not valid JSON at line {error.lineno}, column {error.colno}"
         case tomllib.TOMLDecodeError():
             found = _AT.search(str(error))
             where = f"line {found[1]}, column {found[2]}" if found else "its end"
             return f"it is no TOML at {where}"
         case UnicodeDecodeError():
-            return f"byte {error.start} of it is no {error.encoding.upper()}"
+            return f"byte {error.start} of it is not valid {error.encoding.upper()}"
         case OSError():
             return error.strerror or "the system refuses it"
     clauses = (clause for kind, clause in _CLAUSES if isinstance(error, kind))

@@ -216,7 +216,7 @@ def _hertz(name: str, value: object) -> int:
     match = re.fullmatch(r"(\d+)(M?)", str(value)) if isinstance(value, int | str) else None
     if match is None:
         hint = "a number of Hz, or such as 168M"
-        raise EdgeKitError("E0106", f"target {name}: {value} is no clock", hint=hint)
+        raise EdgeKitError("E0106", f"target {name}: {value} is not a clock", hint=hint)
     return int(match[1]) * (1_000_000 if match[2] else 1)
 
 
@@ -225,5 +225,5 @@ def _bytes(name: str, bank: str, size: object) -> int:
     match = re.fullmatch(r"(\d+)([KM]?)", str(size)) if isinstance(size, int | str) else None
     if match is None:
         hint = "a number of bytes, or such as 128K"
-        raise EdgeKitError("E0106", f"target {name}: {size} is no size of {bank}", hint=hint)
+        raise EdgeKitError("E0106", f"target {name}: {size} is not a size of {bank}", hint=hint)
     return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]

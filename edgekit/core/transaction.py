@@ -100,7 +100,7 @@ def _prepare(folder: Path, changes: Transaction, seal: str, created: list[Path])
         parent = (folder / path).parent
         created += [p for p in (parent, *parent.parents) if not p.exists()]
         if (file := next((p for p in (parent, *parent.parents) if p.is_file()), None)) is not None:
-            raise EdgeKitError("E0105", f"cannot write {folder / path}: {file} is no folder")
+            raise EdgeKitError("E0105", f"cannot write {folder / path}: {file} is not a folder")
         parent.mkdir(parents=True, exist_ok=True)
         _check_place(folder, path)
     journal = {

@@ -62,7 +62,7 @@ def guarded(path: Path, read: Callable[[], T]) -> T:
     """What `read` makes of a file, or an error that says what is wrong with the file. Pickled objects are
     refused: they are programs."""
     if not path.is_file():
-        reason = "it is no plain file" if path.exists() else "No such file or directory"
+        reason = "it is not a regular file" if path.exists() else "No such file or directory"
         raise EdgeKitError("E0104", f"cannot read {path}: {reason}")
     try:
         with path.open("rb") as file:
@@ -164,7 +164,7 @@ def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
     for name in given:
         if name not in graph.inputs:
             hint = suggest.hint(name, graph.inputs, "inputs")
-            yield EdgeKitError("E0108", f"{name} is no input of {graph.name}", hint=hint)
+            yield EdgeKitError("E0108", f"{name} is not an input of {graph.name}", hint=hint)
     for name in graph.inputs:
         if name not in given:
             yield EdgeKitError("E0101", f"input {name} is missing", hint=f"{name} is {graph.type(name)}")

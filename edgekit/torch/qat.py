@@ -64,7 +64,7 @@ def prepare_qat(
     until `freeze_batch_norms`, in evaluation mode by the running ones. Any other is folded with the
     statistics that it has."""
     if target not in _FORMATS:
-        raise EdgeKitError("E0103", f"no such format: {target}", hint=f"one of {', '.join(_FORMATS)}")
+        raise EdgeKitError("E0103", f"unknown format {target}", hint=f"one of {', '.join(_FORMATS)}")
     if isinstance(model, Graph):
         return Qat(prepare(model), arrays_of(model, calibration), target)
     found = traced(model, example_inputs, prepare)
@@ -234,7 +234,7 @@ class Qat(nn.Module):
         """One range for all tensors that must share it."""
         if not samples:
             hint = "calibration=[x1, x2, ...]: a few dozen typical inputs"
-            raise EdgeKitError("E0110", "ranges start from samples, and there are none", hint=hint)
+            raise EdgeKitError("E0110", "there are no samples to initialize the ranges with", hint=hint)
         observer = Observer(self.float_graph())
         for sample in samples:
             observer.add(sample)

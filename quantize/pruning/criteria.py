@@ -57,10 +57,10 @@ def order(context: Context, group: Group, criterion: str) -> Order:
 def check(criterion: str, has_data: bool) -> None:
     """Does the criterion exist, and can it be computed?"""
     if criterion not in CRITERIA:
-        raise EdgeKitError("E0103", f"no such criterion: {criterion}", hint=f"one of {', '.join(CRITERIA)}")
+        raise EdgeKitError("E0103", f"unknown criterion {criterion}", hint=f"one of {', '.join(CRITERIA)}")
     if criterion not in FROM_WEIGHTS and not has_data:
         hint = f"give --calib, or take {' or '.join(FROM_WEIGHTS)}, which see weights alone"
-        raise EdgeKitError("E0110", f"criterion {criterion} needs typical inputs", hint=hint)
+        raise EdgeKitError("E0110", f"criterion {criterion} needs calibration data", hint=hint)
 
 
 def l1(context: Context, group: Group) -> Array:

@@ -56,11 +56,13 @@ class Pruning:
         given = len(shares) + (self.flash is not None)
         if given > 1 or not (given or self.blocks):
             hint = "one of --ratio, --macs, --weights, --instructions and --flash; or --blocks, or both"
-            raise EdgeKitError("E0101", "how much is to be pruned?", hint=hint)
+            raise EdgeKitError("E0101", "no pruning goal is given", hint=hint)
         shares += [] if self.blocks is None else [self.blocks]
         if not all(0 < share < 1 for share in shares):
             wrong = next(share for share in shares if not 0 < share < 1)
-            raise EdgeKitError("E0103", f"{wrong:g} is no share to prune by", hint="between 0 and 1")
+            raise EdgeKitError(
+                "E0103", f"{wrong:g} is not a share that can be pruned", hint="between 0 and 1"
+            )
 
     @property
     def of_channels(self) -> bool:

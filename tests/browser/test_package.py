@@ -116,8 +116,8 @@ def row(*shape: int) -> Graph:
     ("graph", "options", "words"),
     [
         (row(4), {"target": "host"}, "holds WebAssembly, and target host is none"),
-        (row(4), {"package": ("nmp",)}, "there is no package nmp"),
-        (row(4), {"helpers": ("vision",)}, "there is no helper vision"),
+        (row(4), {"package": ("nmp",)}, "unknown package nmp"),
+        (row(4), {"helpers": ("vision",)}, "unknown helper vision"),
         (row(4), {"helpers": ("image",)}, "no input for the helper image: x f32"),
         (row(4, 5), {"helpers": ("audio",)}, "no input for the helper audio: x f32"),
     ],

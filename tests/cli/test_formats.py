@@ -57,7 +57,7 @@ def twice() -> Graph:
 ILL_FORMED: Mapping[str, tuple[str, Callable[[], Graph]]] = {
     "a scale of 0": ("y has the scale 0.0", lambda: with_scale(0.0)),
     "a negative scale": ("y has the scale -1.0", lambda: with_scale(-1.0)),
-    "a scale that is no number": ("y has the scale nan", lambda: with_scale(np.nan)),
+    "a scale that is not a number": ("y has the scale nan", lambda: with_scale(np.nan)),
     "an endless scale": ("y has the scale inf", lambda: with_scale(np.inf)),
     "one output twice": ("output y is there twice", twice),
 }

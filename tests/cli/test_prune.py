@@ -98,12 +98,12 @@ def test_accuracy_is_a_gate(cli: CommandLine) -> None:
     [
         ([], "how much is to be pruned"),
         (["--ratio", "50%", "--macs", "50%"], "how much is to be pruned"),
-        (["--macs", "half"], "no number"),
-        (["--macs", "150%"], "no share"),
-        (["--blocks", "100%", "--target", "cortex-m4"], "no share"),
+        (["--macs", "half"], "not a number"),
+        (["--macs", "150%"], "not a share"),
+        (["--blocks", "100%", "--target", "cortex-m4"], "not a share"),
         (["--blocks", "50%"], "--target, one of cortex-m33, cortex-m4"),
-        (["--flash", "small"], "no size"),
-        (["--ratio", "50%", "--criterion", "bn"], "needs typical inputs"),
+        (["--flash", "small"], "not a size"),
+        (["--ratio", "50%", "--criterion", "bn"], "needs calibration data"),
         (["--ratio", "50%", "--max-drop", "1%"], "needs labels"),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_type_of_raw_data_can_be_said(cli: CommandLine) -> None:
         ("--std", "0", "normalize nothing"),
         ("--mean", "nan", "normalize nothing"),
         ("--mean", "1,2", "2 numbers for the channels of x"),
-        ("--mean", "y=1", "y is no input of digits"),
+        ("--mean", "y=1", "y is not an input of digits"),
         ("--raw", "float16", "no such type of raw data: float16"),
     ],
 )

@@ -32,8 +32,8 @@ FOREIGN: dict[str, tuple[str, Callable[[], object]]] = {
     "a key": ("refers to something", lambda: {}["lost"]),  # type: ignore[index]  # on purpose, as all below
     "an index": ("counts past the end", lambda: list(range(3))[7]),
     "bytes": ("ends too early", lambda: struct.unpack("<I", b"12")),
-    "text": ("byte 1 of it is no UTF-8", lambda: b"a\xff".decode()),
-    "JSON": ("no JSON at line 2, column 3", lambda: json.loads("{\n  x}")),
+    "text": ("byte 1 of it is not valid UTF-8", lambda: b"a\xff".decode()),
+    "JSON": ("not valid JSON at line 2, column 3", lambda: json.loads("{\n  x}")),
     "TOML": ("no TOML at line 2, column 5", lambda: tomllib.loads("a = 1\nb = = 2")),
     "TOML that ends": ("no TOML at its end", lambda: tomllib.loads("a = [1,")),
     "a division": ("is 0", lambda: 1 // 0),

@@ -52,7 +52,7 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: None], ids=["folder", "pipe", "nothing"])
 def test_what_is_no_file_cannot_be_read(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "net.ek")
-    refused(tmp_path / "net.ek", "E0104", "no plain file|No such file")
+    refused(tmp_path / "net.ek", "E0104", "not a regular file|No such file")
 
 
 def test_a_newer_version_says_so(path: Path) -> None:

@@ -175,7 +175,7 @@ def test_an_interrupted_save_leaves_the_old_file(path: Path) -> None:
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_save_replaces_plain_files_only(make: Callable[[Path], None], graph: Graph, tmp_path: Path) -> None:
     make(tmp_path / "net.ek")
-    with pytest.raises(EdgeKitError, match="no plain file"):
+    with pytest.raises(EdgeKitError, match="not a regular file"):
         ek_file.save(graph, tmp_path / "net.ek")
     assert [p.name for p in tmp_path.iterdir()] == ["net.ek"]
 

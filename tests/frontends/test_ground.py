@@ -86,11 +86,11 @@ def test_companion_is_a_plain_file_in_the_same_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"{", "x is no JSON: line 1, column 2"),
-        (b'{\n"a": 1,,', "x is no JSON: line 2, column 8"),
-        (b'"a\xff', "x is no JSON: byte 2 is no UTF-8"),
+        (b"{", "x is not valid JSON: line 1, column 2"),
+        (b'{\n"a": 1,,', "x is not valid JSON: line 2, column 8"),
+        (b'"a\xff', "x is not valid JSON: byte 2 is not valid UTF-8"),
         (b"[1" + b"0" * 5000 + b"]", "x holds a number that is too long"),
-        (b"nonsense", "x is no JSON: line 1, column 1"),
+        (b"nonsense", "x is not valid JSON: line 1, column 1"),
     ],
 )
 def test_what_is_no_json_is_refused(text: bytes, words: str) -> None:

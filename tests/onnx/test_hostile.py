@@ -89,7 +89,7 @@ def test_file_that_is_no_model_is_refused(content: bytes, words: str, tmp_path: 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: None], ids=["folder", "pipe", "nothing"])
 def test_what_is_no_file_cannot_be_read(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path / "net.onnx")
-    error = refused(lambda: convert(tmp_path / "net.onnx"), "no plain file|No such file")
+    error = refused(lambda: convert(tmp_path / "net.onnx"), "not a regular file|No such file")
     assert (error.code, error.exit_code) == ("E0104", Exit.USAGE)
 
 
@@ -151,8 +151,8 @@ def test_external_data_behind_an_offset_reach_to_the_end_of_the_file(tmp_path: P
         ({"location": "folder/w.bin"}, "E0404", "behind a link"),
         ({"location": "null"}, "E0404", "behind a link"),
         ({"location": "circle"}, "E0404|E0104", "behind a link|missing"),
-        ({"location": "data"}, "E0404", "no plain file"),
-        ({"location": "pipe"}, "E0404", "no plain file"),
+        ({"location": "data"}, "E0404", "not in a regular file"),
+        ({"location": "pipe"}, "E0404", "not in a regular file"),
         ({"location": "nothing.bin"}, "E0104", "missing"),
         ({"location": "w.bin/w.bin"}, "E0104", "missing"),
         ({"location": "w.bin\0.bin"}, "E0104", "missing"),
@@ -161,8 +161,8 @@ def test_external_data_behind_an_offset_reach_to_the_end_of_the_file(tmp_path: P
         ({"location": "w.bin", "length": "-8"}, "E0401", "to -8"),
         ({"location": "w.bin", "offset": "8", "length": "24"}, "E0401", "from 8 to 32 of a file of 24"),
         ({"location": "w.bin", "offset": str(1 << 70)}, "E0401", "of a file of 24"),
-        ({"location": "w.bin", "offset": "9" * 5000}, "E0401", "no number"),
-        ({"location": "w.bin", "offset": "many"}, "E0401", "no number"),
+        ({"location": "w.bin", "offset": "9" * 5000}, "E0401", "not a number"),
+        ({"location": "w.bin", "offset": "many"}, "E0401", "not a number"),
         ({"location": "w.bin", "length": "20"}, "E0401", "no float"),
         ({"location": "large.bin"}, "E0401", "too many"),
     ],

@@ -153,9 +153,9 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
     np.savez(tmp_path / "x.npz", x=samples(8))
     for options, words in (
         (["--max-drop", "1%"], "needs labels"),
-        (["--max-drop", "much"], "no number"),
-        (["--max-drop", "120%"], "no share"),
-        (["--min-sqnr", "nan"], "no number"),
+        (["--max-drop", "much"], "not a number"),
+        (["--max-drop", "120%"], "not a share"),
+        (["--min-sqnr", "nan"], "not a number"),
         (["--formats", "int9"], "no such format of layers"),
         (["--activations", "bf16"], "no such activations with int8"),
     ):

@@ -38,7 +38,7 @@ def relu(x: Tensor, y: Tensor) -> Operator:
 MALFORMED: Mapping[str, tuple[str, Operator]] = {
     "a scale of zero": ("scale 0.0 is not positive", relu(byte(4, scale=0.0), byte(4))),
     "a negative scale": ("scale -1.0 is not positive", relu(byte(4, scale=-1.0), byte(4))),
-    "a scale that is no number": ("scale nan is not positive", relu(byte(4, scale=np.nan), byte(4))),
+    "a scale that is not a number": ("scale nan is not positive", relu(byte(4, scale=np.nan), byte(4))),
     "an infinite scale": ("scale inf is not positive", relu(byte(4), byte(4, scale=np.inf))),
     "a zero point above the type": (
         "a zero point is outside of -128 to 127",

@@ -188,5 +188,5 @@ def test_profiles_are_for_model_files_of_tflite(tmp_path: Path) -> None:
     edgekit.save(graph, tmp_path / "net.ek")
     with pytest.raises(edgekit.EdgeKitError, match="converted already, its profile is fixed"):
         edgekit.convert(tmp_path / "net.ek", profile="tflm")
-    with pytest.raises(edgekit.EdgeKitError, match="no such profile: nonsense"):
+    with pytest.raises(edgekit.EdgeKitError, match="unknown profile nonsense"):
         convert(op, tmp_path, "nonsense")

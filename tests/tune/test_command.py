@@ -73,12 +73,12 @@ def test_an_impossible_budget_names_the_closest_point_and_what_binds(cli: Comman
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "tuning needs typical inputs"),
-        (["--calib", "x.npy", "--latency", "soon"], "is no time"),
+        ([], "tuning needs calibration data"),
+        (["--calib", "x.npy", "--latency", "soon"], "is not a time"),
         (["--calib", "x.npy", "--latency", "20ms"], "how long an instruction takes"),
-        (["--calib", "x.npy", "--budget", "none"], "is no count"),
-        (["--calib", "x.npy", "--jobs", "0"], "is no count"),
-        (["--calib", "x.npy", "--max-drop", "150%"], "is no share"),
+        (["--calib", "x.npy", "--budget", "none"], "is not a count"),
+        (["--calib", "x.npy", "--jobs", "0"], "is not a count"),
+        (["--calib", "x.npy", "--max-drop", "150%"], "is not a share"),
         (["--calib", "x.npy", "-o", "."], "something else"),
     ],
 )

@@ -113,7 +113,7 @@ CASES = {
     "HDF5 without a model": Case("E0205", "model.save", file("weights.h5", WEIGHTS)),
     "HDF5 whose model is damaged": Case(
         "E0401",
-        "no JSON",
+        "not valid JSON",
         file("net.h5", WHOLE.replace(b'{"class_name": "Functional"', b'}"class_name": "Functional"')),
     ),
     "HDF5 that ends": Case("E0401", "complete", file("net.h5", WHOLE[:5000])),

@@ -132,7 +132,7 @@ CASES = {
     ),
     # The graph
     "JSON of no end": Case("E0402", "nested without end", written(net() | {MODEL: deep()})),
-    "no JSON": Case("E0401", "is no JSON", written(net() | {MODEL: "{"})),
+    "not valid JSON": Case("E0401", "is not valid JSON", written(net() | {MODEL: "{"})),
     "another JSON": Case("E0401", "should be an object", written(net() | {MODEL: "[1]"})),
     "future schema": Case("E0202", "newer than 8", changed(MODEL, put("schema_version.major", 9))),
     "ancient schema": Case("E0202", "older than 8", changed(MODEL, put("schema_version.major", 1))),
