@@ -46,6 +46,8 @@ class Constant:
     name: str  # the edge it comes from
     dtype: DType
     data: Array  # flat, in the kernel's layout
+    type: Type  # in the model
+    layout: str = ""  # as the kernel's file states it; empty: as the tensor lies
     aligned: bool = False  # as tensors are: a kernel loads several elements at once
 
 
@@ -227,7 +229,7 @@ class _Constants:
             key = (str(data.dtype), dtype, aligned, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w")
-                self.found[key] = Constant(c, name, dtype, data, aligned)
+                self.found[key] = Constant(c, name, dtype, data, value.type, tag, aligned)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
 

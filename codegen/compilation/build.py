@@ -404,7 +404,7 @@ def stack_bound(program: Program, folder: Path) -> int | None:
     # The function of a layer in code for speed, and that of its kernel in code for size.
     layers = [(f"{program.name}_{x.c}", x.kernel) for x in program.lines]
     pushed = [
-        (kernel.assembly, kernel.stack, (name, kernel.function)) for name, kernel in layers if kernel.stack
+        (kernel.assembly, kernel.stack, (name, kernel.symbol)) for name, kernel in layers if kernel.stack
     ]
     if graphs := sorted(folder.glob("*.ci")):
         return stack.bound_of_call_graphs(graphs, entry, pushed)
@@ -413,7 +413,7 @@ def stack_bound(program: Program, folder: Path) -> int | None:
     known = stack.own_functions(program.target.isa)
     found = stack.bound_of_objects(objects, warnings, entry, known, pushed)
     if found is None:
-        names = {name for own, kernel in layers for name in (own, kernel.function)}
+        names = {name for own, kernel in layers for name in (own, kernel.symbol)}
         unseen = max((size for _, size, _ in pushed), default=0)
         found = stack.bound_of_frames(warnings, entry, names) + unseen
     return found

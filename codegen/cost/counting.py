@@ -40,7 +40,7 @@ def can_count(target: Target) -> bool:
 def layer_functions(program: Program, optimize: Optimize) -> Sequence[str]:
     """The functions that a run enters, one for each kernel call, in order."""
     if optimize == "size":
-        return [line.kernel.function for line in program.lines]
+        return [line.kernel.symbol for line in program.lines]
     return [f"{program.name}_{line.c}" for line in program.lines]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,25 @@ class Kernel:
     pack: Mapping[str, str]  # weight layout by operand name, as the kernel's file states it
     pointers: tuple[Pointer, ...]  # the arguments before the parameters, in order
     supports: tuple[str, ...]  # headers of the runtime that its text needs
+    interface: str  # a hash of what its callers and their plan of memory must know
+
+    @property
+    def macro(self) -> str:
+        """What its header defines as the hash of its interface."""
+        return f"EDGEKIT_{self.name.upper()}_INTERFACE"
+
+    @property
+    def symbol(self) -> str:
+        """Of the function in libraries for size: programs have one copy of each text, whoever brings it."""
+        texts = [self.header, self.source, *(text for _, text in sorted(support_files(self.supports)))]
+        return f"{self.function}_{_hash(*texts)}"
+
+    @property
+    def shared_header(self) -> str:
+        """The header in such a library. Its prototype is not weak: that would ask for no copy."""
+        note = "/* A hash of the text: libraries in one program share a kernel where it is the same. */"
+        text = self.header.replace("EK_KERNEL void", "EK_DECLARED void")
+        return _behind_includes(text, f"\n{note}\n#define {self.function} {self.symbol}\n")
 
     @property
     def stack(self) -> int:
@@ -135,7 +155,28 @@ def _instantiate(
         pointer.name for pointer in pointers
     }  # of this contract: the text may serve another with more
     pack = {operand: tag for operand, tag in variant.pack.items() if operand in operands}
-    return Kernel(name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports)
+    interface = _interface(header, variant)
+    header = _behind_includes(header, f"\n#define EDGEKIT_{name.upper()}_INTERFACE 0x{interface}\n")
+    return Kernel(
+        name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports, interface
+    )
+
+
+def _interface(header: str, variant: Variant) -> str:
+    """A hash of the contract's code, of layouts, and of what a plan of memory relies on."""
+    code = " ".join(_INCLUDE.sub("", COMMENT.sub("", header)).split())
+    promises = (variant.pack, variant.fold, variant.scratch, variant.order, variant.apart)
+    return _hash(code, *map(repr, promises))
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+
+def _behind_includes(header: str, text: str) -> str:
+    """The header with text behind its last include."""
+    at = [match.end() for match in re.finditer(r"^#include .*\n", header, re.MULTILINE)][-1]
+    return header[:at] + text + header[at:]
 
 
 def may_meet(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,6 +29,7 @@ Weights = Literal["auto", "c", "bin"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
 _WIDTH = 110
+_HEAD = re.compile(r"^(?:EK_\w+|static)\b[\w *]*\([^(){};]*\);?", re.MULTILINE)
 
 
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
@@ -50,8 +53,9 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
     if program.target.cores > 1:
         files |= pool_files(program.target)
     for kernel in program.kernels:
-        files[f"edgekit/{kernel.name}.h"] = kernel.header
-        files[f"edgekit/{kernel.name}.c"] = kernel.source
+        header = kernel.header if optimize == "speed" else kernel.shared_header
+        files[f"edgekit/{kernel.name}.h"] = _with_short_prototypes(header)
+        files[f"edgekit/{kernel.name}.c"] = _with_short_prototypes(kernel.source)
         supports |= set(kernel.supports)
     for path, text in support_files(sorted(supports)):
         files[f"edgekit/{path}"] = text
@@ -111,6 +115,11 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             origin=model_origin(program),
             version=edgekit.__version__,
             guard=program.name.upper(),
+            command=_command(program),
+            interface=_interface(program),
+            interface_checks=Code(
+                " || \\\n    ".join(f"{k.macro} != 0x{k.interface}" for k in program.kernels)
+            ),
             signature=Code(", ".join([*ports, "void *arena"])),
             speed=optimize == "speed",
             binary=binary,
@@ -127,6 +136,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             job_fields=[*job_fields(program)],
             arguments=Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
             weight_offsets=offsets,
+            has_layouts=any(c.layout for c in program.constants),
         )
     )
     return (
@@ -205,6 +215,31 @@ def model_origin(program: Program) -> str:
     source = program.graph.source
     words = (source.file, f"sha256 {source.sha256[:16]}" * bool(source.sha256), source.producer)
     return ", ".join(filter(None, words)) or "made in memory"
+
+
+def _command(program: Program) -> str:
+    """What a user runs to make the library again."""
+    return f"edgekit build {program.graph.source.file or 'MODEL'}"
+
+
+def _interface(program: Program) -> str:
+    """A hash of what the files of a library must agree on: arguments, sizes and layouts, not the weights."""
+    ports = [(port.c, str(port.type), port.offset) for port in (*program.inputs, *program.outputs)]
+    states = [(memo.c, str(memo.type)) for memo in program.states]
+    constants = [(c.c, c.dtype.value, c.data.size, c.layout) for c in program.constants]
+    text = repr((program.ports, program.arena.size, program.target.align, ports, states, constants))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _with_short_prototypes(text: str) -> str:
+    """C whose names became longer as types were filled in: heads of functions are broken anew."""
+    return _HEAD.sub(
+        lambda m: m[0] if _is_short(m[0]) else _folded(" ".join(m[0].split())).rstrip("\n"), text
+    )
+
+
+def _is_short(text: str) -> bool:
+    return all(len(line) <= _WIDTH for line in text.split("\n"))
 
 
 def _folded(line: str) -> str:

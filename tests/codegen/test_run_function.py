@@ -29,6 +29,8 @@ DECLARED = re.compile(
     r"^ +(?:const )?(\w+) \*const (\w+) = EK_(?:AT|VIEW)\((\w+), arena, (\d+)\);$", re.MULTILINE
 )
 STRUCT = re.compile(r"^static const struct \w+ \w+ = \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+TAG = re.compile(r"^\W*@(?:for|when|pack|rule|fold|scratch|order|also|apart|as)\b", re.MULTILINE)
+HEAD = re.compile(r"^(?:EK_|static)[\w *]*\([^{};]*\)", re.MULTILINE)
 ROW = re.compile(r"^ \* +([\d,]+) +([\d,]+) +(\d+|before) +(\d+|after)   (\w+|\(scratch of \w+\))")
 
 
@@ -160,3 +162,23 @@ def test_pointers_are_declared_before_use_and_once(program: Program) -> None:
         first = re.search(rf"\b{name}\b", code)
         assert first is not None
         assert code.startswith(f"{name} = EK_AT(", first.start())
+
+
+@BOTH
+def test_kernels_show_no_tags_and_heads_of_functions_fit_a_page(program: Program, optimize: Optimize) -> None:
+    for name, data in render(program, optimize).items():
+        if name.startswith("edgekit/"):
+            source = data.decode()
+            assert TAG.findall(source) == [], name
+            for head in HEAD.findall(source):
+                assert max(map(len, head.splitlines())) <= 110, head
+
+
+def test_constants_say_what_they_are_and_how_they_lie(program: Program) -> None:
+    text = render(program, "size")[f"{program.name}_weights.h"].decode()
+    for constant in program.constants:
+        found = re.search(rf"/\* (.*) \*/\nextern const (\w+) {constant.c}\[(\d+)\];", text)
+        assert found is not None
+        assert str(constant.type) in found[1]
+        assert found[1].endswith(f", layout {constant.layout}") == bool(constant.layout)
+        assert (found[2], int(found[3])) == (constant.dtype.c, constant.data.size or 1)

@@ -4,10 +4,29 @@
 
 #include <stdint.h>
 
-/* What stands before each kernel: nothing where kernels are shared functions, `static inline` where the model
- * includes their source, so that the compiler specialises each layer. */
-#ifndef EK_KERNEL
-#define EK_KERNEL
+/* Can several object files define the same function, of which the linker takes one? Not for Windows. */
+#ifndef EK_HAS_WEAK
+#if defined(__GNUC__) && !defined(_WIN32) && !defined(__CYGWIN__)
+#define EK_HAS_WEAK 1
+#else
+#define EK_HAS_WEAK 0
+#endif
+#endif
+
+/* What stands before each kernel and its prototype. Where the model includes kernels so that the compiler specialises
+ * each layer, it defines EK_KERNEL as `static inline`. Else kernels are functions that all libraries of a program share,
+ * or functions of their own in each library. */
+#ifdef EK_KERNEL
+#define EK_DECLARED EK_KERNEL
+#elif EK_HAS_WEAK
+#define EK_KERNEL __attribute__((weak))
+#define EK_DECLARED
+#elif defined(__GNUC__)
+#define EK_KERNEL static __attribute__((unused))
+#define EK_DECLARED EK_KERNEL
+#else
+#define EK_KERNEL static
+#define EK_DECLARED EK_KERNEL
 #endif
 /* What stands before a kernel's own helper functions. */
 #ifndef EK_INLINE

@@ -5,8 +5,21 @@
  */
 #include "accumulator.h"
 #include "accumulator_weights.h"
+#if EK_HAS_WEAK
 #include "edgekit/add_f32.h"
 #include "edgekit/neg_f32.h"
+#else /* libraries cannot share kernels: this one has its own */
+#include "edgekit/add_f32.c"
+#include "edgekit/neg_f32.c"
+#endif
+
+#if ACCUMULATOR_INTERFACE != 0xbd0b394c || ACCUMULATOR_WEIGHTS_INTERFACE != 0xbd0b394c
+#error "its headers are of another build: run `edgekit build MODEL` again, and take all files"
+#endif
+#if EDGEKIT_ADD_F32_INTERFACE != 0xe978a1bd || \
+    EDGEKIT_NEG_F32_INTERFACE != 0x9a1e2655
+#error "edgekit/ is of another build: run `edgekit build MODEL` again, and take all files"
+#endif
 
 static const struct ek_add_f32 add = {
     3, 1, 1, 0, 0, 0, /* n, sa, sb, a0, b0, y0 */

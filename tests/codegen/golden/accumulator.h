@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+/* A hash of sizes, arguments and layouts, which all files of this library must agree on. */
+#define ACCUMULATOR_INTERFACE 0xbd0b394c
 /* Bytes of working memory, and the alignment that it needs. Of these 0 are needed by any plan. */
 #define ACCUMULATOR_ARENA_SIZE 0
 #define ACCUMULATOR_ARENA_ALIGN 8

@@ -27,6 +27,17 @@
 #include "edgekit/maxpool2d_f32.c"
 #include "edgekit/softmax_f32.c"
 
+#if DIGITS_INTERFACE != 0xa67d6c07 || DIGITS_WEIGHTS_INTERFACE != 0xa67d6c07
+#error "its headers are of another build: run `edgekit build digits.onnx` again, and take all files"
+#endif
+#if EDGEKIT_CONV2D_F32_INTERFACE != 0x589643b0 || \
+    EDGEKIT_DENSE_F32_INTERFACE != 0x86a3308e || \
+    EDGEKIT_DEPTHWISE2D_F32_INTERFACE != 0x6e2f1485 || \
+    EDGEKIT_MAXPOOL2D_F32_INTERFACE != 0x711a8bbf || \
+    EDGEKIT_SOFTMAX_F32_INTERFACE != 0xed0ade8b
+#error "edgekit/ is of another build: run `edgekit build digits.onnx` again, and take all files"
+#endif
+
 /* 1 node_conv2d: depthwise2d 3x3 + relu, 8x8x1 -> 8x8x12, 6,912 MACs */
 static const struct ek_depthwise2d_f32 node_conv2d_depthwise2d = {
     1, 8, 8, 1, 8, 8, 12, 3, 3, /* batch, in_h, in_w, in_c, out_h, out_w, out_c, k_h, k_w */
