@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -33,17 +34,29 @@ def reading(what: str = "") -> Iterator[None]:
 
 @cache
 def handlers(package: ModuleType) -> Mapping[str, Handler]:
-    """Operator -> handler: every function that a module of the package defines, helpers with _ left out. A
-    name that Python keeps for itself ends in _."""
+    """Operator -> handler: every function that a module of the package defines, helpers with _ left out, and
+    what it shares. A name that Python keeps for itself ends in _."""
     found: dict[str, Handler] = {}
     for info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{info.name}")
-        for key, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and key[0] != "_":
+        for key, value in functions(module).items():
+            if key[0] != "_":
                 key = key.removesuffix("_")
                 assert key not in found, f"two handlers for {key}"
                 found[key] = value
     return found
+
+
+def functions(module: ModuleType) -> dict[str, Handler]:
+    """The functions of a module of handlers. Where its package names a folder of semantics as SHARED, those
+    of the module of the same name there are handlers, too: they mean the same in this format. What the
+    module itself defines, with attributes and defaults of the format, comes before them."""
+    package, _, name = module.__name__.rpartition(".")
+    shared = f"{getattr(importlib.import_module(package), 'SHARED', package)}.{name}"
+    sources = [importlib.import_module(shared)] if find_spec(shared) else []
+    names = {shared, module.__name__}
+    found = {key: value for source in (*sources, module) for key, value in vars(source).items()}
+    return {k: v for k, v in found.items() if inspect.isfunction(v) and v.__module__ in names}
 
 
 def check_supported(

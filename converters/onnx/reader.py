@@ -17,7 +17,7 @@ import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
 from edgekit.converters.blame import blame
-from edgekit.converters.frontend import unbound
+from edgekit.converters.frontend import functions, unbound
 from edgekit.converters.inputs import Bindings, fixed_input
 from edgekit.converters.naming import named_graph
 from edgekit.converters.onnx import FORMAT as FORMAT
@@ -95,8 +95,8 @@ def handlers() -> Mapping[tuple[str, str], Handler]:
     for info in pkgutil.iter_modules(ops.__path__):
         module = importlib.import_module(f"{ops.__name__}.{info.name}")
         domain = getattr(module, "DOMAIN", "")
-        for key, value in vars(module).items():
-            if inspect.isfunction(value) and key[0].isupper() and value.__module__ == module.__name__:
+        for key, value in functions(module).items():
+            if key[0].isupper():
                 assert (domain, key) not in found, f"two handlers for {key}"
                 found[domain, key] = value
     return found

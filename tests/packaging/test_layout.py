@@ -79,6 +79,23 @@ def test_stages_import_core_and_themselves_only() -> None:
             assert not others - {"edgekit"}, f"{name} imports {sorted(others)}"
 
 
+def test_formats_share_semantics_and_not_each_other() -> None:
+    """A default that changes for one format must not change another: what several mean is in semantics, which
+    knows no format. A MediaPipe bundle holds TFLite models."""
+    folder = "edgekit.converters"
+    formats = {name.rpartition(".")[0] for name in modules() if re.fullmatch(rf"{folder}\.\w+\.reader", name)}
+    assert len(formats) > 5
+
+    def room(name: str) -> str:
+        return ".".join(name.split(".")[:3])
+
+    for name, path in modules().items():
+        if room(name) in formats or room(name) == f"{folder}.semantics":
+            others = {room(used) for used in imports(path)} & formats - {room(name)}
+            bundled = {f"{folder}.tflite"} if room(name) == f"{folder}.mediapipe" else set()
+            assert others <= bundled, f"{name} imports {sorted(others)}"
+
+
 def test_top_level_imports_are_dependencies() -> None:
     """What an extra brings is imported inside the function that needs it, or in the package named after it,
     which nobody else imports."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from math import e, log, prod
 
-from edgekit.converters.onnx.ops import activations, elementwise
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.onnx import activations, elementwise
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Pow

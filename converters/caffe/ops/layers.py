@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import conv as onnx_conv
-from edgekit.converters.onnx.ops import normalize, pool
 from edgekit.converters.semantics.compose import dense
 from edgekit.converters.semantics.convolution import Sliding, check_kernel, check_rank, conv
+from edgekit.converters.semantics.onnx import conv as onnx_conv
+from edgekit.converters.semantics.onnx import normalize, pool
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from edgekit.converters.keras.ops import activations
-from edgekit.converters.onnx.ops import activations as onnx_activations
-from edgekit.converters.onnx.ops import elementwise
-from edgekit.converters.onnx.ops import shape as onnx_shape
-from edgekit.converters.onnx.ops.shape import unsqueeze
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast, part
+from edgekit.converters.semantics.onnx import activations as onnx_activations
+from edgekit.converters.semantics.onnx import elementwise
+from edgekit.converters.semantics.onnx import shape as onnx_shape
+from edgekit.converters.semantics.onnx.shape import unsqueeze
 from edgekit.converters.tensor import Operand, Tensor, concat
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Pow

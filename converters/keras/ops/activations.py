@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from edgekit.converters.keras.weights import Weights
-from edgekit.converters.onnx.ops import activations as onnx
 from edgekit.converters.semantics import compose
+from edgekit.converters.semantics.onnx import activations as onnx
 from edgekit.converters.semantics.recurrent import Activation as _Gate
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError

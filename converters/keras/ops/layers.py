@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from edgekit.converters.keras.ops.activations import Named, _activated
 from edgekit.converters.keras.weights import Weights
-from edgekit.converters.onnx.ops import indexing
+from edgekit.converters.semantics.aten.linear import scaled_dot_product_attention
 from edgekit.converters.semantics.compose import dense
 from edgekit.converters.semantics.einsum import einsum
 from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops.linear import scaled_dot_product_attention
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

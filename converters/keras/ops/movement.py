@@ -7,10 +7,10 @@ from functools import reduce as fold
 from math import prod
 
 from edgekit.converters.keras.ops.windows import _each, _from_first, _is_last, _to_first
-from edgekit.converters.onnx.ops.resize import Axis, Style, resize
 from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.compose import matmul
 from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.onnx.resize import Axis, Style, resize
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 

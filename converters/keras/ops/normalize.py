@@ -10,9 +10,9 @@ import numpy as np
 
 from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
-from edgekit.converters.onnx.ops import normalize
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.onnx import normalize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt

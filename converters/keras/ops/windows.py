@@ -9,9 +9,9 @@ from math import prod
 from edgekit.converters.keras.ops.activations import Named, _activated
 from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
-from edgekit.converters.onnx.ops import pool
 from edgekit.converters.semantics.compose import reduce
 from edgekit.converters.semantics.convolution import Sliding, conv, conv_transpose, pads_of
+from edgekit.converters.semantics.onnx import pool
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from edgekit.converters.mindir.file import dtype_of as _dtype_of
-from edgekit.converters.onnx.ops import activations as _onnx
-from edgekit.converters.onnx.ops import elementwise as _math
+from edgekit.converters.semantics.aten import activations as _activations
+from edgekit.converters.semantics.aten import arithmetic as _torch
+from edgekit.converters.semantics.aten import logic as _logic
+from edgekit.converters.semantics.aten.type_promotion import Number, Operand
 from edgekit.converters.semantics.compose import log_softmax as _log_softmax
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.compose import softmax as _softmax
 from edgekit.converters.semantics.movement import cast as _cast
+from edgekit.converters.semantics.onnx import activations as _onnx
+from edgekit.converters.semantics.onnx import elementwise as _math
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import activations as _activations
-from edgekit.converters.torch_export.ops import arithmetic as _torch
-from edgekit.converters.torch_export.ops import logic as _logic
-from edgekit.converters.torch_export.type_promotion import Number, Operand
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt as _Sqrt
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.conv import ConvTranspose as _ConvTranspose
-from edgekit.converters.onnx.ops.normalize import LRN as _LRN
+from edgekit.converters.semantics.aten import normalize as _torch
+from edgekit.converters.semantics.aten import recurrent as _recurrent
 from edgekit.converters.semantics.compose import dense as _dense
 from edgekit.converters.semantics.compose import matmul as _matmul
 from edgekit.converters.semantics.convolution import Sliding as _Sliding
@@ -16,9 +16,9 @@ from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.convolution import halves as _halves
 from edgekit.converters.semantics.convolution import pads_of as _pads_of
 from edgekit.converters.semantics.movement import part as _part
+from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
+from edgekit.converters.semantics.onnx.normalize import LRN as _LRN
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import normalize as _torch
-from edgekit.converters.torch_export.ops import recurrent as _recurrent
 from edgekit.core.errors import EdgeKitError
 
 _Ints = Sequence[int]

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.mindir.file import dtype_of as _dtype_of
-from edgekit.converters.onnx.ops import indexing as _onnx
-from edgekit.converters.onnx.ops.movement import DepthToSpace as _DepthToSpace
-from edgekit.converters.onnx.ops.shape import unsqueeze as _unsqueeze
 from edgekit.converters.semantics import movement as _shared
+from edgekit.converters.semantics.aten import create as _create
+from edgekit.converters.semantics.aten import movement as _torch
+from edgekit.converters.semantics.aten import shape as _shapes
+from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.movement import cast as _cast
+from edgekit.converters.semantics.onnx import indexing as _onnx
+from edgekit.converters.semantics.onnx.movement import DepthToSpace as _DepthToSpace
+from edgekit.converters.semantics.onnx.shape import unsqueeze as _unsqueeze
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensor import concat as _concat
-from edgekit.converters.torch_export.ops import create as _create
-from edgekit.converters.torch_export.ops import movement as _torch
-from edgekit.converters.torch_export.ops import shape as _shapes
-from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod as _prod
 
-from edgekit.converters.onnx.ops import pool as _onnx
-from edgekit.converters.onnx.ops.images import GridSample as _GridSample
-from edgekit.converters.onnx.ops.resize import Axis as _Axis
-from edgekit.converters.onnx.ops.resize import Style as _Style
-from edgekit.converters.onnx.ops.resize import resize as _resize
+from edgekit.converters.semantics.aten import pool as _torch
 from edgekit.converters.semantics.convolution import pads_of as _pads_of
+from edgekit.converters.semantics.onnx import pool as _onnx
+from edgekit.converters.semantics.onnx.images import GridSample as _GridSample
+from edgekit.converters.semantics.onnx.resize import Axis as _Axis
+from edgekit.converters.semantics.onnx.resize import Style as _Style
+from edgekit.converters.semantics.onnx.resize import resize as _resize
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import pool as _torch
 from edgekit.core.errors import EdgeKitError
 
 _Ints = Sequence[int]

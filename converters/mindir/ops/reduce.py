@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from edgekit.converters.mindir.file import dtype_of as _dtype_of
+from edgekit.converters.semantics.aten import reduce as _torch
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.movement import cast as _cast
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import reduce as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

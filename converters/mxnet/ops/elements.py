@@ -8,8 +8,8 @@ from math import inf
 import numpy as np
 
 from edgekit.converters.mxnet.file import dtype_named
-from edgekit.converters.onnx.ops import activations, elementwise
 from edgekit.converters.semantics import movement
+from edgekit.converters.semantics.onnx import activations, elementwise
 from edgekit.converters.tensor import Operand, Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Pow

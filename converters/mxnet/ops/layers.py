@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from edgekit.converters.onnx.ops import conv as onnx_conv
-from edgekit.converters.onnx.ops import indexing, pool
 from edgekit.converters.semantics.compose import dense
 from edgekit.converters.semantics.convolution import Sliding, check_kernel, check_rank, conv
 from edgekit.converters.semantics.movement import cast, repeat
+from edgekit.converters.semantics.onnx import conv as onnx_conv
+from edgekit.converters.semantics.onnx import indexing, pool
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType

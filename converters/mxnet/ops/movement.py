@@ -7,14 +7,14 @@ from math import prod
 import numpy as np
 
 from edgekit.converters.mxnet.file import dtype_named
-from edgekit.converters.onnx.ops import indexing
-from edgekit.converters.onnx.ops import movement as onnx_movement
-from edgekit.converters.onnx.ops import shape as onnx_shape
-from edgekit.converters.onnx.ops.resize import Axis, Style, resize
 from edgekit.converters.semantics import movement as shared
+from edgekit.converters.semantics.aten.pool import adaptive_avg_pool2d
 from edgekit.converters.semantics.movement import cast, part
+from edgekit.converters.semantics.onnx import indexing
+from edgekit.converters.semantics.onnx import movement as onnx_movement
+from edgekit.converters.semantics.onnx import shape as onnx_shape
+from edgekit.converters.semantics.onnx.resize import Axis, Style, resize
 from edgekit.converters.tensor import Tensor, concat
-from edgekit.converters.torch_export.ops.pool import adaptive_avg_pool2d
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType

@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import activations, normalize
 from edgekit.converters.semantics import compose
+from edgekit.converters.semantics.onnx import activations, normalize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt

@@ -7,11 +7,11 @@ from math import prod as _prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.elementwise import Abs, Sqrt
 from edgekit.converters.semantics import compose
+from edgekit.converters.semantics.aten import recurrent
 from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.onnx.elementwise import Abs, Sqrt
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import recurrent
 from edgekit.core.errors import EdgeKitError
 
 Axes = int | tuple[int, ...]

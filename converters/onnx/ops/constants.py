@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgekit.converters.onnx.ops.cast import element_type
+from edgekit.converters.semantics.onnx.cast import element_type
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array

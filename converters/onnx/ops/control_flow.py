@@ -11,8 +11,8 @@ import numpy as np
 from onnx import GraphProto
 
 from edgekit.converters.onnx import file
-from edgekit.converters.onnx.ops.shape import unsqueeze
 from edgekit.converters.semantics.movement import part, where
+from edgekit.converters.semantics.onnx.shape import unsqueeze
 from edgekit.converters.semantics.while_loop import MAX_UNROLLED, undone, while_loop
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError

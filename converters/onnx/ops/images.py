@@ -6,11 +6,10 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.semantics.movement import box, cast
+from edgekit.converters.semantics.movement import box
+from edgekit.converters.semantics.onnx import images as shared
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops._map import compute_type
-from edgekit.core.ops.grid_sample import GridSample as GridSampleOp
 from edgekit.core.ops.scatter import Scatter
 
 
@@ -22,9 +21,7 @@ def GridSample(
     mode: str = "linear",
     padding_mode: str = "zeros",
 ) -> Tensor:
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)  # as it was called before opset 20
-    op = GridSampleOp(mode, padding_mode, bool(align_corners))
-    return x.to_nhwc().apply(op, cast(grid, compute_type(x.dtype))).to_nchw()
+    return shared.GridSample(x, grid, align_corners=align_corners, mode=mode, padding_mode=padding_mode)
 
 
 def Col2Im(

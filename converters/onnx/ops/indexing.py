@@ -4,50 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.shape import unsqueeze
-from edgekit.converters.semantics.movement import box, cast, take, where
+from edgekit.converters.semantics.movement import cast, take, where
+from edgekit.converters.semantics.onnx import indexing as shared
 from edgekit.converters.semantics.selected_rows import ranked_last
 from edgekit.converters.tensor import Tensor, scalar
-from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops import gather, non_zero, rank, scatter
+from edgekit.core.ops import non_zero, rank, scatter
 from edgekit.core.ops._strided import RANK
-from edgekit.core.ops.cumulative import Cumulative
-from edgekit.core.ops.logic import Equal, Less
-from edgekit.core.types import Array, DType
+from edgekit.core.ops.logic import Less
+from edgekit.core.types import DType
 
 
 def Gather(x: Tensor, index: Tensor, *, axis: int = 0) -> Tensor:
-    axis = x.axis(axis)
-    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
-    if index.data is not None:
-        return take(x, axis, _from_front(index.data, x.shape[axis])).reshape(*shape)
-    flat = index.reshape(*(index.type.size if i == axis else 1 for i in range(x.rank)))
-    return x.apply(gather.Gather(axis), flat).reshape(*shape)
+    return shared.Gather(x, index, axis=axis)
 
 
 def GatherElements(x: Tensor, index: Tensor, *, axis: int = 0) -> Tensor:
-    axis = x.axis(axis)
-    x = box(x, (0,) * x.rank, [x.shape[i] if i == axis else n for i, n in enumerate(index.shape)])
-    return x.apply(gather.Gather(axis), _checked(index, x.shape[axis]))
+    return shared.GatherElements(x, index, axis=axis)
 
 
 def GatherND(x: Tensor, index: Tensor, *, batch_dims: int = 0) -> Tensor:
-    depth = index.shape[-1]
-    if index.data is not None and batch_dims == 0 and depth:
-        sizes = x.shape[:depth]
-        parts = [_from_front(index.data[..., c], sizes[c]) for c in range(depth)]
-        flat = x.reshape(int(np.prod(sizes)), *x.shape[depth:])
-        return take(flat, 0, np.ravel_multi_index(parts, sizes)).reshape(*index.shape[:-1], *x.shape[depth:])
-    return x.apply(gather.GatherND(batch_dims), index)
+    return shared.GatherND(x, index, batch_dims=batch_dims)
 
 
 def ScatterElements(
     x: Tensor, index: Tensor, update: Tensor, *, axis: int = 0, reduction: str = "none"
 ) -> Tensor:
-    axis = x.axis(axis)
-    if index.shape != update.shape:  # torch's exporter of TorchScript makes such files from x.scatter
-        raise EdgeKitError("E0401", f"index {index.type} and updates {update.type} differ in shape")
-    return x.apply(scatter.Scatter(axis, reduction), _checked(index, x.shape[axis]), update)
+    return shared.ScatterElements(x, index, update, axis=axis, reduction=reduction)
 
 
 def Scatter(x: Tensor, index: Tensor, update: Tensor, *, axis: int = 0) -> Tensor:
@@ -55,7 +37,7 @@ def Scatter(x: Tensor, index: Tensor, update: Tensor, *, axis: int = 0) -> Tenso
 
 
 def ScatterND(x: Tensor, index: Tensor, update: Tensor, *, reduction: str = "none") -> Tensor:
-    return x.apply(scatter.ScatterND(reduction), index, update)
+    return shared.ScatterND(x, index, update, reduction=reduction)
 
 
 def TensorScatter(
@@ -73,22 +55,15 @@ def TensorScatter(
 
 
 def OneHot(index: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -> Tensor:
-    size = int(scalar(depth, "the depth of OneHot"))
-    index.builder.afford((size,))
-    axis = axis + index.rank + 1 if axis < 0 else axis
-    index = unsqueeze(cast(index, DType.S64), [axis])
-    index = where(index.apply(Less(), 0), index + size, index)
-    cells = index.like(np.arange(size).reshape([-1 if i == axis else 1 for i in range(index.rank)]))
-    off, on = (take(values, 0, np.array([i])).reshape() for i in (0, 1))
-    return where(index.apply(Equal(), cells), on, off)
+    return shared.OneHot(index, depth, values, axis=axis)
 
 
 def ArgMax(x: Tensor, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Tensor:
-    return _arg_extreme(x, axis, True, keepdims, select_last_index)
+    return shared.ArgMax(x, axis=axis, keepdims=keepdims, select_last_index=select_last_index)
 
 
 def ArgMin(x: Tensor, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> Tensor:
-    return _arg_extreme(x, axis, False, keepdims, select_last_index)
+    return shared.ArgMin(x, axis=axis, keepdims=keepdims, select_last_index=select_last_index)
 
 
 def TopK(
@@ -100,11 +75,11 @@ def TopK(
 
 
 def CumSum(x: Tensor, axis: Tensor, *, exclusive: int = 0, reverse: int = 0) -> Tensor:
-    return _cumulative("sum", x, axis, exclusive, reverse)
+    return shared.CumSum(x, axis, exclusive=exclusive, reverse=reverse)
 
 
 def CumProd(x: Tensor, axis: Tensor, *, exclusive: int = 0, reverse: int = 0) -> Tensor:
-    return _cumulative("prod", x, axis, exclusive, reverse)
+    return shared.CumProd(x, axis, exclusive=exclusive, reverse=reverse)
 
 
 def Compress(x: Tensor, condition: Tensor, *, axis: int | None = None) -> Tensor:
@@ -132,27 +107,3 @@ def Unique(x: Tensor, *, axis: int | None = None, sorted: int = 1) -> tuple[Tens
     place = np.argsort(order)
     results = [np.take(values, order, axis or 0), first[order], place[inverse.reshape(-1)], counts[order]]
     return tuple(x.new(r if i == 0 else r.astype(np.int64)) for i, r in enumerate(results))
-
-
-def _arg_extreme(x: Tensor, axis: int, largest: bool, keepdims: int, last: int) -> Tensor:
-    axis = x.axis(axis)
-    y = x.apply(rank.ArgExtreme(axis, largest, bool(last)))
-    return y if keepdims else y.reshape(*x.shape[:axis], *x.shape[axis + 1 :])
-
-
-def _cumulative(kind: str, x: Tensor, axis: Tensor, exclusive: int, reverse: int) -> Tensor:
-    along = x.axis(int(scalar(axis, "the axis of a cumulative sum")))
-    return x.apply(Cumulative(kind, along, bool(exclusive), bool(reverse)))
-
-
-def _from_front(index: Array, size: int) -> Array:
-    """Constant indices, counted from the front; an index that is outside is a fault of the model."""
-    index = np.asarray(index, np.int64)
-    if index.size and not -size <= index.min() <= index.max() < size:
-        raise EdgeKitError("E0401", f"index {index.min()} or {index.max()} is outside of {size} elements")
-    return np.where(index < 0, index + size, index)
-
-
-def _checked(index: Tensor, size: int) -> Tensor:
-    """Constant indices as the 32-bit numbers that kernels like best."""
-    return index if index.data is None else index.new(_from_front(index.data, size).astype(np.int32), "index")

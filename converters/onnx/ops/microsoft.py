@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import activations, contract, elementwise, movement, normalize, pool
+from edgekit.converters.onnx.ops import activations, contract, movement, normalize, pool
 from edgekit.converters.onnx.ops import quantization as standard
+from edgekit.converters.semantics.onnx import activations as shared_activations
+from edgekit.converters.semantics.onnx import elementwise
+from edgekit.converters.semantics.onnx import pool as shared_pool
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
@@ -56,7 +59,7 @@ def QLinearMul(
 def QLinearSigmoid(
     x: Tensor, x_scale: Tensor, x_zero: Tensor | None, y_scale: Tensor, y_zero: Tensor | None = None
 ) -> Tensor:
-    return _integers(activations.Sigmoid(_real(x, x_scale, x_zero)), y_scale, y_zero, x)
+    return _integers(shared_activations.Sigmoid(_real(x, x_scale, x_zero)), y_scale, y_zero, x)
 
 
 def QLinearLeakyRelu(
@@ -130,7 +133,7 @@ def QLinearGlobalAveragePool(
     *,
     channels_last: int = 0,
 ) -> Tensor:
-    y = _in_nchw(pool.GlobalAveragePool, _real(x, x_scale, x_zero), channels_last)
+    y = _in_nchw(shared_pool.GlobalAveragePool, _real(x, x_scale, x_zero), channels_last)
     return _integers(y, y_scale, y_zero, x)
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-import numpy as np
-
-from edgekit.converters.semantics.compose import log_softmax, reduce, softmax, standardize, widened
-from edgekit.converters.semantics.movement import cast, where
+from edgekit.converters.semantics.compose import log_softmax, reduce, softmax
+from edgekit.converters.semantics.movement import where
+from edgekit.converters.semantics.onnx import normalize as shared
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.arithmetic import Abs, Pow, Sqrt
-from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
+from edgekit.core.ops.arithmetic import Abs, Sqrt
 from edgekit.core.ops.logic import Equal
-from edgekit.core.ops.pool2d import Pool2d
-from edgekit.core.types import DType
 
 
 def Softmax(x: Tensor, *, axis: int | None = None, opset: int = 13) -> Tensor:
@@ -47,31 +43,22 @@ def BatchNormalization(
     spatial: int = 1,
     outputs: int = 1,
 ) -> tuple[Tensor, ...]:
-    if outputs > 1 and not training_mode:
-        raise EdgeKitError("E0205", "BatchNormalization that trains is supported from opset 14 on")
-    results: tuple[Tensor, ...] = ()
-    if training_mode:
-        axes = [i for i in range(x.rank) if i != 1]
-        now = reduce(x, "mean", axes)
-        d = x - now
-        spread = cast(reduce(d * d, "mean", axes).reshape(*mean.shape), mean.dtype)
-        now = cast(now.reshape(*mean.shape), mean.dtype)
-        results = (mean * momentum + now * (1 - momentum), variance * momentum + spread * (1 - momentum))
-        mean, variance = now, spread
-    # Since opset 15 the parameters may be wider than x: what they make of it is rounded once.
-    deviation = (variance + epsilon).apply(Sqrt())
-    factor = cast(scale, mean.dtype) / deviation
-    offset = cast(cast(bias, mean.dtype) - mean * factor, x.dtype)
-    factor = cast(factor, x.dtype)
-    if spatial:
-        shape = (scale.type.size, *(1,) * (x.rank - 2)) if x.rank > 1 else ()
-        factor, offset = factor.reshape(*shape), offset.reshape(*shape)
-    return (x * factor + offset, *results)
+    return shared.BatchNormalization(
+        x,
+        scale,
+        bias,
+        mean,
+        variance,
+        epsilon=epsilon,
+        momentum=momentum,
+        training_mode=training_mode,
+        spatial=spatial,
+        outputs=outputs,
+    )
 
 
 def InstanceNormalization(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:
-    y, _, _ = standardize(widened(x.to_nhwc()), range(1, x.rank - 1), epsilon)
-    return (cast(y, x.dtype) * scale + bias).to_nchw()
+    return shared.InstanceNormalization(x, scale, bias, epsilon=epsilon)
 
 
 def GroupNormalization(
@@ -84,15 +71,9 @@ def GroupNormalization(
     stash_type: int = 1,
     opset: int = 21,
 ) -> Tensor:
-    batch, channels = x.shape[:2]
-    cells = x.to_nhwc()
-    groups = cells.reshape(batch, prod(x.shape[2:]), num_groups, channels // num_groups)
-    y, _, _ = standardize(widened(groups) if stash_type == 1 else groups, [1, 3], epsilon)
-    y = cast(y, x.dtype)
-    if opset < 21:  # one scale a group
-        y = y * scale.reshape(num_groups, 1) + bias.reshape(num_groups, 1)
-        return y.reshape(*cells.shape).to_nchw()
-    return (y.reshape(*cells.shape) * scale + bias).to_nchw()
+    return shared.GroupNormalization(
+        x, scale, bias, num_groups=num_groups, epsilon=epsilon, stash_type=stash_type, opset=opset
+    )
 
 
 def LayerNormalization(
@@ -105,32 +86,15 @@ def LayerNormalization(
     stash_type: int = 1,
     outputs: int = 1,
 ) -> tuple[Tensor, ...]:
-    axis = x.axis(axis)
-    size = prod(x.shape[axis:])
-    fits = scale.shape == x.shape[axis:] and (bias is None or bias.shape == scale.shape)
-    if outputs == 1 and fits and x.dtype in (DType.F32, DType.F64):
-        offset = bias if bias is not None else x.like(np.zeros(scale.shape))
-        y = x.reshape(*x.shape[:axis], size).apply(
-            LayerNorm(epsilon), scale.reshape(size), offset.reshape(size)
-        )
-        return (y.reshape(*x.shape),)
-    wide = widened(x) if stash_type == 1 else x
-    y, mean, inverse = standardize(wide, range(axis, x.rank), epsilon)
-    y = cast(y, x.dtype) * scale
-    return (y if bias is None else y + bias, mean, inverse)[:outputs]
+    return shared.LayerNormalization(
+        x, scale, bias, axis=axis, epsilon=epsilon, stash_type=stash_type, outputs=outputs
+    )
 
 
 def RMSNormalization(
     x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Tensor:
-    axis = x.axis(axis)
-    size = prod(x.shape[axis:])
-    if scale.shape == x.shape[axis:] and x.dtype is scale.dtype and x.dtype in (DType.F32, DType.F64):
-        y = x.reshape(*x.shape[:axis], size).apply(RmsNorm(epsilon), scale.reshape(size))
-        return y.reshape(*x.shape)
-    wide = widened(x) if stash_type == 1 else x
-    square = reduce(wide * wide, "mean", range(axis, x.rank))
-    return cast(wide / (square + epsilon).apply(Sqrt()), scale.dtype) * scale
+    return shared.RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=stash_type)
 
 
 def SimplifiedLayerNormalization(
@@ -162,10 +126,4 @@ def LpNormalization(x: Tensor, *, axis: int = -1, p: int = 2) -> Tensor:
 
 
 def LRN(x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0) -> Tensor:
-    batch, channels, *area = x.shape
-    before = (size - 1) // 2
-    # A window of channels is a window of rows, once the area is flat.
-    squares = (x * x).reshape(batch, channels, 1, prod(area))
-    pool = Pool2d("sum", (size, 1), pads=(before, 0, size - 1 - before, 0)).fitted(*squares.shape[1:3])
-    total = squares.apply(pool).reshape(*x.shape)
-    return x / (total * (alpha / size) + bias).apply(Pow(), beta)
+    return shared.LRN(x, size=size, alpha=alpha, beta=beta, bias=bias)

@@ -5,124 +5,15 @@ One dimension becomes two, three are pooled one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from edgekit.converters.semantics.compose import reduce
-from edgekit.converters.semantics.convolution import pads_of
 from edgekit.converters.semantics.movement import pad
+from edgekit.converters.semantics.onnx import pool as shared
+from edgekit.converters.semantics.onnx.pool import Ints, _global, _power, _root
 from edgekit.converters.tensor import Tensor
-from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.arithmetic import Abs, Pow
-from edgekit.core.ops.pool2d import ArgMaxPool2d, Pool2d
 from edgekit.core.ops.scatter import Scatter
-
-Ints = tuple[int, ...] | None
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """The window along one spatial dimension. `counted` are the padding cells that a mean may count."""
-
-    size: int
-    stride: int
-    dilation: int
-    pads: tuple[int, int]
-    counted: tuple[int, int]
-
-
-def _window(
-    x: Tensor,
-    kernel: Sequence[int],
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    auto_pad: str,
-    ceil_mode: int,
-) -> list[_Axis]:
-    """The windows with the padding at the end that `ceil_mode` asks for."""
-    size = x.shape[2:]
-    n = len(size)
-    if not n or len(kernel) != n or sum(k > 1 for k in kernel) > 3:
-        raise EdgeKitError("E0205", f"pooling of {x.type} with a window of {len(kernel)} dimensions")
-    strides, dilations = strides or (1,) * n, dilations or (1,) * n
-    if min((*kernel, *strides, *dilations), default=1) < 1 or not len(strides) == len(dilations) == n:
-        raise EdgeKitError(
-            "E0401", f"a window {list(kernel)} with strides {list(strides)} and dilations {list(dilations)}"
-        )
-    given = pads_of(auto_pad, pads, size, kernel, strides, dilations)
-    if len(given) != 2 * n:
-        raise EdgeKitError("E0401", f"pads {list(given)[:8]} should be two for each of {n} dimensions")
-    axes = []
-    for i in range(n):
-        begin, end = given[i], given[i + n]
-        reach = (kernel[i] - 1) * dilations[i] + 1
-        steps = size[i] + begin + end - reach
-        out = (-(-steps // strides[i]) if ceil_mode else steps // strides[i]) + 1
-        if ceil_mode and (out - 1) * strides[i] >= size[i] + begin:
-            out -= 1  # the last window would start in the padding
-        last = max((out - 1) * strides[i] + reach - size[i] - begin, 0)
-        axes.append(_Axis(kernel[i], strides[i], dilations[i], (begin, last), (begin, end)))
-    return axes
-
-
-_NONE = _Axis(1, 1, 1, (0, 0), (0, 0))
-
-
-def _op(kind: str, h: _Axis, w: _Axis, counts: bool = False) -> Pool2d:
-    return Pool2d(
-        kind,
-        (h.size, w.size),
-        (h.stride, w.stride),
-        (h.pads[0], w.pads[0], h.pads[1], w.pads[1]),
-        (h.dilation, w.dilation),
-        (h.counted[0], w.counted[0], h.counted[1], w.counted[1]) if counts else (0, 0, 0, 0),
-    )
-
-
-def _applied(x: Tensor, op: Pool2d) -> Tensor:
-    return x.apply(op.fitted(*x.shape[1:3]))
-
-
-def _pool(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool = False) -> Tensor:
-    """Pool an N C ... tensor."""
-    if len(axes) > 3:
-        return _pool_idle(x, kind, axes, counts)
-    match axes:
-        case [w]:
-            flat = x.reshape(*x.shape[:2], 1, x.shape[2])
-            y = _pool(flat, kind, [_NONE, w], counts)
-            return y.reshape(*y.shape[:2], y.shape[3])
-        case [h, w]:
-            return _applied(x.to_nhwc(), _op(kind, h, w, counts)).to_nchw()
-        case _:
-            # A maximum of maxima, a sum of sums, and a mean of means of equal counts are what they should be.
-            d, h, w = axes
-            n, depth, height, width, channels = (cells := x.to_nhwc()).shape
-            planes = cells.reshape(n * depth, height, width, channels)
-            planes = _applied(planes, _op(kind, h, w, counts))
-            height, width = planes.shape[1:3]
-            planes = planes.reshape(n, depth, height * width, channels)
-            y = _applied(planes, _op(kind, d, _NONE, counts))
-            return y.reshape(n, y.shape[1], height, width, channels).to_nchw()
-
-
-def _pool_idle(x: Tensor, kind: str, axes: Sequence[_Axis], counts: bool) -> Tensor:
-    """JAX has windows over all dimensions: where one is a cell, the dimension is as good as a channel."""
-    idle = [i + 2 for i, axis in enumerate(axes) if axis == _NONE]
-    moving = [i + 2 for i, axis in enumerate(axes) if axis != _NONE]
-    if len(moving) > 3:
-        raise EdgeKitError("E0205", f"pooling of {x.type} over {len(moving)} dimensions")
-    order = (0, 1, *idle, *moving)
-    apart = x.transpose(*order)
-    n, channels, *shape = apart.shape
-    images = apart.reshape(n, channels * prod(shape[: len(idle)]), *shape[len(idle) :])
-    y = _pool(images, kind, [axes[i - 2] for i in moving], counts) if moving else images
-    y = y.reshape(n, channels, *shape[: len(idle)], *y.shape[2:])
-    return y.transpose(*(order.index(i) for i in range(x.rank)))
 
 
 def MaxPool(
@@ -137,29 +28,17 @@ def MaxPool(
     storage_order: int = 0,
     outputs: int = 1,
 ) -> tuple[Tensor, ...]:
-    axes = _window(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
-    y = _pool(x, "max", axes)
-    return (y,) if outputs == 1 else (y, _places(x, axes, storage_order))
-
-
-def _places(x: Tensor, axes: Sequence[_Axis], storage_order: int) -> Tensor:
-    """The second result of MaxPool: where in x each maximum is, as an index into x laid out flat."""
-    if len(axes) > 2:
-        raise EdgeKitError("E0205", "MaxPool with indices is supported over one and two dimensions")
-    h, w = [_NONE, *axes][-2:]
-    n, channels, *size = x.shape
-    height, width = [1, *size][-2:]
-    steps = (1, height) if storage_order else (width, 1)
-    pool = _op("max", h, w)
-    op = ArgMaxPool2d(
-        pool.size,
-        (channels * height * width, *steps, height * width),
-        pool.strides,
-        pool.pads,
-        pool.dilations,
+    return shared.MaxPool(
+        x,
+        kernel_shape=kernel_shape,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        storage_order=storage_order,
+        outputs=outputs,
     )
-    y = x.reshape(n, channels, height, width).to_nhwc().apply(op.fitted(height, width)).to_nchw()
-    return y.reshape(n, channels, *y.shape[4 - len(size) :])
 
 
 def AveragePool(
@@ -173,8 +52,16 @@ def AveragePool(
     ceil_mode: int = 0,
     count_include_pad: int = 0,
 ) -> Tensor:
-    axes = _window(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
-    return _pool(x, "mean", axes, bool(count_include_pad))
+    return shared.AveragePool(
+        x,
+        kernel_shape=kernel_shape,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+    )
 
 
 def LpPool(
@@ -188,8 +75,16 @@ def LpPool(
     auto_pad: str = "NOTSET",
     ceil_mode: int = 0,
 ) -> Tensor:
-    axes = _window(x, kernel_shape, strides, pads, dilations, auto_pad, ceil_mode)
-    return _root(_pool(_power(x, p), "sum", axes), p)
+    return shared.LpPool(
+        x,
+        kernel_shape=kernel_shape,
+        p=p,
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        auto_pad=auto_pad,
+        ceil_mode=ceil_mode,
+    )
 
 
 def MaxUnpool(
@@ -215,25 +110,9 @@ def MaxUnpool(
     return pad(y, (0,) * x.rank, [b - a for a, b in zip(shape, wanted, strict=True)], "constant")
 
 
-def GlobalAveragePool(x: Tensor) -> Tensor:
-    return _global(x, "mean")
-
-
 def GlobalMaxPool(x: Tensor) -> Tensor:
     return _global(x, "max")
 
 
 def GlobalLpPool(x: Tensor, *, p: int = 2) -> Tensor:
     return _root(_global(_power(x, p), "sum"), p)
-
-
-def _global(x: Tensor, kind: str) -> Tensor:
-    return reduce(x.to_nhwc(), kind, range(1, x.rank - 1)).to_nchw()
-
-
-def _power(x: Tensor, p: int) -> Tensor:
-    return x * x if p == 2 else x.apply(Abs()).apply(Pow(), p)
-
-
-def _root(x: Tensor, p: int) -> Tensor:
-    return x.apply(Pow(), 1 / p)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.converters.onnx.ops.integer_sums import MatMulInteger, channels, integer_conv, one, rows_of
-from edgekit.converters.onnx.ops.quantization import along, rounded
 from edgekit.converters.semantics.compose import matmul
 from edgekit.converters.semantics.convolution import check_kernel, conv, sliding
 from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.onnx.quantization import along, rounded
 from edgekit.converters.semantics.quantized import centred, check, quant_of, quantized, real
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError

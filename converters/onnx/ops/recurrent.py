@@ -12,6 +12,7 @@ from edgekit.converters.onnx.ops import activations as functions
 from edgekit.converters.semantics import recurrent
 from edgekit.converters.semantics.compose import widened
 from edgekit.converters.semantics.movement import cast, part
+from edgekit.converters.semantics.onnx import activations as shared_functions
 from edgekit.converters.semantics.recurrent import Activation, RecurrentLayer, Result, directions
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
@@ -25,22 +26,22 @@ def _affine(x: Tensor, *, alpha: float = 1.0, beta: float = 0.0) -> Tensor:
 
 
 def _scaled_tanh(x: Tensor, *, alpha: float = 1.0, beta: float = 1.0) -> Tensor:
-    return functions.Tanh(x * beta) * alpha
+    return shared_functions.Tanh(x * beta) * alpha
 
 
 # What each activation does, and which of alpha and beta it takes.
 _ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], Sequence[str]]] = {
-    "relu": (functions.Relu, ()),
-    "tanh": (functions.Tanh, ()),
-    "sigmoid": (functions.Sigmoid, ()),
+    "relu": (shared_functions.Relu, ()),
+    "tanh": (shared_functions.Tanh, ()),
+    "sigmoid": (shared_functions.Sigmoid, ()),
     "affine": (_affine, ("alpha", "beta")),
     "leakyrelu": (functions.LeakyRelu, ("alpha",)),
     "thresholdedrelu": (functions.ThresholdedRelu, ("alpha",)),
     "scaledtanh": (_scaled_tanh, ("alpha", "beta")),
     "hardsigmoid": (functions.HardSigmoid, ("alpha", "beta")),
     "elu": (functions.Elu, ("alpha",)),
-    "softsign": (functions.Softsign, ()),
-    "softplus": (functions.Softplus, ()),
+    "softsign": (shared_functions.Softsign, ()),
+    "softplus": (shared_functions.Softplus, ()),
 }
 
 

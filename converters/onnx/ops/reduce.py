@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import ml_dtypes
-
 from edgekit.converters.semantics.compose import reduce
+from edgekit.converters.semantics.onnx import reduce as shared
+from edgekit.converters.semantics.onnx.reduce import _axes
 from edgekit.converters.tensor import Tensor
-from edgekit.core.ops.activations import Exp, Log
+from edgekit.core.ops.activations import Log
 from edgekit.core.ops.arithmetic import Abs, Sqrt
 
 Step = Callable[[Tensor], Tensor]
-
-
-def _axes(x: Tensor, given: Tensor | None, axes: tuple[int, ...] | None, noop: int) -> tuple[int, ...]:
-    """What to reduce: the axes are an input since opset 18 (13 for ReduceSum), an attribute before."""
-    if given is not None:
-        axes = given.ints("the axes of a reduction")
-    return axes or (() if noop else tuple(range(x.rank)))
 
 
 def _reduction(kind: str, before: Step = lambda x: x, after: Step = lambda x: x) -> Callable[..., Tensor]:
@@ -56,9 +49,6 @@ def ReduceLogSumExp(
     keepdims: int = 1,
     noop_with_empty_axes: int = 0,
 ) -> Tensor:
-    axes = _axes(x, given, axes, noop_with_empty_axes)
-    # exp cannot overflow once the largest element is taken away; an infinite one stays out of it (inf - inf).
-    most = float(ml_dtypes.finfo(x.dtype.numpy).max)  # type: ignore[no-untyped-call]  # published without types
-    high = reduce(x, "max", axes).clip(-most, most)
-    y = reduce((x - high).apply(Exp()), "sum", axes).apply(Log()) + high
-    return y if keepdims else reduce(y, "max", axes, keepdims=False)
+    return shared.ReduceLogSumExp(
+        x, given, axes=axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes
+    )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import GraphProto
 
-from edgekit.converters.onnx.ops.shape import unsqueeze
 from edgekit.converters.onnx.tensor_list import Edge, TensorList
 from edgekit.converters.semantics.movement import part
+from edgekit.converters.semantics.onnx.shape import unsqueeze
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError
 

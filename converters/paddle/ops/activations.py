@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from edgekit.converters.onnx.ops import activations as _onnx
 from edgekit.converters.paddle.arguments import Setting, number
+from edgekit.converters.semantics.aten import activations as _torch
 from edgekit.converters.semantics.compose import log_softmax as _log_softmax
 from edgekit.converters.semantics.compose import softmax as _softmax
+from edgekit.converters.semantics.onnx import activations as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import activations as _torch
 from edgekit.core.errors import EdgeKitError
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edgekit.converters.onnx.ops import elementwise as _onnx
 from edgekit.converters.paddle.arguments import Setting, Tensors, number, several
+from edgekit.converters.semantics.aten import arithmetic as _torch
 from edgekit.converters.semantics.movement import cast as _cast
+from edgekit.converters.semantics.onnx import elementwise as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import arithmetic as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

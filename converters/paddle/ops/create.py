@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from edgekit.converters.paddle.arguments import Number, Setting, ints, number
+from edgekit.converters.semantics.aten import create as _torch
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import create as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array, DType
 

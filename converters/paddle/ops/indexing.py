@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import indexing as _onnx
 from edgekit.converters.paddle.arguments import Setting, integer
+from edgekit.converters.semantics.aten import indexing as _torch
 from edgekit.converters.semantics.movement import cast as _cast
+from edgekit.converters.semantics.onnx import indexing as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import indexing as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

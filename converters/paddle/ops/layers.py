@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod as _prod
 
-from edgekit.converters.onnx.ops.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.paddle.arguments import (
     Setting,
     Tensors,
@@ -15,14 +14,15 @@ from edgekit.converters.paddle.arguments import (
     padding,
     several,
 )
+from edgekit.converters.semantics.aten import linear as _torch
 from edgekit.converters.semantics.compose import dense as _dense
 from edgekit.converters.semantics.compose import matmul as _matmul
 from edgekit.converters.semantics.convolution import Sliding as _Sliding
 from edgekit.converters.semantics.convolution import check_rank as _check_rank
 from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.einsum import einsum as _einsum
+from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import linear as _torch
 from edgekit.core.errors import EdgeKitError
 
 _Ints = Sequence[int]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from edgekit.converters.semantics.aten import logic as _torch
 from edgekit.converters.semantics.movement import where as _where
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import logic as _torch
 
 
 def equal(x: Tensor, y: Tensor, *, axis: int = -1) -> Tensor:

@@ -16,10 +16,10 @@ from edgekit.converters.paddle.arguments import (
     several,
 )
 from edgekit.converters.semantics import movement as _shared
+from edgekit.converters.semantics.aten import movement as _torch
 from edgekit.converters.semantics.movement import part
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tensor import concat as _concat
-from edgekit.converters.torch_export.ops import movement as _torch
 from edgekit.core.errors import EdgeKitError
 
 _MODES = {

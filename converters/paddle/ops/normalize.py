@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import normalize as _onnx
 from edgekit.converters.paddle.arguments import Setting, as_came, channels_first, ints
+from edgekit.converters.semantics.aten import normalize as _torch
 from edgekit.converters.semantics.compose import reduce as _reduce
+from edgekit.converters.semantics.onnx import normalize as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import normalize as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Sqrt as _Sqrt
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from edgekit.converters.onnx.ops import pool as _onnx
 from edgekit.converters.paddle.arguments import Setting, as_came, channels_first, ints, padding
+from edgekit.converters.semantics.aten import pool as _torch
 from edgekit.converters.semantics.movement import cast as _cast
+from edgekit.converters.semantics.onnx import pool as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import pool as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import quantization as _onnx
+from edgekit.converters.semantics.onnx import quantization as _onnx
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType

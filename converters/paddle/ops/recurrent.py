@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from edgekit.converters.paddle.arguments import Tensors, several
+from edgekit.converters.semantics.aten import recurrent as _torch
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import recurrent as _torch
 from edgekit.core.errors import EdgeKitError
 
 

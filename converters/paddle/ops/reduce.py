@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from edgekit.converters.paddle.arguments import Setting, Tensors, integer, ints, several
 from edgekit.converters.paddle.ops.arithmetic import add_n as _add_n
+from edgekit.converters.semantics.aten import reduce as _torch
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.movement import cast as _cast
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import reduce as _torch
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType
 

@@ -6,12 +6,12 @@ from math import prod as _prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.shape import unsqueeze as _unsqueeze
 from edgekit.converters.paddle.arguments import Setting, ints
+from edgekit.converters.semantics.aten import shape as _torch
 from edgekit.converters.semantics.movement import expand as _expand
 from edgekit.converters.semantics.movement import tile as _tile
+from edgekit.converters.semantics.onnx.shape import unsqueeze as _unsqueeze
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import shape as _torch
 from edgekit.core.errors import EdgeKitError
 
 

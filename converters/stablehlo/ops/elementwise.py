@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import elementwise as _onnx
 from edgekit.converters.semantics.movement import cast, expand, where
+from edgekit.converters.semantics.onnx import elementwise as _onnx
 from edgekit.converters.stablehlo.idioms import quotient
 from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor

@@ -7,9 +7,9 @@ from math import prod as _prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.movement import box, expand, part, take
 from edgekit.converters.semantics.movement import pad as _pad
+from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.core.errors import EdgeKitError

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.movement import cast, pad
+from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.stablehlo.node import StablehloNode
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import activations, elementwise
-from edgekit.converters.onnx.ops.indexing import Gather
 from edgekit.converters.semantics.compose import log_softmax
 from edgekit.converters.semantics.movement import cast, where
+from edgekit.converters.semantics.onnx import activations, elementwise
+from edgekit.converters.semantics.onnx.indexing import Gather
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import TfliteLayer, centred, single, times
 from edgekit.core import fixed, fixed_tfl, fixed_tfl16

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import indexing
 from edgekit.converters.semantics.movement import cast, expand, pad, part, where
+from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.converters.tflite.layer import TfliteLayer, dequantized, labelled, raw
 from edgekit.core import fixed

@@ -7,8 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import elementwise
 from edgekit.converters.semantics.movement import cast, where
+from edgekit.converters.semantics.onnx import elementwise
 from edgekit.converters.tensor import Tensor
 from edgekit.converters.tflite.layer import TfliteLayer, centred, is_plain, labelled, raw, single, times
 from edgekit.core import fixed

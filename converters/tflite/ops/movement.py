@@ -6,10 +6,10 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import indexing, shape
-from edgekit.converters.onnx.ops import movement as onnx
 from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.movement import cast, part, take
+from edgekit.converters.semantics.onnx import indexing, shape
+from edgekit.converters.semantics.onnx import movement as onnx
 from edgekit.converters.tensor import Tensor, concat, scalar
 from edgekit.converters.tflite.layer import TfliteLayer, centred, is_plain, labelled, raw, single
 from edgekit.core.errors import EdgeKitError

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.normalize import LRN
 from edgekit.converters.semantics import compose
 from edgekit.converters.semantics.movement import cast, where
+from edgekit.converters.semantics.onnx.normalize import LRN
 from edgekit.converters.tensor import Tensor, scalar
 from edgekit.converters.tflite.layer import TfliteLayer, centred, labelled, raw, single
 from edgekit.converters.tflite.ops.contract import same_pads

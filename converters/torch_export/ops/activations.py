@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from edgekit.converters.onnx.ops import activations as _onnx
+from edgekit.converters.semantics.aten import activations as shared
+from edgekit.converters.semantics.aten.activations import log_sigmoid
+from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.compose import log_softmax as _log_softmax
 from edgekit.converters.semantics.compose import softmax as _softmax
-from edgekit.converters.semantics.movement import cast, part, where
+from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.onnx import activations as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.activations import Softplus
-from edgekit.core.ops.logic import Less
 from edgekit.core.types import DType
 
 
 def relu(x: Tensor) -> Tensor:
     return _onnx.Relu(x)
-
-
-def relu6(x: Tensor) -> Tensor:
-    return x.clip(0, 6)
 
 
 def hardtanh(x: Tensor, *, min_val: Number = -1, max_val: Number = 1) -> Tensor:
@@ -33,12 +29,6 @@ def leaky_relu(x: Tensor, *, negative_slope: Number = 0.01) -> Tensor:
 def rrelu(x: Tensor, *, lower: Number = 0.125, upper: Number = 1 / 3, training: bool = False) -> Tensor:
     _no_training(training, "rrelu")
     return _onnx.LeakyRelu(x, alpha=(lower + upper) / 2)
-
-
-def prelu(x: Tensor, *, weight: Tensor) -> Tensor:
-    if weight.type.size > 1 and weight.rank == 1 and x.rank > 1:  # one a channel
-        weight = weight.reshape(*(weight.type.size if i == 1 else 1 for i in range(x.rank)))
-    return _onnx.PRelu(x, weight if weight.type.size > 1 else weight.reshape())
 
 
 def prelu_kernel(x: Tensor, *, weight: Tensor) -> Tensor:
@@ -84,51 +74,31 @@ def tanh(x: Tensor) -> Tensor:
     return _onnx.Tanh(x)
 
 
-def tanhshrink(x: Tensor) -> Tensor:
-    return x - _onnx.Tanh(x)
-
-
-def hardsigmoid(x: Tensor) -> Tensor:
-    return _onnx.HardSigmoid(x, alpha=1 / 6, beta=0.5)
-
-
 def hardswish(x: Tensor) -> Tensor:
     return _onnx.HardSwish(x)
 
 
 def softplus(x: Tensor, *, beta: Number = 1, threshold: Number = 20) -> Tensor:
-    scaled = x if beta == 1 else x * beta
-    y = scaled.apply(Softplus())
-    return y if beta == 1 else y * (1 / beta)
+    return shared.softplus(x, beta=beta, threshold=threshold)
 
 
 def softsign(x: Tensor) -> Tensor:
     return _onnx.Softsign(x)
 
 
-def log_sigmoid(x: Tensor) -> Tensor:
-    return -(-x).apply(Softplus())
-
-
 log_sigmoid_forward = log_sigmoid  # without the second result, which only training reads
 
 
 def hardshrink(x: Tensor, *, lambd: Number = 0.5) -> Tensor:
-    return _onnx.Shrink(x, bias=0.0, lambd=lambd)
+    return shared.hardshrink(x, lambd=lambd)
 
 
 def softshrink(x: Tensor, *, lambd: Number = 0.5) -> Tensor:
-    return _onnx.Shrink(x, bias=lambd, lambd=lambd)
-
-
-def threshold(x: Tensor, *, threshold: Number, value: Number) -> Tensor:
-    return where(x.like(threshold).apply(Less(), x), x, value)
+    return shared.softshrink(x, lambd=lambd)
 
 
 def glu(x: Tensor, *, dim: int = -1) -> Tensor:
-    axis = x.axis(dim)
-    half = x.shape[axis] // 2
-    return part(x, axis, 0, half) * _onnx.Sigmoid(part(x, axis, half, half))
+    return shared.glu(x, dim=dim)
 
 
 def softmax(x: Tensor, *, dim: int, dtype: DType | None = None, half_to_float: bool = False) -> Tensor:

@@ -7,18 +7,19 @@ from math import prod as _prod
 
 import numpy as np
 
+from edgekit.converters.semantics.aten import arithmetic as _arithmetic
+from edgekit.converters.semantics.aten import logic as _logic
+from edgekit.converters.semantics.aten import movement as shared_movement
+from edgekit.converters.semantics.aten.type_promotion import Number, Operand, promoted
 from edgekit.converters.semantics.compose import matmul as _matmul
 from edgekit.converters.semantics.compose import reduce as _reduce
 from edgekit.converters.semantics.movement import expand as _expand
 from edgekit.converters.semantics.movement import where as _where
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.ops import arithmetic as _arithmetic
 from edgekit.converters.torch_export.ops import indexing as _indexing
-from edgekit.converters.torch_export.ops import logic as _logic
 from edgekit.converters.torch_export.ops import movement as _movement
 from edgekit.converters.torch_export.ops import normalize as _normalize
 from edgekit.converters.torch_export.ops import reduce as _reductions
-from edgekit.converters.torch_export.type_promotion import Number, Operand, promoted
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.arithmetic import Abs, Sqrt
 from edgekit.core.ops.logic import Equal, Less
@@ -152,11 +153,11 @@ def tensor_split(
 
 
 def fliplr(x: Tensor) -> Tensor:
-    return _movement.flip(x, dims=[1])
+    return shared_movement.flip(x, dims=[1])
 
 
 def flipud(x: Tensor) -> Tensor:
-    return _movement.flip(x, dims=[0])
+    return shared_movement.flip(x, dims=[0])
 
 
 def weight_norm(v: Tensor, *, g: Tensor, dim: int = 0) -> Tensor:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgekit.converters.onnx.ops.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.semantics import convolution as _shared
 from edgekit.converters.semantics.convolution import Sliding, check_rank, pads_of
+from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, prod
 
-import numpy as np
-
-from edgekit.converters.onnx.ops import normalize as _onnx
-from edgekit.converters.semantics.compose import reduce as _reduce
+from edgekit.converters.semantics.aten import normalize as shared
+from edgekit.converters.semantics.aten.normalize import _affine
+from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.compose import standardize as _standardize
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.type_promotion import Number
-from edgekit.core.errors import EdgeKitError
-from edgekit.core.ops.arithmetic import Abs, Pow, Sqrt
 
 
 def batch_norm(
@@ -27,12 +22,16 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    if training or running_mean is None or running_var is None:
-        hint = "call model.eval() first; keep track_running_stats"
-        raise EdgeKitError("E0205", "batch normalization in training mode is not supported", hint=hint)
-    scale = running_mean.like(np.ones(running_mean.shape)) if weight is None else weight
-    offset = running_mean.like(np.zeros(running_mean.shape)) if bias is None else bias
-    return _onnx.BatchNormalization(x, scale, offset, running_mean, running_var, epsilon=eps)[0]
+    return shared.batch_norm(
+        x,
+        weight=weight,
+        bias=bias,
+        running_mean=running_mean,
+        running_var=running_var,
+        training=training,
+        momentum=momentum,
+        eps=eps,
+    )
 
 
 def native_batch_norm_legit_no_training(
@@ -90,12 +89,16 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    if not use_input_stats:
-        return batch_norm(
-            x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, eps=eps
-        )
-    scale, offset = _affine(x, weight, bias, (x.shape[1],))
-    return _onnx.InstanceNormalization(x, scale, offset, epsilon=eps)
+    return shared.instance_norm(
+        x,
+        weight=weight,
+        bias=bias,
+        running_mean=running_mean,
+        running_var=running_var,
+        use_input_stats=use_input_stats,
+        momentum=momentum,
+        eps=eps,
+    )
 
 
 def layer_norm(
@@ -106,11 +109,7 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    shape = tuple(normalized_shape)
-    if not shape or x.shape[x.rank - len(shape) :] != shape:
-        raise EdgeKitError("E0401", f"normalization over {list(shape)[:8]} of {x.type}")
-    scale, offset = _affine(x, weight, bias, shape)
-    return _onnx.LayerNormalization(x, scale, offset, axis=-len(shape), epsilon=eps)[0]
+    return shared.layer_norm(x, normalized_shape=normalized_shape, weight=weight, bias=bias, eps=eps)
 
 
 def native_layer_norm(
@@ -131,10 +130,7 @@ def rms_norm(
     weight: Tensor | None = None,
     eps: float | None = None,
 ) -> Tensor:
-    shape = tuple(normalized_shape)
-    scale = x.like(np.ones(shape)) if weight is None else weight
-    least = float(np.finfo(np.float32).eps) if eps is None else eps
-    return _onnx.RMSNormalization(x, scale, axis=-len(shape), epsilon=least)
+    return shared.rms_norm(x, normalized_shape=normalized_shape, weight=weight, eps=eps)
 
 
 def fused_rms_norm(
@@ -155,10 +151,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    if num_groups < 1 or x.rank < 2 or x.shape[1] % num_groups:
-        raise EdgeKitError("E0401", f"{num_groups} groups of {x.type}")
-    scale, offset = _affine(x, weight, bias, (x.shape[1],))
-    return _onnx.GroupNormalization(x, scale, offset, num_groups=num_groups, epsilon=eps)
+    return shared.group_norm(x, num_groups=num_groups, weight=weight, bias=bias, eps=eps)
 
 
 def native_group_norm(
@@ -178,32 +171,10 @@ def native_group_norm(
 def linalg_vector_norm(
     x: Tensor, *, ord: Number = 2, dim: Sequence[int] | None = None, keepdim: bool = False
 ) -> Tensor:
-    axes = [x.axis(d) for d in dim] if dim else list(range(x.rank))
-    if ord == 2:
-        return _reduce(x * x, "sum", axes, keepdim).apply(Sqrt())
-    size = x.apply(Abs())
-    if ord == 1:
-        return _reduce(size, "sum", axes, keepdim)
-    if ord in (inf, -inf):
-        return _reduce(size, "max" if ord > 0 else "min", axes, keepdim)
-    if ord == 0:
-        raise EdgeKitError("E0205", "the norm of order 0 is not supported")
-    return _reduce(size.apply(Pow(), ord), "sum", axes, keepdim).apply(Pow(), 1 / ord)
+    return shared.linalg_vector_norm(x, ord=ord, dim=dim, keepdim=keepdim)
 
 
 def norm(
     x: Tensor, *, p: Number | None = 2, dim: Sequence[int] | None = None, keepdim: bool = False
 ) -> Tensor:
     return linalg_vector_norm(x, ord=2 if p is None else p, dim=dim, keepdim=keepdim)
-
-
-def _affine(
-    x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: Sequence[int]
-) -> tuple[Tensor, Tensor]:
-    """Scale and offset, 1 and 0 where there are none."""
-    for given in (weight, bias):
-        if given is not None and given.type.size != prod(shape):
-            raise EdgeKitError("E0401", f"{given.type} beside a normalization over {list(shape)[:8]}")
-    scale = x.like(np.ones(shape)) if weight is None else weight
-    offset = x.like(np.zeros(shape)) if bias is None else bias
-    return scale, offset

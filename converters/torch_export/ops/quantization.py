@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.onnx.ops import quantization as _onnx
+from edgekit.converters.semantics.aten.type_promotion import Number
 from edgekit.converters.semantics.movement import cast
+from edgekit.converters.semantics.onnx import quantization as _onnx
 from edgekit.converters.tensor import Tensor
-from edgekit.converters.torch_export.type_promotion import Number
 from edgekit.core import fixed
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import DType

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from edgekit.converters.onnx.ops.images import GridSample as _GridSample
-from edgekit.converters.onnx.ops.resize import Axis as _Axis
-from edgekit.converters.onnx.ops.resize import Style as _Style
-from edgekit.converters.onnx.ops.resize import resize as _resize
+from edgekit.converters.semantics.onnx.images import GridSample as _GridSample
+from edgekit.converters.semantics.onnx.resize import Axis as _Axis
+from edgekit.converters.semantics.onnx.resize import Style as _Style
+from edgekit.converters.semantics.onnx.resize import resize as _resize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 
