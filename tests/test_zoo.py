@@ -10,7 +10,8 @@ from support.tools import require, require_module
 
 from benchmarks.zoo_files import AbsentError, ModelFile, listed, with_drawn_weights
 
-COUNT = 10
+COUNT = 10  # that lie beside the tests, and some that packages bring, where these are installed
+FROM_PACKAGES = 3
 _COPIES = "One small network, by eight frameworks"  # one file of each format stands for all
 
 
@@ -19,7 +20,9 @@ def smallest() -> list[ModelFile]:
     models = [m for m in sorted(listed(), key=lambda m: m.bytes) if not m.drawn_weights and not m.note]
     copies = [m for m in models if m.group == _COPIES]
     kept = [next(m for m in copies if m.format == format) for format in ("ONNX", "TFLite")]
-    return kept + [m for m in models if m not in copies][: COUNT - len(kept)]
+    others = [m for m in models if m not in copies]
+    kept += [m for m in others if not m.package][: COUNT - len(kept)]
+    return kept + [m for m in others if m.package][:FROM_PACKAGES]
 
 
 @pytest.mark.parametrize("model", smallest(), ids=lambda model: model.title)
