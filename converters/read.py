@@ -71,8 +71,8 @@ def read(
     several. `max_iterations` bounds loops whose end data decide."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
-    if reader is None and (stranger := unsupported_formats.recognise(path, head)):
-        raise stranger
+    if reader is None and (unsupported := unsupported_formats.recognise(path, head)):
+        raise unsupported
     if reader is None and _is_inside_file(path):
         raise EdgeKitError("E0104", f"cannot read {path}: only bundles of TFLite models have members")
     if reader is None and not path.is_dir():  # damaged, it seems: the reader of that suffix says how

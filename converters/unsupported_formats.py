@@ -95,5 +95,7 @@ def _archive(path: Path) -> Stranger | None:
 def _file(head: bytes) -> Stranger | None:
     if _CHECKPOINT.match(head):
         return _MINDSPORE_WEIGHTS
-    found = (stranger for (at, text), stranger in _BY_BYTES.items() if head[at : at + len(text)] == text)
+    found = (
+        unsupported for (at, text), unsupported in _BY_BYTES.items() if head[at : at + len(text)] == text
+    )
     return next(found, None)

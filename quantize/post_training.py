@@ -9,7 +9,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array
-from edgekit.quantize.calibration.calibration_warnings import check_layers, doubts
+from edgekit.quantize.calibration.calibration_warnings import calibration_warnings, check_layers
 from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics
 from edgekit.quantize.calibration.range_search import Choice, Tensors, best_single, choose
 from edgekit.quantize.calibration.sample_batches import Sample
@@ -21,7 +21,7 @@ from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int
 from edgekit.quantize.mixed_precision.mixed_range_concat import Joins
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe
 from edgekit.quantize.preparation.equalize import equalize, pairs
-from edgekit.quantize.preparation.input_normalization import levelled
+from edgekit.quantize.preparation.input_normalization import normalized_inputs
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.rounding.refinement import refined
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
@@ -29,7 +29,7 @@ from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 _HELD_EVERY = 2  # of the samples, one of so many is held out
 _MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
-_WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are levelled in floats
+_WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are normalized in floats
 _WORK = 4e9  # multiplications that the trials may take, about
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
 
@@ -134,9 +134,11 @@ def _chosen(
     if settings.calibrate != AUTO:
         return graph, seen, measure, dict.fromkeys(seen.statistics, settings.calibrate)
     start = _Start.of(graph, seen, measure, progress)
-    flat, real = levelled(graph, seen.statistics) if settings.io == "float" else (graph, frozenset[str]())
+    flat, real = (
+        normalized_inputs(graph, seen.statistics) if settings.io == "float" else (graph, frozenset[str]())
+    )
     if real:
-        progress("levelling inputs")
+        progress("normalizing inputs")
         better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
@@ -248,7 +250,7 @@ def _affordable(graph: Graph, held: int) -> int:
 def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[str]:
     """What users should know of the data, and of the outputs."""
     graph, seen, joins = known.graph, known.seen, known.measure.joins
-    yield from doubts(graph, seen.together(), seen.count)
+    yield from calibration_warnings(graph, seen.together(), seen.count)
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])

@@ -13,7 +13,7 @@ from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, weight_quant
 from edgekit.torch.batch_norm import Norm
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
-from edgekit.torch.torch_ops import twin
+from edgekit.torch.torch_ops import torch_op
 
 Tensor = torch.Tensor
 _NARROW = {DType.BF16: torch.bfloat16, DType.F16: torch.float16}
@@ -39,9 +39,9 @@ class TrainedLayer(nn.Module):
     def forward(self, op: Linear, x: Tensor, is_live: bool) -> Tensor:
         """With weights as the device has them; if it is live, normalized by the statistics of x."""
         if self.norm is None or not is_live:
-            return twin(op, x, *self._faked())
+            return torch_op(op, x, *self._faked())
         open_op = replace(op, lo=-np.inf, hi=np.inf)  # type: ignore[type-var]  # all operators are dataclasses
-        y = twin(open_op, x, self._fake(self.weight), self.bias)
+        y = torch_op(open_op, x, self._fake(self.weight), self.bias)
         normalized: Tensor = self.norm(y)
         return normalized.clamp(op.lo, op.hi)
 

@@ -33,7 +33,7 @@ from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
 from edgekit.torch.layers import TrainedLayer, first_clip
-from edgekit.torch.torch_ops import twin
+from edgekit.torch.torch_ops import torch_op
 from edgekit.torch.trace import Traced, traced
 
 Tensor = torch.Tensor
@@ -151,7 +151,7 @@ class Qat(nn.Module):
                 for name in node.inputs
             ]
             layer = self._layer(out)
-            y = twin(node.op, *args) if layer is None else layer(node.op, args[0], is_live)
+            y = torch_op(node.op, *args) if layer is None else layer(node.op, args[0], is_live)
             values[out] = self._faked(out, y, made, exact)
         return tuple(values[name] for name in graph.outputs)
 

@@ -33,7 +33,7 @@ from edgekit.torch.formulas import elementwise
 Tensor = torch.Tensor
 
 
-def twin(op: Op, *args: Tensor) -> Tensor:
+def torch_op(op: Op, *args: Tensor) -> Tensor:
     """What an operator makes of these tensors."""
     match op:
         case Conv2d():

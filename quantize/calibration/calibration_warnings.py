@@ -1,4 +1,4 @@
-"""What makes one doubt that calibration data are typical of what a model will meet."""
+"""Warns when calibration data look unrepresentative of what a model will meet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _loops(graph: Graph) -> list[str]:
     return [node.origin or node.outputs[0] for node in graph.nodes if isinstance(node.op, While)]
 
 
-def doubts(graph: Graph, statistics: Mapping[str, Statistics], count: int) -> Iterator[str]:
+def calibration_warnings(graph: Graph, statistics: Mapping[str, Statistics], count: int) -> Iterator[str]:
     """A sentence for each, from what so many samples showed."""
     if loops := _loops(graph):
         yield f"what loops compute stays in floats: {', '.join(loops)}"

@@ -63,7 +63,7 @@ class Tensors:
         # What has 16 bits needs no clipping.
         methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
         ranges = {name: self.ranges[m][name] for name, m in methods.items()}
-        quants = scales(self.graph, ranges, self.joins.uneven)
+        quants = scales(self.graph, ranges, self.joins.mixed_range)
         formats = replace(formats, weights={**self.narrow, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 
@@ -95,7 +95,7 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, progress: Progress
     """The method for each tensor: those of `start`, improved group by group, in order."""
     names = list(tensors.means)
     best, trial, quality = start.methods, start.trial, start.quality
-    group = tied(tensors.graph, tensors.joins.uneven)
+    group = tied(tensors.graph, tensors.joins.mixed_range)
     order = list(dict.fromkeys(group[name] for name in names))
     settled = {group[name] for name in (*given(tensors.graph), *tensors.wide)}
     for number, root in enumerate(order, 1):

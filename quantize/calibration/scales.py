@@ -66,10 +66,10 @@ def given(graph: Graph) -> dict[str, Quant]:
     return softmax | raw_bytes(graph)
 
 
-def tied(graph: Graph, uneven: Set[str] = frozenset()) -> dict[str, str]:
+def tied(graph: Graph, mixed_range: Set[str] = frozenset()) -> dict[str, str]:
     """Each name's representative among those that must share a scale, because what computes one of another
     only moves elements. Where a scale is given, and the tensor joined with others, it is converted; so are
-    the operands of `uneven` joins."""
+    the operands of `mixed_range` joins."""
     parent: dict[str, str] = {}
     settled = set(given(graph))  # and what is moved of them
 
@@ -84,7 +84,7 @@ def tied(graph: Graph, uneven: Set[str] = frozenset()) -> dict[str, str]:
                 for name in names:
                     if name not in settled and graph.data(name) is None:
                         parent[root(name)] = root(names[-1])
-        if keeps_scale(node.op) and node.outputs[0] not in uneven and runs_in_int8(graph, node):
+        if keeps_scale(node.op) and node.outputs[0] not in mixed_range and runs_in_int8(graph, node):
             operands = quantized_operands(graph, node)
             if len(operands) == 1:
                 settled.update(node.outputs if operands[0] in settled else ())
@@ -107,9 +107,11 @@ def looked_up(graph: Graph) -> dict[str, Range]:
     }
 
 
-def scales(graph: Graph, ranges: Mapping[str, Range], uneven: Set[str] = frozenset()) -> dict[str, Quant]:
+def scales(
+    graph: Graph, ranges: Mapping[str, Range], mixed_range: Set[str] = frozenset()
+) -> dict[str, Quant]:
     """The scale of each tensor: ranges are by name, those of tied tensors are joined."""
-    group = tied(graph, uneven)
+    group = tied(graph, mixed_range)
     joined: dict[str, Range] = {}
     for name, (low, high) in (without_masked(graph, ranges) | looked_up(graph)).items():
         before = joined.get(group[name], (0.0, 0.0))

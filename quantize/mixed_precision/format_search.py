@@ -71,7 +71,7 @@ class FormatSearch:
         self.graph: Graph = self.tensors.graph
         layers = {n.outputs[0]: n for n in self.graph.nodes if runs_in_int8(self.graph, n)}
         self.layers = {name: node for name, node in layers.items() if name not in self.tensors.joins.real}
-        self.group = tied(self.graph, self.tensors.joins.uneven)
+        self.group = tied(self.graph, self.tensors.joins.mixed_range)
         self.members: dict[str, list[str]] = {}
         for name in self.tensors.means:
             self.members.setdefault(self.group[name], []).append(name)

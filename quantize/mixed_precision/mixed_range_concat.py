@@ -17,7 +17,7 @@ _UNEVEN = 4.0  # the widest part over the narrowest, which would lose two of its
 class Joins:
     """Of such outputs. Names are those of tensors in the float graph."""
 
-    uneven: frozenset[str] = frozenset()  # results of joins whose operands keep scales of their own
+    mixed_range: frozenset[str] = frozenset()  # results of joins whose operands keep scales of their own
     real: frozenset[str] = frozenset()  # those that stay floats, and so does what is only moved from there
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what each output is joined of
     one_scale: Sequence[str] = ()  # outputs whose parts must share one
@@ -26,20 +26,22 @@ class Joins:
     def found(graph: Graph, statistics: Mapping[str, Statistics]) -> Joins:
         """In a graph whose tensors have shown these values."""
         leaving = _leaving(graph)
-        uneven = {node.outputs[0] for node in graph.nodes if _is_uneven(node, statistics)} & leaving
+        mixed_range = {
+            node.outputs[0] for node in graph.nodes if _has_mixed_ranges(node, statistics)
+        } & leaving
         parts: dict[str, tuple[str, ...]] = {}
         for node in graph.nodes:
             name = node.outputs[0]
-            if name in uneven or (name in leaving and not parts.keys().isdisjoint(node.inputs)):
+            if name in mixed_range or (name in leaving and not parts.keys().isdisjoint(node.inputs)):
                 joined = (parts.get(n, (n,)) for n in node.inputs if _width(n, statistics))
                 parts[name] = tuple(dict.fromkeys(part for some in joined for part in some))
         outputs = {name: parts[name] for name in graph.outputs if name in parts}
-        return Joins(frozenset(uneven), frozenset(parts), outputs)
+        return Joins(frozenset(mixed_range), frozenset(parts), outputs)
 
     @property
     def in_one_scale(self) -> Joins:
         """The same, where outputs are integers."""
-        return Joins(self.uneven, one_scale=tuple(self.parts))
+        return Joins(self.mixed_range, one_scale=tuple(self.parts))
 
 
 def _leaving(graph: Graph) -> set[str]:
@@ -57,7 +59,7 @@ def _states(graph: Graph) -> set[str]:
     return set(graph.exits) - set(graph.outputs)
 
 
-def _is_uneven(node: Node, statistics: Mapping[str, Statistics]) -> bool:
+def _has_mixed_ranges(node: Node, statistics: Mapping[str, Statistics]) -> bool:
     widths = [width for name in node.inputs if (width := _width(name, statistics))]
     return isinstance(node.op, Concat) and bool(widths) and max(widths) >= _UNEVEN * min(widths)
 

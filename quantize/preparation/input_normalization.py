@@ -1,4 +1,4 @@
-"""Channels of an input that differ much, as the columns of a table do: levelled in floats, before integers.
+"""Channels of an input that differ much, as the columns of a table do: normalized in floats, before integers.
 
 A layer w x + b reads (x - m) f instead, and has the weights w / f and the bias b + w m. One scale for all
 channels would leave nothing of the narrow ones.
@@ -32,14 +32,14 @@ class _Reading:
     layer: Node
 
 
-def levelled(graph: Graph, statistics: Mapping[str, Statistics]) -> tuple[Graph, frozenset[str]]:
+def normalized_inputs(graph: Graph, statistics: Mapping[str, Statistics]) -> tuple[Graph, frozenset[str]]:
     """The same function, and what is to stay in floats of it. Inputs that would take more memory in floats
     than anything else takes in integers stay as they are."""
     largest = max(value.type.size for value in graph.values.values() if value.data is None)
     real: set[str] = set()
     for found in list(_readings(graph)):
         seen, size = statistics[found.layer.inputs[0]], graph.type(found.name).size
-        if _is_uneven(seen) and (size <= _SMALL or 4 * size <= largest):
+        if _has_mixed_ranges(seen) and (size <= _SMALL or 4 * size <= largest):
             graph, made = _with_level(graph, found, seen)
             real.update(made, found.moved)
     return graph, frozenset(real)
@@ -58,7 +58,7 @@ def _readings(graph: Graph) -> Iterator[_Reading]:
             yield _Reading(name, frozenset(moved), node)
 
 
-def _is_uneven(seen: Statistics) -> bool:
+def _has_mixed_ranges(seen: Statistics) -> bool:
     assert seen.lows is not None
     assert seen.highs is not None
     widths = seen.highs - seen.lows

@@ -18,7 +18,7 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.batches import batched
-from edgekit.torch.torch_ops import twin
+from edgekit.torch.torch_ops import torch_op
 
 
 class Block(nn.Module):
@@ -263,7 +263,7 @@ def test_twins_compute_what_operators_mean(number: int) -> None:
     values = simulate.run_all(many, {many.inputs[0]: images(4).numpy()})
     for node in many.nodes:
         args = [torch.from_numpy(np.array(values[name])) for name in node.inputs]
-        made = twin(node.op, *args).numpy()
+        made = torch_op(node.op, *args).numpy()
         assert np.allclose(made, values[node.outputs[0]], atol=1e-4), type(node.op).__name__
 
 

@@ -14,7 +14,7 @@ from edgekit.core.simulate import run
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.observe import Observer
 from edgekit.quantize.post_training import quantize
-from edgekit.quantize.preparation.input_normalization import levelled
+from edgekit.quantize.preparation.input_normalization import normalized_inputs
 from edgekit.quantize.settings import Settings
 
 MIDDLE = np.array([1013, 0, 20, 0, 5e-3], np.float32)  # a pressure, an acceleration, a temperature, ...
@@ -45,11 +45,11 @@ def samples(graph: Graph, middle: Array = MIDDLE, width: Array = WIDTH) -> list[
 
 
 @pytest.mark.parametrize("graph", [table(), image(False), image(True)])
-def test_levelled_inputs_change_no_result(graph: Graph) -> None:
+def test_normalized_inputs_change_no_result(graph: Graph) -> None:
     observer, given = Observer(graph), samples(graph)
     for sample in given:
         observer.add(sample)
-    made, real = levelled(graph, observer.statistics)
+    made, real = normalized_inputs(graph, observer.statistics)
     verify(made)
     assert {type(node.op).__name__ for node in made.nodes if node.outputs[0] in real} >= {"Sub", "Mul"}
     for sample in given[:4]:
@@ -91,11 +91,11 @@ def test_narrow_floats_stay() -> None:
     observer = Observer(graph)
     for sample in samples(graph, 0 * WIDTH):
         observer.add({"x": sample["x"].astype(np.float16)})
-    assert levelled(graph, observer.statistics) == (graph, frozenset())
+    assert normalized_inputs(graph, observer.statistics) == (graph, frozenset())
 
 
-@pytest.mark.parametrize(("outputs", "is_levelled"), [(1, False), (19, False), (20, True), (40, True)])
-def test_large_inputs_stay_unless_something_is_larger(outputs: int, is_levelled: bool) -> None:
+@pytest.mark.parametrize(("outputs", "is_normalized"), [(1, False), (19, False), (20, True), (40, True)])
+def test_large_inputs_stay_unless_something_is_larger(outputs: int, is_normalized: bool) -> None:
     """Reals take four times the memory: as much as the largest tensor of integers, at most."""
     net = Net(seed=1)
     y = net(Dense(), net.x(300, 5), net.random(outputs, 5) / WIDTH, net.random(outputs))
@@ -104,4 +104,4 @@ def test_large_inputs_stay_unless_something_is_larger(outputs: int, is_levelled:
     normal = np.random.default_rng(3).standard_normal((4, 300, 5))
     for x in normal:
         observer.add({"x": (x * WIDTH + MIDDLE).astype(np.float32)})
-    assert (levelled(graph, observer.statistics)[0] is not graph) == is_levelled
+    assert (normalized_inputs(graph, observer.statistics)[0] is not graph) == is_normalized
