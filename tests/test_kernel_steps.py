@@ -99,7 +99,7 @@ def test_every_fact_is_described() -> None:
     text = "".join(
         re.findall(r"^\| (`.*?) \|", page_steps.section(PAGE, "What a kernel file says"), re.MULTILINE)
     )
-    assert {*FACTS, "small"} <= set(re.findall(r"`(\w+)", text))
+    assert {*FACTS, "compact"} <= set(re.findall(r"`(\w+)", text))
 
 
 def test_what_is_named_is_there() -> None:
