@@ -47,6 +47,7 @@ class Builder:
         self.narrow: set[DType] = set()  # of constants that were widened
         self.groupwise: dict[bytes, GroupwiseWeights] = {}  # by digest of what was widened
         self.origin = ""  # the source layer that the next nodes come from
+        self._sources: dict[str, str] = {}  # of constants that were computed: the one that they are made of
         self._constants: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
         self._counts: dict[str, int] = {}
         self._steps = 0
@@ -76,6 +77,8 @@ class Builder:
         if key is not None and key in self._constants:
             return self._constants[key]
         name = self.fresh(hint)
+        if hint in self.values:  # made of it, with another content
+            self._sources[name] = self._sources.get(hint, hint)
         array.flags.writeable = False
         self.values[name] = Value(type_of(array), array)
         self._charge(array.nbytes)
@@ -118,13 +121,19 @@ class Builder:
                 raise EdgeKitError(
                     "E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs)
                 )
+        data = [self.data(name) for name in inputs]
+        is_constant = bool(inputs) and all(x is not None for x in data) and (op.moves or quant is None)
         outputs: tuple[str, ...] = ()
         for i, result in enumerate(results):
             hint = names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}"
+            if is_constant and not names and len(results) == 1:
+                largest = max(inputs, key=lambda name: self.type(name).size)
+                hint = self._sources.get(largest, largest)
             outputs += (self.fresh(hint),)
             self.values[outputs[-1]] = Value(result)
-        data = [self.data(name) for name in inputs]
-        if inputs and all(x is not None for x in data) and (op.moves or quant is None):
+            if is_constant:
+                self._sources[outputs[-1]] = hint
+        if is_constant:
             if (macs := op.macs(*types)) > _MAX_FOLD_MACS:
                 message = f"this constant takes {macs:.0e} multiplications to compute"
                 raise EdgeKitError("E0402", message, self.where(inputs))
@@ -186,7 +195,7 @@ class Builder:
         used = {*inputs, *outputs, *(n for s in states for n in (s.input, s.output))}
         used |= {n for node in self.nodes for n in (*node.inputs, *node.outputs)}
         values = {n: v for n, v in self.values.items() if n in used}
-        return Graph(
+        graph = Graph(
             name,
             tuple(inputs),
             tuple(outputs),
@@ -197,6 +206,24 @@ class Builder:
             tuple(sorted(self.narrow, key=lambda dtype: dtype.value)),
             self.groupwise,
         )
+        return self.with_source_names(graph)
+
+    def with_source_names(self, graph: Graph) -> Graph:
+        """The graph, where a constant has the name of the tensor that it was made of, if nothing else needs
+        that: weights that were transposed are still called as in the model."""
+        kept = {*graph.inputs, *graph.outputs, *(n for s in graph.states for n in (s.input, s.output))}
+        renames: dict[str, str] = {}
+        for name, source in self._sources.items():
+            value = graph.values.get(name)
+            if value is None or value.data is None or name in kept:
+                continue
+            if source not in graph.values and source not in renames.values():
+                renames[name] = source
+        if not renames:
+            return graph
+        nodes = tuple(replace(n, inputs=tuple(renames.get(i, i) for i in n.inputs)) for n in graph.nodes)
+        values = {renames.get(name, name): value for name, value in graph.values.items()}
+        return replace(graph, nodes=nodes, values=values)
 
 
 def check_result(op: Op, expected: Type, array: Array) -> None:

@@ -110,7 +110,7 @@ class Edit(Builder):
         for target, old in self._public.items():
             self.values[old] = self.values[target]
         nodes = tuple(_renamed(node, self._public) for node in self.done.values())
-        return drop_dead(replace(graph, nodes=nodes, values=self.values))
+        return self.with_source_names(drop_dead(replace(graph, nodes=nodes, values=self.values)))
 
     def _take_out(self, node: Node) -> bool:
         """Remove a node; False if that was done before."""

@@ -26,7 +26,7 @@
 #include "edgekit/softmax_f32.c"
 #endif
 
-#if DIGITS_INTERFACE != 0xa67d6c07 || DIGITS_WEIGHTS_INTERFACE != 0xa67d6c07
+#if DIGITS_INTERFACE != 0xed73c764 || DIGITS_WEIGHTS_INTERFACE != 0xed73c764
 #error "its headers are of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 #if EDGEKIT_CONV2D_F32_INTERFACE != 0x589643b0 || \
@@ -71,11 +71,11 @@ void digits_run(const float *x, float *y, void *arena)
 {
     /* 1 node_conv2d: depthwise2d 3x3 + relu, 8x8x1 -> 8x8x12, 6,912 MACs */
     float *const relu = EK_AT(float, arena, 1440);
-    ek_depthwise2d_f32__ref(x, digits_transpose_1_1, digits_val_5_1_1, relu, &node_conv2d_depthwise2d);
+    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, relu, &node_conv2d_depthwise2d);
 
     /* 2 node_conv2d_1: conv2d 3x3 + relu, 8x8x12 -> 8x8x16, 110,592 MACs */
     float *const relu_1 = EK_AT(float, arena, 0);
-    ek_conv2d_f32__ref(relu, digits_transpose_7_1, digits_val_18_1_1, relu_1, &node_conv2d_1);
+    ek_conv2d_f32__ref(relu, digits_0_3_weight, digits_val_18, relu_1, &node_conv2d_1);
 
     /* 3 node_max_pool2d: maxpool2d 2x2 s2, 8x8x16 -> 4x4x16 */
     float *const pool2d_13 = EK_AT(float, arena, 0);
@@ -83,7 +83,7 @@ void digits_run(const float *x, float *y, void *arena)
 
     /* 4 node_conv2d_2: conv2d 3x3 + relu, 4x4x16 -> 4x4x24, 55,296 MACs */
     float *const relu_2 = EK_AT(float, arena, 1024);
-    ek_conv2d_f32__ref(pool2d_13, digits_transpose_16_1, digits_val_30_1_1, relu_2, &node_conv2d_2);
+    ek_conv2d_f32__ref(pool2d_13, digits_0_7_weight, digits_val_30, relu_2, &node_conv2d_2);
 
     /* 5 node_max_pool2d_1: maxpool2d 2x2 s2, 4x4x24 -> 2x2x24 */
     float *const pool2d_22 = EK_AT(float, arena, 0);
@@ -91,7 +91,7 @@ void digits_run(const float *x, float *y, void *arena)
 
     /* 6 node_linear: dense, 96 -> 10, 960 MACs */
     float *const linear = EK_AT(float, arena, 0);
-    ek_dense_f32__ref(pool2d_22, digits_reshape_16_1, digits_0_13_bias, linear, &node_linear_dense);
+    ek_dense_f32__ref(pool2d_22, digits_0_13_weight_3, digits_0_13_bias, linear, &node_linear_dense);
 
     /* 7 node_softmax: softmax, 10 -> 10 */
     ek_softmax_f32__ref(linear, y, &node_softmax);

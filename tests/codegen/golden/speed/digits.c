@@ -27,7 +27,7 @@
 #include "edgekit/maxpool2d_f32.c"
 #include "edgekit/softmax_f32.c"
 
-#if DIGITS_INTERFACE != 0xa67d6c07 || DIGITS_WEIGHTS_INTERFACE != 0xa67d6c07
+#if DIGITS_INTERFACE != 0xed73c764 || DIGITS_WEIGHTS_INTERFACE != 0xed73c764
 #error "its headers are of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 #if EDGEKIT_CONV2D_F32_INTERFACE != 0x589643b0 || \
@@ -46,7 +46,7 @@ static const struct ek_depthwise2d_f32 node_conv2d_depthwise2d = {
 };
 EK_LAYER void digits_node_conv2d_depthwise2d(const float *x, float *y)
 {
-    ek_depthwise2d_f32__ref(x, digits_transpose_1_1, digits_val_5_1_1, y, &node_conv2d_depthwise2d);
+    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, y, &node_conv2d_depthwise2d);
 }
 
 /* 2 node_conv2d_1: conv2d 3x3 + relu, 8x8x12 -> 8x8x16, 110,592 MACs */
@@ -57,7 +57,7 @@ static const struct ek_conv2d_f32 node_conv2d_1 = {
 };
 EK_LAYER void digits_node_conv2d_1(const float *x, float *y)
 {
-    ek_conv2d_f32__ref(x, digits_transpose_7_1, digits_val_18_1_1, y, &node_conv2d_1);
+    ek_conv2d_f32__ref(x, digits_0_3_weight, digits_val_18, y, &node_conv2d_1);
 }
 
 /* 3 node_max_pool2d: maxpool2d 2x2 s2, 8x8x16 -> 4x4x16 */
@@ -78,7 +78,7 @@ static const struct ek_conv2d_f32 node_conv2d_2 = {
 };
 EK_LAYER void digits_node_conv2d_2(const float *x, float *y)
 {
-    ek_conv2d_f32__ref(x, digits_transpose_16_1, digits_val_30_1_1, y, &node_conv2d_2);
+    ek_conv2d_f32__ref(x, digits_0_7_weight, digits_val_30, y, &node_conv2d_2);
 }
 
 /* 5 node_max_pool2d_1: maxpool2d 2x2 s2, 4x4x24 -> 2x2x24 */
@@ -97,7 +97,7 @@ static const struct ek_dense_f32 node_linear_dense = {
 };
 EK_LAYER void digits_node_linear_dense(const float *x, float *y)
 {
-    ek_dense_f32__ref(x, digits_reshape_16_1, digits_0_13_bias, y, &node_linear_dense);
+    ek_dense_f32__ref(x, digits_0_13_weight_3, digits_0_13_bias, y, &node_linear_dense);
 }
 
 /* 7 node_softmax: softmax, 10 -> 10 */
