@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle, islice
 
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
@@ -164,11 +165,11 @@ def _renamed(node: Node, names: dict[str, str]) -> Node:
 
 def settle(graph: Graph, *passes: Pass) -> Graph:
     """Run passes one after the other until none of them finds anything to do."""
-    for _ in range(MAX_SWEEPS):
-        before = graph
-        for run in passes:
-            graph = run(graph)
-        if graph is before:
+    idle = 0  # passes since the last that found something
+    for run in islice(cycle(passes), MAX_SWEEPS * len(passes)):
+        before, graph = graph, run(graph)
+        idle = idle + 1 if graph is before else 0
+        if idle == len(passes):
             return graph
     raise AssertionError(f"passes {[p.__name__ for p in passes]} do not settle on {graph.name}")
 
