@@ -1,16 +1,19 @@
 """Options and fixtures of all tests."""
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.long_files import long_first
+from support import times
 from support.tools import require_module, require_shared
 
 # Test processes share the cores; threads of numpy's in each of them would wait for each other, ten times as
 # long as they compute. numpy, which is not imported yet, reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+START = time.monotonic()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,11 +25,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--truth-seed", type=int, help="the seed of random networks instead of that of the commit"
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help=f"only what takes at most {times.QUICK:g} s, as tests/times.toml says",
+    )
+    parser.addoption("--write-times", action="store_true", help="write what was measured to tests/times.toml")
     parser.addoption("--network", help="one random network to judge again, as a failed test names it")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    long_first(items)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-times"):
+        config.pluginmanager.register(times.Clock())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    known = times.times()
+    if config.getoption("--quick"):
+        items[:], others = times.chosen(items, known)
+        config.hook.pytest_deselected(items=others)
+    times.order(items, known)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.config.getoption("--quick") and time.monotonic() - START > times.QUICK_RUN:
+        pytest.skip(f"--quick: {times.QUICK_RUN} s are over")
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
-"""The skip-or-fail policy for tools keeps its word, and files that are named are there."""
+"""The skip-or-fail policy for tools keeps its word."""
 
 import sys
 from pathlib import Path
 
 import pytest
-from support import long_files, tools
+from support import tools
 
 
 def test_finds_a_program_of_the_environment() -> None:
@@ -38,7 +38,3 @@ def test_present_reference_files_are_found(monkeypatch: pytest.MonkeyPatch, tmp_
     (tmp_path / "models").mkdir()
     monkeypatch.setattr(tools, "SHARED", tmp_path)
     assert tools.require_shared("models") == tmp_path / "models"
-
-
-def test_files_that_go_first_are_there() -> None:
-    assert all((tools.ROOT / "tests" / name).is_file() for name in long_files.LONG)

@@ -96,6 +96,7 @@ def test_inspect_shows_the_same_to_people(cli: CommandLine) -> None:
 # build
 
 
+@pytest.mark.quick  # a model's way from its file to code that is compiled and compared
 def test_build_measures_and_verifies(cli: CommandLine, folder: Path) -> None:
     require("gcc")
     found = cli.ok("build", "digits.onnx", "--target", "host", "--json").json

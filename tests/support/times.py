@@ -1,0 +1,121 @@
+"""How long tests take: measured on request, so that long files go first, and --quick knows what is quick.
+
+`scripts/test --write-times` writes tests/times.toml: the seconds of processor time, children included, that
+all cases of a test function take together.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+FILE = TESTS / "times.toml"
+QUICK = 0.5  # seconds of a function that --quick runs
+QUICK_RUN = 70  # seconds after which it runs no more
+_LEAST = QUICK / 10
+_HEAD = """\
+# Seconds of processor time that all cases of a test function take together, children included; functions of
+# less than {least:g} are left out. `scripts/test --write-times` writes it. Files that take longest go first,
+# and `--quick` runs functions of at most {quick:g}, of the files that are here.
+
+"""
+Times = Mapping[str, Mapping[str, float]]  # by file, below tests, and function
+
+
+def times() -> Times:
+    """What was measured last."""
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def place(nodeid: str) -> tuple[str, str]:
+    """File, below tests, and function of a test."""
+    file, _, function = nodeid.partition("[")[0].partition("::")
+    return file.removeprefix("tests/"), function
+
+
+def order(items: list[pytest.Item], known: Times) -> None:
+    """Sort tests by file, those that take longest first, so that processes end at about the same time. A file
+    that was never measured may be the longest."""
+
+    def rank(item: pytest.Item) -> tuple[bool, float]:
+        functions = known.get(place(item.nodeid)[0])
+        return functions is not None, -sum((functions or {}).values())
+
+    items.sort(key=rank)
+
+
+def is_quick(nodeid: str, known: Times) -> bool:
+    """Is that so of all cases of this function together? Of a file that was never measured, none is; a
+    function that is new in another file may be."""
+    file, function = place(nodeid)
+    return file in known and known[file].get(function, 0.0) <= QUICK
+
+
+def chosen(items: Iterable[pytest.Item], known: Times) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """What --quick runs, and what it leaves out: functions that are not quick, unless they are marked."""
+    quick: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        wanted = item.get_closest_marker("quick") or is_quick(item.nodeid, known)
+        (quick if wanted else others).append(item)
+    return quick, others
+
+
+class Clock:
+    """A plugin that measures every test; where processes share the work, each sends what it measured with
+    the reports."""
+
+    _NAME = "processor_seconds"
+
+    def __init__(self) -> None:
+        self.spent: Counter[tuple[str, str]] = Counter()
+        self._start = 0.0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self) -> None:
+        self._start = _processor_seconds()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        if call.when == "teardown":
+            item.user_properties.append((self._NAME, _processor_seconds() - self._start))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "teardown":
+            self.spent[place(report.nodeid)] += dict(report.user_properties).get(self._NAME, 0.0)  # type: ignore[arg-type]  # ours is a number
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not hasattr(session.config, "workerinput"):
+            FILE.write_text(text(merged(times() if FILE.exists() else {}, self.spent)), encoding="utf-8")
+
+
+def _processor_seconds() -> float:
+    return sum(os.times()[:4])
+
+
+def merged(before: Times, spent: Mapping[tuple[str, str], float]) -> Times:
+    """Times of the functions that ran, and of those files that did not and are still there."""
+    files = {file for file, _ in spent}
+    kept = {file: known for file, known in before.items() if file not in files and (TESTS / file).exists()}
+    new: dict[str, dict[str, float]] = {}
+    for (file, function), seconds in spent.items():
+        functions = new.setdefault(file, {})
+        if seconds >= _LEAST:
+            functions[function] = seconds
+    return {**kept, **new}
+
+
+def text(known: Times) -> str:
+    """The file, in an order that does not depend on what was measured."""
+    lines = [_HEAD.format(least=_LEAST, quick=QUICK)]
+    for file, functions in sorted(known.items()):
+        lines.append(f'["{file}"]\n')
+        lines += [f'"{name}" = {seconds:.2g}\n' for name, seconds in sorted(functions.items())]
+        lines.append("\n")
+    return "".join(lines).rstrip("\n") + "\n"

@@ -1,0 +1,103 @@
+"""What was measured of tests decides their order and what --quick runs, and is written as it was read."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import times
+from support.tools import ROOT
+
+KNOWN = {"a/test_long.py": {"test_one": 9.0, "test_two": 0.2}, "test_short.py": {"test_all": 1.0}}
+CONFTEST = """\
+from pathlib import Path
+
+from support import times
+
+times.TESTS = Path(__file__).parent
+times.FILE = times.TESTS / "times.toml"
+
+def pytest_configure(config):
+    config.pluginmanager.register(times.Clock())
+"""
+TEST = """\
+import subprocess
+import sys
+
+import pytest
+
+BUSY = "import time\\nwhile time.process_time() < 0.2: pass"
+
+@pytest.mark.parametrize("way", range(2))
+def test_in_a_child(way):
+    subprocess.run([sys.executable, "-c", BUSY])
+
+def test_nothing():
+    pass
+"""
+
+
+def test_a_test_is_known_by_its_file_and_function() -> None:
+    assert times.place("tests/a/test_long.py::test_one[tests/b::c]") == ("a/test_long.py", "test_one")
+
+
+def test_all_cases_of_a_function_are_quick_or_none() -> None:
+    assert times.is_quick("tests/a/test_long.py::test_two", KNOWN)
+    assert not times.is_quick("tests/test_short.py::test_all[case]", KNOWN)
+    assert times.is_quick("tests/test_short.py::test_new", KNOWN)
+    assert not times.is_quick("tests/test_new.py::test_all", KNOWN)
+
+
+@dataclass(frozen=True)
+class Named:
+    nodeid: str
+
+
+def test_long_files_go_first_and_new_ones_may_be_long() -> None:
+    names = ["test_short.py::test_all", "a/test_long.py::test_one", "test_new.py::test_all"]
+    items: list[Any] = [Named(f"tests/{name}") for name in names]
+    times.order(items, KNOWN)
+    assert [item.nodeid.removeprefix("tests/") for item in items] == names[::-1]
+
+
+def test_only_files_that_ran_are_measured_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(times, "TESTS", tmp_path)
+    for file in ("test_short.py", "b/test_new.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    spent = {("b/test_new.py", "test_one"): 3.0, ("b/test_new.py", "test_two"): 0.01}
+    kept = times.merged(KNOWN, spent)
+    assert kept == {"test_short.py": {"test_all": 1.0}, "b/test_new.py": {"test_one": 3.0}}
+    again = times.merged(kept, {("test_short.py", "test_all"): 0.0})
+    assert again == {"test_short.py": {}, "b/test_new.py": {"test_one": 3.0}}
+
+
+def test_what_is_written_is_read_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(times, "FILE", tmp_path / "times.toml")
+    times.FILE.write_text(times.text(KNOWN))
+    assert times.times() == KNOWN
+    assert times.text(times.times()) == times.FILE.read_text()
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_processor_time_is_measured_with_that_of_children(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processes: str
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_made.py").write_text(TEST)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", processes]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    monkeypatch.setattr(times, "FILE", tmp_path / "times.toml")
+    measured = times.times()["test_made.py"]
+    assert list(measured) == ["test_in_a_child"]
+    assert measured["test_in_a_child"] >= 0.4
