@@ -20,7 +20,7 @@ PAGE = PATH.read_text(encoding="utf-8")
 KERNEL = page_steps.section(PAGE, "Add a kernel in 4 steps")
 SET = page_steps.section(PAGE, "Add an instruction set in 4 steps")
 STEPS = {**page_steps.files(KERNEL), **page_steps.files(SET)}
-SOURCE, TEST = "runtime_c/kernels/avx2/dense_int.one.c", "tests/kernels/test_dense_one.py"
+SOURCE, TEST = "runtime_c/kernels/avx2/dense_int.oc1.c", "tests/kernels/test_dense_oc1.py"
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_case_takes_each_kernel(checkout: Path, tmp_path: Path) -> None:
     tests = [path for path in STEPS if path.startswith("tests/kernels/")]
     planned = tmp_path / "planned.json"
     assert_passed(pytest_in(checkout, "-p", "support.planning", *tests, PLANNED_TO=str(planned)))
-    assert {"avx2/dense_int.one", "sse/dense"} < json.loads(planned.read_text()).keys()
+    assert {"avx2/dense_int.oc1", "sse/dense"} < json.loads(planned.read_text()).keys()
 
 
 def test_a_kernel_that_computes_something_else_fails(checkout: Path) -> None:

@@ -16,7 +16,7 @@ The comment at the head of a file says what the kernel is, in sentences, then by
 
 More comments may follow before the code, each for another kernel of the same code:
 
-    @as neon/conv2d_int.down dot=mmla    its instruction set and name; ek_mmla_... stands for ek_dot_...
+    @as neon/conv2d_int.right_shift dot=mmla  its instruction set and name; ek_mmla_... stands for ek_dot_...
 
 It says all of itself, but for layouts and working memory that are those of the first one. `<kernel>` names
 the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the sentences only.

@@ -58,12 +58,12 @@ def test_the_cheapest_is_taken_whatever_conditions_it_has(side: int, stride: int
     call = depthwise(side, stride, channels)
     found, operands = candidates(call, M4)
     costs = {variant.stem: cost(variant, call, M4, operands) for variant in found}
-    assert set(costs) == {"depthwise2d_int", "depthwise2d_int.taps"}
+    assert set(costs) == {"depthwise2d_int", "depthwise2d_int.m1"}
     assert found[0].stem == "depthwise2d_int"  # has the most conditions
     assert costs["depthwise2d_int"]
-    assert costs["depthwise2d_int.taps"]
-    assert costs["depthwise2d_int.taps"] < costs["depthwise2d_int"]
-    assert variant_of(call, M4).stem == "depthwise2d_int.taps"
+    assert costs["depthwise2d_int.m1"]
+    assert costs["depthwise2d_int.m1"] < costs["depthwise2d_int"]
+    assert variant_of(call, M4).stem == "depthwise2d_int.m1"
 
 
 def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
@@ -71,7 +71,7 @@ def test_an_emulator_counts_least_for_the_kernels_that_are_taken() -> None:
     found = kernel_choice.compared(network(), M4)
     taken = [next(iter(layer.counts)) for layer in found]
     assert len(found) == 3
-    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_taps__dsp", "_tfl__dsp"}
+    assert {function.partition("_s8")[2] for function in taken} == {"_tfl_m1__dsp", "_tfl__dsp"}
     assert max(layer.off for layer in found) < 1.1
 
 

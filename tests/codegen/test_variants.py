@@ -43,7 +43,7 @@ def test_a_file_like_another_has_its_code_with_other_helpers(isa: str, helper: s
 def test_exponents_decide_by_which_name_a_rule_goes() -> None:
     target = targets.load("aarch64-dotprod")
     down, any = (instantiate(convolution(scale), target) for scale in (2.0, 0.125))
-    assert (down.name, any.name) == ("conv2d_s8_tfl_down", "conv2d_s8_tfl_dot")
+    assert (down.name, any.name) == ("conv2d_s8_tfl_right_shift", "conv2d_s8_tfl_dot")
     assert "ek_requantize_tfl_down_x4(" in down.source
     assert "ek_requantize_tfl_x4(" in any.source
 

@@ -154,9 +154,9 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
         scale = np.abs(expected[name][np.isfinite(expected[name])]).max()
         assert np.allclose(found[name], expected[name], rtol=0, atol=1e-5 * scale, equal_nan=True), name
     kernels = {line.kernel.function for line in program.lines}
-    names = {"conv2d_f32_tile", "conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "dense_f32"}
-    names |= {"conv2d_add_f32_tile", "conv2d_add_f32_bf16_once", "conv2d_add_f32_bf16_wide"}
-    names |= {"depthwise2d_f32_three", "depthwise2d_f32_bf16_wide", "matmul_f32", "matmul_nt_f32"}
+    names = {"conv2d_f32_tile", "conv2d_f32_bf16_unpacked_bf16", "conv2d_f32_bf16_bf16", "dense_f32"}
+    names |= {"conv2d_add_f32_tile", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
+    names |= {"depthwise2d_f32_k3x3", "depthwise2d_f32_bf16_k3x3_bf16", "matmul_f32", "matmul_nt_f32"}
     assert {f"ek_{name}__neon" for name in names} <= kernels
 
 

@@ -142,7 +142,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, compiler: str, tmp
     program = compile_graph(bench.graph(), load(name, compiler))
     called = kernels(program, "dsp")
     names = ["conv2d_s8_tfl", "conv2d_s8", "depthwise2d_s8_tfl", "depthwise2d_s8", "conv2d_add_affine_s8_tfl"]
-    names += ["depthwise2d_s8_tfl_taps", "depthwise2d_s8_taps", "conv2d_s8_planes"]
+    names += ["depthwise2d_s8_tfl_m1", "depthwise2d_s8_m1", "conv2d_s8_chw"]
     assert set(names) <= set(called), called
     assert any(name.startswith("dense_s8_once") for name in called), called
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])
@@ -179,7 +179,7 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     program = compile_graph(bench.graph(), load("cortex-m4", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
-    expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_one", "affine_s8_plain_one"]
+    expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_scalar", "affine_s8_plain_scalar"]
     expected += ["quantize_s16", "requantize_s16_s8", "prelu_s8_plain"]
     expected += ["dequantize_s8", "dequantize_s16", "total_s8_plain"]
     assert set(expected) <= set(kernels(program, "dsp")), kernels(program, "dsp")

@@ -90,8 +90,8 @@ def test_integers_of_any_shape(optimize: Optimize, compiler: str, tmp_path: Path
         bench.case(FAMILIES[i % len(FAMILIES)])
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     called = kernels(program, "mve")
-    names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_lanes", "depthwise2d_s8_lanes"]
-    for ending in ("_pixel", "_pair", "_up_lanes", "_up_dot"):
+    names = ["conv2d_s8_tfl_dot", "conv2d_s8_dot", "depthwise2d_s8_tfl_m1", "depthwise2d_s8_m1"]
+    for ending in ("_pixel", "_pair", "_up_m1", "_up_dot"):
         assert any(name.endswith(ending) for name in called), called
     assert any(name.startswith("conv2d_add_affine") for name in called), called
     rules = {name.replace("_up", "") for name in called}
@@ -111,7 +111,7 @@ def test_elementwise_operators_and_pools(compiler: str, optimize: Optimize, tmp_
     program = compile_graph(bench.graph(), load("cortex-m55", compiler))
     expected = ["affine_s8_plain", "mul_s8_plain", "meanpool2d_s8_plain", "meanpool2d_border_s8"]
     expected += ["avgpool2d_s8_tfl", "maxpool2d_s8", "table_s8_plain"]
-    expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_one", "affine_s8_plain_one"]
+    expected += ["quantize_s8", "quantize_tfl_s8", "mul_s8_plain_scalar", "affine_s8_plain_scalar"]
     expected += ["quantize_s16", "requantize_s16_s8", "prelu_s8_plain"]
     assert set(expected) <= set(kernels(program, "mve")), kernels(program, "mve")
     check(program, drive(program, tmp_path, optimize, LEVEL[optimize]), [bench.inputs])

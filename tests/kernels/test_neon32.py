@@ -105,9 +105,15 @@ def check(program: Program, driver: Driver, samples: Sequence[dict[str, np.ndarr
 def test_integers_of_any_shape(optimize: Optimize, tmp_path: Path) -> None:
     bench = integers(2028 + len(optimize), 240 if optimize == "size" else 160)
     program = compile_graph(bench.graph(), load())
-    names = {"conv2d_s8_tfl_down", "conv2d_s8", "depthwise2d_s8_three", "dense_s8_once", "add_s8_tfl_rows"}
-    names |= {"affine_s8_plain_rows", "mul_s8_tfl_rows", "matmul_s8_plain", "matmul_nt_s8_plain"}
-    names |= {"softmax_s8_plain", "affine_s8_plain_wide"}
+    names = {
+        "conv2d_s8_tfl_right_shift",
+        "conv2d_s8",
+        "depthwise2d_s8_k3x3",
+        "dense_s8_once",
+        "add_s8_tfl_contiguous",
+    }
+    names |= {"affine_s8_plain_contiguous", "mul_s8_tfl_contiguous", "matmul_s8_plain", "matmul_nt_s8_plain"}
+    names |= {"softmax_s8_plain", "affine_s8_plain_contiguous_s32"}
     assert names <= kernels(program, "neon32").keys(), kernels(program, "neon32")
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
@@ -177,9 +183,13 @@ def floats(shapes: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Graph, dict
     return b.graph("floats", list(sample), outputs), sample
 
 
-LAYERS = {DType.F32: {"conv2d_f32_tile", "conv2d_add_f32_tile", "depthwise2d_f32_fours", "dense_f32"}}
-LAYERS[DType.BF16] = {"conv2d_f32_bf16_once", "conv2d_f32_bf16_wide", "depthwise2d_f32_bf16_wide"}
-LAYERS[DType.BF16] |= {"dense_f32_bf16_wide", "conv2d_add_f32_bf16_once", "conv2d_add_f32_bf16_wide"}
+LAYERS = {DType.F32: {"conv2d_f32_tile", "conv2d_add_f32_tile", "depthwise2d_f32_oc4", "dense_f32"}}
+LAYERS[DType.BF16] = {
+    "conv2d_f32_bf16_unpacked_bf16",
+    "conv2d_f32_bf16_bf16",
+    "depthwise2d_f32_bf16_oc4_bf16",
+}
+LAYERS[DType.BF16] |= {"dense_f32_bf16_bf16", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
 
 
 @pytest.mark.parametrize("dtype", LAYERS)

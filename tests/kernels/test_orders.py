@@ -276,7 +276,7 @@ def test_results_lie_over_inputs_as_near_as_they_may(
         cases //= 2
     families = INTEGERS + (REALS if "dense" in wanted else [])
     families += [groupwise_rows] if "dense_groupwise" in wanted else []
-    families += [integer_tiles] if "conv2d_int.three" in wanted else []
+    families += [integer_tiles] if "conv2d_int.winograd" in wanted else []
     made = bench(families, target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)
     assert wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs) == []

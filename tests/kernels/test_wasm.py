@@ -153,7 +153,7 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     isa = name.removeprefix("wasm32-").replace("simd", "wasm")
     found = {f.partition("_s8")[0] for f in kernels(program) if f.endswith(f"__{isa}")}
     assert {"conv2d", "depthwise2d"} <= found, kernels(program)
-    variants = ("_one",) if isa == "relaxed" else ("_one", "_three")
+    variants = ("_one_scale",) if isa == "relaxed" else ("_one_scale", "_winograd")
     assert all(any(f.endswith(f"{v}__{isa}") for f in kernels(program)) for v in variants), kernels(program)
     check(program, drive(program, tmp_path, optimize), [bench.inputs])
 
@@ -232,7 +232,7 @@ def test_products_of_unsigned_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         bench.result(Dense(), bench.input(rows, 128), w, bias, quant=bench.quant(0, 6))
     program = compile_graph(bench.graph(), load("wasm32-relaxed", "chromium"))
     called = kernels(program)
-    for kernel in ("conv2d", "conv2d_s8_blocks", "dense", "dense_s8_blocks", "depthwise2d", "_light"):
+    for kernel in ("conv2d", "conv2d_s8_blocks", "dense", "dense_s8_blocks", "depthwise2d", "_overflow_safe"):
         assert any(kernel in f and f.endswith("__relaxed") for f in called), (kernel, called)
     sample = {name: np.minimum(x, 0) for name, x in bench.inputs.items()}
     check(program, drive(program, tmp_path, "size"), [sample])
@@ -264,7 +264,7 @@ def test_light_weights_are_exact_in_every_engine(runner: str, tmp_path: Path) ->
     """Also in those that saturate sums of two products, as Node does on some processors: none is refused."""
     graph = _light_layers()
     program = compile_graph(graph, load("wasm32-relaxed", runner))
-    assert all("_light" in f for f in kernels(program)), kernels(program)
+    assert all("_overflow_safe" in f for f in kernels(program)), kernels(program)
     assert not wants_exact(program)
     samples = [{"x": np.full((2, 250), value, np.int8)} for value in (127, -128, 0)]
     samples += [simulate.random_inputs(graph, seed) for seed in range(7)]

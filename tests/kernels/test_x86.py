@@ -264,19 +264,20 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         family(layers)
     program = compile_graph(layers.graph(), replace(targets.load(name), cpu_flags=()))
     taken = {function.removesuffix(f"__{name.rpartition('-')[2]}") for function in called(program)}
-    for kernel in ("conv2d_f32", "conv2d_f32_winograd", "conv2d_f32_narrow", "dense_f32"):
+    few = 4 if name == "x86-64-avx2" else 8  # half a vector of channels
+    for kernel in ("conv2d_f32", "conv2d_f32_winograd", f"conv2d_f32_oc{few}", "dense_f32"):
         assert f"ek_{kernel}" in taken
-    for kernel in ("depthwise2d_f32", "depthwise2d_f32_few", "depthwise2d_f32_spread"):
+    for kernel in ("depthwise2d_f32", f"depthwise2d_f32_ic{few}", "depthwise2d_f32_ic1"):
         assert f"ek_{kernel}" in taken
     assert {f"ek_conv2d_add_{kind}" for kind in ("f32", "f32_bf16_bf16", "f32_winograd")} <= taken
     for number in ("bf16", "f16"):
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
-    eight = {"ek_conv2d_f32_three", "ek_conv2d_f32_bf16_three_bf16", "ek_conv2d_f32_f16_three_f16"}
+    eight = {"ek_conv2d_f32_oc24", "ek_conv2d_f32_bf16_oc24_bf16", "ek_conv2d_f32_f16_oc24_f16"}
     eight |= {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
-    eight |= {"ek_conv2d_add_f32_three", "ek_conv2d_add_f32_bf16_three_bf16"}
-    eight |= {f"ek_conv2d_f32_f16_{kernel}_f16" for kernel in ("wide", "wide_three")}
+    eight |= {"ek_conv2d_add_f32_oc24", "ek_conv2d_add_f32_bf16_oc24_bf16"}
+    eight |= {f"ek_conv2d_f32_f16_{kernel}_f16" for kernel in ("unpacked", "unpacked_oc24")}
     assert eight <= taken if name == "x86-64-avx2" else not eight & taken
 
 

@@ -18,21 +18,21 @@
  * @apart
  * @for T=f32 W=f16 B=f32 */
 /* Convolution to three vectors of outputs, which are computed together: as avx2/conv2d.c.
- * @as avx2/conv2d.three
+ * @as avx2/conv2d.oc24
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @when out_c == 24 * groups
  * @pack w: G O/24!8 H W I o24 */
 /* Convolution to three vectors of outputs with weights of 16 bits: as avx2/conv2d.c.
- * @as avx2/conv2d.three_bf16 f32=bf16
+ * @as avx2/conv2d.oc24_bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when out_c == 24 * groups
  * @pack w: G O/24!8 H W I o24(zip8) */
 /* Convolution to three vectors of outputs with weights of 16 bits: as avx2/conv2d.c.
- * @as avx2/conv2d.three_f16 f32=f16
+ * @as avx2/conv2d.oc24_f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32

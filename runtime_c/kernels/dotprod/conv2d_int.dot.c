@@ -11,7 +11,7 @@
  * @scratch else 4 * ((k_h * k_w * in_c + 15) // 16 * 16)
  * @order pixels 4 4 */
 /* As conv2d_int.dot.c, for rule T with negative exponents, which are almost all.
- * @as dotprod/conv2d_int.down
+ * @as dotprod/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
@@ -24,7 +24,7 @@
  * @pack w: G O/16!4 HWI/8! o16 hwi8
  * @order pixels 4 4 */
 /* As conv2d_int.dot.c, for rule T with negative exponents, which are almost all.
- * @as i8mm/conv2d_int.down dot=mmla
+ * @as i8mm/conv2d_int.right_shift dot=mmla
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
@@ -38,7 +38,7 @@
  * @pack w: G O/8!4 HWI/16! o8 hwi16
  * @order pixels 4 4 */
 /* As conv2d_int.dot.c, for rule T with negative exponents, which are almost all.
- * @as neon/conv2d_int.down dot=madd
+ * @as neon/conv2d_int.right_shift dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0

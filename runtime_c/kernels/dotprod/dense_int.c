@@ -11,14 +11,14 @@
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide */
 /* Fully connected layer of int8: see dense_int.h. Sixteen outputs of up to four rows advance together, by SMMLA.
- * @as i8mm/dense_int.rows dot=mmla
+ * @as i8mm/dense_int.batch dot=mmla
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows > 1
  * @pack w: O/16!4 I/8! o16 i8
  * @order rows 4 4 */
-/* As dense_int.rows.c, results of 16 bits: sixteen outputs of up to four rows advance together, by SMMLA.
- * @as i8mm/dense_int.rows_s8_s16 dot=mmla
+/* As dense_int.batch.c, results of 16 bits: sixteen outputs of up to four rows advance together, by SMMLA.
+ * @as i8mm/dense_int.batch_s8_s16 dot=mmla
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when rows > 1

@@ -29,13 +29,13 @@
  * @order windows 1
  * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8 */
 /* Convolution of an int8 image in planes of channels with DSP instructions: see im2col_chw_dsp.h.
- * @as dsp/conv2d_int.planes cells=planes
+ * @as dsp/conv2d_int.chw cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
  * @order windows 1 */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights in 8 bits.
- * @as dsp/conv2d_int.planes_bytes cells=planes
+ * @as dsp/conv2d_int.chw_bytes cells=planes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
@@ -45,7 +45,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order windows 1 */
 /* Convolution of an int8 image in planes of channels with DSP instructions, weights of four bits.
- * @as dsp/conv2d_int.planes_nibbles cells=planes
+ * @as dsp/conv2d_int.chw_nibbles cells=planes
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
  * @when step_c > 1 and acc_bits <= 30 and most_exponent > 32
@@ -55,7 +55,7 @@
  * @order windows 1
  * @scratch (k_h * k_w * (in_c // groups) + 10) // 8 * 8 */
 /* Convolution of an int16 image in planes of channels with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.planes_s16 cells=half_planes
+ * @as dsp/conv2d_int.chw_s16 cells=half_planes
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
  * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
@@ -63,7 +63,7 @@
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of an int16 image in planes of channels with DSP instructions, results of 8 bits.
- * @as dsp/conv2d_int.planes_s16_s8 cells=half_planes
+ * @as dsp/conv2d_int.chw_s16_s8 cells=half_planes
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
  * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7
@@ -71,7 +71,7 @@
  * @order windows 1
  * @scratch 2 * ((k_h * k_w * (in_c // groups) + 6) // 4 * 4) */
 /* Convolution of an int8 image in planes of channels with DSP instructions, results of 16 bits.
- * @as dsp/conv2d_int.planes_s8_s16 cells=planes
+ * @as dsp/conv2d_int.chw_s8_s16 cells=planes
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when step_c > 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -11,7 +11,7 @@
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels, and more than
  * a few weights.
- * @as neon/conv2d.once f32_once=bf16_once
+ * @as neon/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
@@ -22,14 +22,14 @@
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon/conv2d.wide f32_fma=bf16_fma f32_once=bf16_each
+ * @as neon/conv2d.bf16 f32_fma=bf16_fma f32_once=bf16_each
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels.
- * @as neon32/conv2d.once f32_once=bf16_once
+ * @as neon32/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
@@ -48,7 +48,7 @@
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon32/conv2d.wide f32_fma=bf16_fma f32_once=bf16_each
+ * @as neon32/conv2d.bf16 f32_fma=bf16_fma f32_once=bf16_each
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32

@@ -10,7 +10,7 @@
  * @scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16)
  * @order pixels 4 2 */
 /* As conv2d_int.c, for rule T with negative exponents, which are almost all.
- * @as neon32/conv2d_int.down
+ * @as neon32/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when groups == 1 and least_weight > -128 and most_exponent < 0

@@ -10,7 +10,7 @@
  * @scratch rows * inputs + 16
  * @order rows 8 */
 /* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
- * @as relaxed/dense_int.one each=one
+ * @as relaxed/dense_int.one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when one_scale and least_weight > -128
@@ -25,7 +25,7 @@
  * @scratch 2 * (rows * inputs) + 16
  * @order rows 8 */
 /* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
- * @as wasm/dense_int.one four=two each=one
+ * @as wasm/dense_int.one_scale four=two each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when one_scale

@@ -4,7 +4,8 @@
 
 #include "edgekit/simd/cortex_m/fixed_dsp.h"
 
-/* The 16-bit halves of words: bytes 0 and 2, bytes 1 and 3, and numbers added to them. */
+/* The 16-bit halves of words: bytes 0 and 2, bytes 1 and 3, and numbers added to them. %0 is the result, %1 what is added
+ * to both halves, %2 the word. In what follows %0 is the result, %1 a, %2 b, and %3 c where there is one. */
 struct ek_four {
     uint32_t even;
     uint32_t odd;
@@ -50,7 +51,8 @@ static inline int32_t ek_product_wt(int32_t a, uint32_t b, int32_t c)
     return y;
 }
 
-/* Of each half the first number where that of a is not below zero, else the second. */
+/* Of each half the first number where that of a is not below zero, else the second. %1 a, %2 zero: the sum
+ * sets a flag for each byte, by which sel takes those of %3 or %4. */
 static inline uint32_t ek_by_sign(uint32_t a, uint32_t positive, uint32_t negative)
 {
     uint32_t y;
@@ -61,7 +63,8 @@ static inline uint32_t ek_by_sign(uint32_t a, uint32_t positive, uint32_t negati
     return y;
 }
 
-/* The lower halves of a and b as reals times scale; returns what is behind them. */
+/* The lower halves of a and b as reals times scale; returns what is behind them. s0 and s1 are the
+ * numbers; %0 where they go, %1 and %2 the words, %3 the scale. */
 static inline float *ek_two_reals(float *y, uint32_t a, uint32_t b, float scale)
 {
     __asm volatile("vmov s0, s1, %1, %2\n"

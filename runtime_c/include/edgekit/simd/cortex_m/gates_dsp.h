@@ -12,7 +12,8 @@ EK_INLINE const int8_t *ek_state_dsp_read(const int8_t *h, int16_t *room, const 
     return ek_state_read(h, room, size);
 }
 
-/* Bytes 0 and 2, and 1 and 3: as ek_four_bytes of elementwise_dsp.h, without a register for what is added to them. */
+/* Bytes 0 and 2, and 1 and 3: as ek_four_bytes of elementwise_dsp.h, without a register for what is added to them. %0 is
+ * the result, %1 the word. */
 static inline struct ek_four ek_four_signed(const int8_t *from)
 {
     uint32_t word;
@@ -23,7 +24,7 @@ static inline struct ek_four ek_four_signed(const int8_t *from)
     return four;
 }
 
-/* Four products more. */
+/* Four products more. %0 the sum, %1 two numbers of the row, %2 those of the state. */
 static inline int32_t ek_four_products(const int8_t *r, const struct ek_four h, int32_t sum)
 {
     const struct ek_four four = ek_four_signed(r);

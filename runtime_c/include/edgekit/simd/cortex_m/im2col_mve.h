@@ -24,7 +24,7 @@ struct ek_mve_window {
 };
 
 /* Copies `rows` pieces of n bytes, `down` apart, one behind the other. q0 has sixteen of them, lr how many are left of
- * a piece. */
+ * a piece; %[at] and %[end] are where they come from and go. */
 static inline void ek_mve_copy_rows(int8_t *to, const int8_t *from, int32_t n, int32_t rows, int32_t down)
 {
     const int8_t *at;

@@ -18,7 +18,7 @@ static inline void ek_mve_copy(int8_t *to, const int8_t *from, int32_t n)
         : "q0", "lr", "memory");
 }
 
-/* Sets n bytes, of 0 and more. */
+/* Sets n bytes, of 0 and more. q0 has sixteen of them, lr how many are left. */
 static inline void ek_mve_fill(int8_t *to, int32_t value, int32_t n)
 {
     __asm volatile("vdup.8 q0, %[value]\n"
@@ -93,12 +93,14 @@ static inline int32_t ek_mve_largest(const int8_t *x, int32_t n)
     "vldrb.u8 q2, [%[w]], #16\n" OP ".s8 %[a2], q0, q2\n"                                                    \
     "vldrb.u8 q3, [%[w]], #16\n" OP ".s8 %[a3], q0, q3\n"
 
-/* Four sums into a vector. */
+/* Four sums into a vector: two lanes that are two apart take two registers at once. */
 #define EK_MVE_JOIN(V)                                                                                       \
     "vmov %q[" #V "][2], %q[" #V "][0], %[" #V "0], %[" #V "2]\n"                                            \
     "vmov %q[" #V "][3], %q[" #V "][1], %[" #V "1], %[" #V "3]\n"
 
-/* Two rows of x times four of w, n >= 1 blocks of 16 each: w holds a block of each of its rows in turn. */
+/* Two rows of x times four of w, n >= 1 blocks of 16 each: w holds a block of each of its rows in turn. Sums of x are
+ * in r0, r2, r4 and r6, those of x' in r8, r10, r12 and lr: vmladava takes even registers. r1 x, r3 x', r5 w, r9 blocks
+ * left; q0 and q1, x and x' at first, are the results. */
 static inline void ek_mve_dot_2x4(
     const int8_t *x0, const int8_t *x1, const int8_t *w0, int32_t blocks, int32x4_t *sum0, int32x4_t *sum1)
 {
@@ -117,7 +119,7 @@ static inline void ek_mve_dot_2x4(
     *sum1 = b;
 }
 
-/* One row of x times four of w. */
+/* One row of x times four of w, in the registers of ek_mve_dot_2x4 as far as they are needed. */
 static inline int32x4_t ek_mve_dot_1x4(const int8_t *x0, const int8_t *w0, int32_t blocks)
 {
     register int32_t a0 __asm("r0"), a1 __asm("r2"), a2 __asm("r4"), a3 __asm("r6");
@@ -144,7 +146,9 @@ static inline int32x4_t ek_mve_tail_1x4(const int8_t *x, const int8_t *w, int32_
 
 /* Adds 16 products each of x and x' with 32 weights to four vectors of sums: numbers 0, 4, 8, 12 to the first; 2, 6, 10,
  * 14 to the second; 1, 5, 9, 13 to the third; 3, 7, 11, 15 to the fourth. Two products fit into 16 bits. With the four
- * sums live there are four registers, so x' is read twice; compilers would store and load more than that. */
+ * sums live there are four registers, so x' is read twice; compilers would store and load more than that.
+ * %q[even] and %q[odd] are the products of even and of odd numbers in 16 bits, %q[cell] numbers of x or x', then what
+ * is added, %q[weights] weights. */
 static inline void ek_mve_two_x16(const int8_t *x, const int8_t *u, const int8_t *w, int32x4_t *s0,
     int32x4_t *s1, int32x4_t *s2, int32x4_t *s3)
 {

@@ -27,7 +27,8 @@ static inline void ek_store_bytes(int8_t *to, uint32_t word, const int32_t count
             to[i] = (int8_t)(word & 255);
 }
 
-/* *most becomes the larger of each two of four bytes. */
+/* *most becomes the larger of each two of four bytes. %0 the largest so far, %1 differences, of which only the flags count:
+ * one for each byte says whether sel takes that of %0 or of %2, the other bytes. */
 static inline void ek_raise_bytes(uint32_t *most, const uint32_t bytes)
 {
     uint32_t difference;
@@ -50,7 +51,8 @@ static EK_SHARED int32_t ek_largest_byte(const int8_t *x, int32_t count)
     return (int8_t)(most & 255);
 }
 
-/* Adds bytes 0 and 2 to the halves of the first of two sums, bytes 1 and 3 to those of the second. */
+/* Adds bytes 0 and 2 to the halves of the first of two sums, bytes 1 and 3 to those of the second. %0 and %1
+ * are the sums, %2 the bytes. */
 static inline void ek_add_bytes(uint32_t *sums, const uint32_t bytes)
 {
     __asm("sxtab16 %0, %0, %2\n"

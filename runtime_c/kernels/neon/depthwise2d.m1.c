@@ -4,8 +4,8 @@
  * @pack w: H W O I
  * @scratch 16
  * @order pixels 1 */
-/* As depthwise2d.lanes.c, for weights of 16 bits, which are widened once.
- * @as neon/depthwise2d.narrow f32_once=bf16_once
+/* As depthwise2d.m1.c, for weights of 16 bits, which are widened once.
+ * @as neon/depthwise2d.m1_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and k_h * k_w * out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12

@@ -1,40 +1,29 @@
-/* int8 sum or difference: see affine_s8.h. Sixteen numbers that lie side by side, or one for all of b, advance together.
- * This is for factors of 16 bits.
- * @when -32768 <= first and first <= 32767
- * @when -32768 <= second and second <= 32767
+/* int8 product: see mul_s8.h. Sixteen numbers that lie side by side, or one for all of b, advance together.
+ * @rule e e_wide tfl
  * @when sa[5] == 1
  * @when sb[5] in (0, 1) */
-/* As affine_s8.rows.c, for factors of 32 bits.
- * @as neon/affine_s8.wide s16=s32
+/* int8 product: see mul_s8.h.
+ * @as neon32/mul_s8.contiguous
+ * @rule e e_wide tfl
  * @when sa[5] == 1
  * @when sb[5] in (0, 1) */
-/* int8 sum or difference: see affine_s8.h. This is for factors of 16 bits.
- * @as neon32/affine_s8.rows
- * @when -32768 <= first and first <= 32767
- * @when -32768 <= second and second <= 32767
- * @when sa[5] == 1
- * @when sb[5] in (0, 1) */
-/* As affine_s8.rows.c, for factors of 32 bits.
- * @as neon32/affine_s8.wide s16=s32
- * @when sa[5] == 1
- * @when sb[5] in (0, 1) */
-#include "edgekit/contracts/affine_s8.h"
+#include "edgekit/contracts/mul_s8.h"
 #include "edgekit/loops/rows.h"
 
 EK_INLINE int32x4_t EK_FN_four(const int16x4_t a, const int16x4_t b, const struct EK_STRUCT *p)
 {
-    const int32x4_t sum = ek_s16_affine(vdupq_n_s32(p->constant), a, p->first, b, p->second);
-    return vshlq_s32(sum, vdupq_n_s32(-p->shift));
+    return EK_RULE(same)(vmull_s16(a, b), p->multiplier, p->exponent);
 }
 
 EK_INLINE int8x16_t EK_FN_sixteen(const int8x16_t a, const int8x16_t b, const struct EK_STRUCT *p)
 {
-    const int16x8_t a0 = vmovl_s8(vget_low_s8(a)), a1 = vmovl_s8(vget_high_s8(a));
-    const int16x8_t b0 = vmovl_s8(vget_low_s8(b)), b1 = vmovl_s8(vget_high_s8(b));
+    const int8x8_t a_zero = vdup_n_s8((int8_t)p->a_zero), b_zero = vdup_n_s8((int8_t)p->b_zero);
+    const int16x8_t a0 = vsubl_s8(vget_low_s8(a), a_zero), a1 = vsubl_s8(vget_high_s8(a), a_zero);
+    const int16x8_t b0 = vsubl_s8(vget_low_s8(b), b_zero), b1 = vsubl_s8(vget_high_s8(b), b_zero);
     return ek_finish_neon(EK_FN_four(vget_low_s16(a0), vget_low_s16(b0), p),
         EK_FN_four(vget_high_s16(a0), vget_high_s16(b0), p),
         EK_FN_four(vget_low_s16(a1), vget_low_s16(b1), p),
-        EK_FN_four(vget_high_s16(a1), vget_high_s16(b1), p), 0, p->lo, p->hi);
+        EK_FN_four(vget_high_s16(a1), vget_high_s16(b1), p), p->zero, p->lo, p->hi);
 }
 
 /* A row of any length. What is less than sixteen goes through memory of its own. */

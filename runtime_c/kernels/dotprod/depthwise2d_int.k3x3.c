@@ -9,8 +9,8 @@
  * @pack e: O/16! o16
  * @scratch in_w * in_c
  * @order lines 16 */
-/* As depthwise2d_int.three.c, for rule T with negative exponents, which are almost all.
- * @as dotprod/depthwise2d_int.down
+/* As depthwise2d_int.k3x3.c, for rule T with negative exponents, which are almost all.
+ * @as dotprod/depthwise2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
  * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and most_exponent < 0

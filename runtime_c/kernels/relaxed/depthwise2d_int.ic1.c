@@ -10,7 +10,7 @@
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) + 16
  * @order windows 1048576 */
 /* Depthwise convolution of one channel of int8 into many. As the one for relaxed vectors, with cells of 16 bits.
- * @as wasm/depthwise2d_int.image four=two
+ * @as wasm/depthwise2d_int.ic1 four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == 1 and dilation_w == 1

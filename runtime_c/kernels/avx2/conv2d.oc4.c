@@ -4,30 +4,30 @@
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 4
  * @pack w: H WI/2! O/4! o4 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.narrow.c.
- * @as avx2/conv2d.narrow_bf16 f32=bf16
+/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+ * @as avx2/conv2d.oc4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 4 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.narrow.c.
- * @as avx2/conv2d.narrow_f16 f32=f16
+/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+ * @as avx2/conv2d.oc4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 4 */
-/* Convolution to at most half a vector of outputs with AVX-512: as avx2/conv2d.narrow.c.
- * @as avx512/conv2d.narrow
+/* Convolution to at most half a vector of outputs with AVX-512: as avx2/conv2d.oc4.c.
+ * @as avx512/conv2d.oc8
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 8
  * @pack w: H WI/2! O/8! o8 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.narrow.c.
- * @as avx512/conv2d.narrow_bf16 f32=bf16
+/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+ * @as avx512/conv2d.oc8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 8
  * @pack w: H WI/2! O/8! o8 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.narrow.c.
- * @as avx512/conv2d.narrow_f16 f32=f16
+/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+ * @as avx512/conv2d.oc8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
  * @when out_c <= 8

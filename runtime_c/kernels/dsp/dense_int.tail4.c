@@ -9,7 +9,7 @@
  * @order rows 8
  * @scratch (inputs + 3) // 4 * 4 */
 /* Fully connected layer of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/dense_int.odd_bytes
+ * @as dsp/dense_int.tail4_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes once=once_bytes e=e_bytes e_wide=e_bytes
  * @when compact
@@ -19,7 +19,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order rows 8 */
 /* Fully connected layer of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/dense_int.odd_nibbles
+ * @as dsp/dense_int.tail4_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
  * @when inputs % 8 != 0 and acc_bits <= 30 and most_exponent > 32
@@ -29,7 +29,7 @@
  * @order rows 4
  * @scratch (inputs + 7) // 8 * 8 */
 /* Fully connected layer of int16 with DSP instructions, results of 16 bits.
- * @as dsp/dense_int.odd_s16
+ * @as dsp/dense_int.tail4_s16
  * @for X=s16 W=s8 Y=s16 S=s32
  * @rule e=e_s16 e_wide=e_s16
  * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
@@ -37,7 +37,7 @@
  * @order rows 8
  * @scratch 2 * ((inputs + 3) // 4 * 4) */
 /* Fully connected layer of int16 with DSP instructions, results of 8 bits.
- * @as dsp/dense_int.odd_s16_s8
+ * @as dsp/dense_int.tail4_s16_s8
  * @for X=s16 W=s8 Y=s8 S=s32
  * @rule e=e_s16_s8 e_wide=e_s16_s8
  * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7
@@ -45,7 +45,7 @@
  * @order rows 8
  * @scratch 2 * ((inputs + 3) // 4 * 4) */
 /* Fully connected layer of int8 with DSP instructions, results of 16 bits.
- * @as dsp/dense_int.odd_s8_s16
+ * @as dsp/dense_int.tail4_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -7,34 +7,34 @@
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w
  * @pack w: O/8~ H W I o8
  * @pack b: O/8~ o8 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.few.c.
- * @as avx2/depthwise2d.few_bf16 f32=bf16
+/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+ * @as avx2/depthwise2d.ic4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 4 and 8 % in_c == 0
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.few.c.
- * @as avx2/depthwise2d.few_f16 f32=f16
+/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+ * @as avx2/depthwise2d.ic4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 4 and 8 % in_c == 0
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w */
-/* Depthwise convolution of few channels with AVX-512: as avx2/depthwise2d.few.c.
- * @as avx512/depthwise2d.few
+/* Depthwise convolution of few channels with AVX-512: as avx2/depthwise2d.ic4.c.
+ * @as avx512/depthwise2d.ic8
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 8 and 16 % in_c == 0
  * @pack w: O/16~ H W I o16
  * @pack b: O/16~ o16 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.few.c.
- * @as avx512/depthwise2d.few_bf16 f32=bf16
+/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+ * @as avx512/depthwise2d.ic8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 8 and 16 % in_c == 0
  * @pack w: O/16~ H W I o16
  * @pack b: O/16~ o16 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.few.c.
- * @as avx512/depthwise2d.few_f16 f32=f16
+/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+ * @as avx512/depthwise2d.ic8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 8 and 16 % in_c == 0

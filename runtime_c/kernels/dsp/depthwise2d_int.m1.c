@@ -11,7 +11,7 @@
  * @order pixels 4 */
 /* Depthwise convolution of int8 and weights of four bits with DSP instructions: there are few, and they are stored in
  * 16 bits.
- * @as dsp/depthwise2d_int.taps_nibbles
+ * @as dsp/depthwise2d_int.m1_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule tfl e
  * @when in_c == out_c and acc_bits <= 30 and (most_exponent < 0 or most_exponent > 32)
@@ -20,7 +20,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order pixels 4 */
 /* Depthwise convolution of int8 with DSP instructions, results of 16 bits.
- * @as dsp/depthwise2d_int.taps_s8_s16
+ * @as dsp/depthwise2d_int.m1_s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e=e_s8_s16 e_wide=e_s8_s16
  * @when in_c == out_c and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -5,8 +5,8 @@
  * @pack w: H W O I
  * @scratch 16
  * @order pixels 4 */
-/* As depthwise2d.fours.c, for weights of 16 bits, which are widened once.
- * @as neon32/depthwise2d.wide f32_once=bf16_once
+/* As depthwise2d.oc4.c, for weights of 16 bits, which are widened once.
+ * @as neon32/depthwise2d.oc4_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and out_c >= 4
  * @scratch 4 * k_h * k_w * out_c + 12

@@ -9,7 +9,7 @@
  * @order windows 1
  * @scratch (k_h * k_w + 6) // 4 * 4 */
 /* Convolution of an image of one channel of int8 with DSP instructions, weights in 8 bits: half the flash, half as many instructions more.
- * @as dsp/depthwise2d_int.image_bytes
+ * @as dsp/depthwise2d_int.ic1_bytes
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_bytes e=e_bytes e_wide=e_bytes
  * @when compact
@@ -19,7 +19,7 @@
  * @pack e: O : s8 x-1 +-1
  * @order windows 1 */
 /* Convolution of an image of one channel of int8 and weights of four bits with DSP instructions: see gemm_int4_dsp.h.
- * @as dsp/depthwise2d_int.image_nibbles
+ * @as dsp/depthwise2d_int.ic1_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e=e_nibbles
  * @when in_c == 1 and acc_bits <= 30 and most_exponent > 32

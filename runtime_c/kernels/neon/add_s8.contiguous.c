@@ -2,7 +2,7 @@
  * @when sa[5] == 1
  * @when sb[5] == 1 */
 /* int8 sum or difference, sixteen numbers that lie side by side at once.
- * @as neon32/add_s8.rows
+ * @as neon32/add_s8.contiguous
  * @when sa[5] == 1
  * @when sb[5] == 1 */
 #include "edgekit/contracts/add_s8.h"

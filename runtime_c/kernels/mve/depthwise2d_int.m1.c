@@ -10,7 +10,7 @@
  * @scratch 4 * k_h * k_w + (in_c + 15) // 16 * 16 * (1 if in_c % 16 == 0 else 1 + min(k_h * k_w, 15 // in_c + 1))
  * @order pixels 16 */
 /* Depthwise convolution of int8 and weights of four bits with Helium: there are few, and they are stored in 8 bits.
- * @as mve/depthwise2d_int.lanes_nibbles
+ * @as mve/depthwise2d_int.m1_nibbles
  * @for X=s8 W=s4 Y=s8 S=s32
  * @rule e tfl
  * @when in_c == out_c and least_weight > -128 and (most_exponent <= 0 or least_exponent > 32)

@@ -9,8 +9,8 @@
  * @fold b: -128 w
  * @scratch rows * inputs + 16
  * @order rows 8 */
-/* Fully connected layer of int8 with one scale for all outputs: as dense_int.light.c, of which it has one multiplier.
- * @as relaxed/dense_int.light_one each=one
+/* Fully connected layer of int8 with one scale for all outputs: as dense_int.overflow_safe.c, of which it has one multiplier.
+ * @as relaxed/dense_int.overflow_safe_one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when one_scale and rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
