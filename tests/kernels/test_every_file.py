@@ -22,8 +22,8 @@ EXAMPLES = """\
 from support import x86
 from support.integer_bench import Bench, Seeded
 
-from edgekit import simulate
-from edgekit import target as targets
+from edgekit.core import simulate
+from edgekit.core import target as targets
 from edgekit.codegen.program import compile_graph
 from edgekit.core.ops.arithmetic import Sub
 
