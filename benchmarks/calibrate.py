@@ -39,8 +39,8 @@ from edgekit.core.target import Target
 from edgekit.core.types import Array
 
 _COPIES = 4  # of each family in one program
-_LEAST_SAMPLES = 10  # for a model
-_MOST_TERMS = 8
+_MIN_SAMPLES = 10  # for a model
+_MAX_TERMS = 8
 _FOLDS = 6
 _LOSS = 1.02  # by so much the error may grow for a term less
 _LARGE = 0.02  # of a network: layers below do not matter
@@ -108,7 +108,7 @@ def fitted(found: Sequence[Sample]) -> Fit:
     while len(chosen) > 1:
         tried = [(_error(x[:, [k for k in chosen if k != i]]), i) for i in chosen]
         best, i = min(tried)
-        if best > error * _LOSS and len(chosen) <= _MOST_TERMS:
+        if best > error * _LOSS and len(chosen) <= _MAX_TERMS:
             break
         chosen, error = [k for k in chosen if k != i], best
     factors, _ = nnls(x[:, chosen], np.ones(len(y)))
@@ -144,7 +144,7 @@ def calibrated(
             print(f"{target.name} {optimize} {n} of {len(numbers)}", flush=True)
             for sample in found:
                 by_kernel.setdefault(sample.kernel, []).append(sample)
-    enough = {name: found for name, found in by_kernel.items() if len(found) >= _LEAST_SAMPLES}
+    enough = {name: found for name, found in by_kernel.items() if len(found) >= _MIN_SAMPLES}
     return {name: fitted(found) for name, found in sorted(enough.items())}
 
 

@@ -12,8 +12,8 @@ from edgekit.core.ir import Graph
 from edgekit.core.ops import Op
 from edgekit.core.types import Array, DType, Quant, Type, Value
 
-MOST_PRODUCTS = 400_000  # of a layer: more only take longer to count
-_MOST_CELLS = 6_000
+MAX_PRODUCTS = 400_000  # of a layer: more only take longer to count
+_MAX_CELLS = 6_000
 T = TypeVar("T")
 Quants = tuple[Quant | None, Quant | None]
 
@@ -110,6 +110,6 @@ class Layers:
 
     def image(self, channels: int, work: float, least: int = 1) -> tuple[int, int]:
         """Height and width, such that so much work for each pixel is not too much."""
-        most = min(MOST_PRODUCTS / max(work, 1), _MOST_CELLS / channels)
+        most = min(MAX_PRODUCTS / max(work, 1), _MAX_CELLS / channels)
         side = int(np.clip(most**0.5, least, 32))
         return int(self.rng.integers(least, side + 1)), int(self.rng.integers(least, side + 1))

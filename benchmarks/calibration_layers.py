@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.calibration_graph import MOST_PRODUCTS, Layers
+from benchmarks.calibration_graph import MAX_PRODUCTS, Layers
 from edgekit.core.ops.activations import Gelu, HardSwish, PRelu, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Mul, Sub
 from edgekit.core.ops.concat import Concat
@@ -139,7 +139,7 @@ def dense(net: Layers) -> None:
 def dense_of_rows(net: Layers) -> None:
     """As transformers have them."""
     inputs, outputs, rows = net.channels(), net.channels(), net.count(2, 64)
-    _dense(net, (1, min(rows, max(MOST_PRODUCTS // (inputs * outputs), 2))), inputs, outputs)
+    _dense(net, (1, min(rows, max(MAX_PRODUCTS // (inputs * outputs), 2))), inputs, outputs)
 
 
 def dense_of_many(net: Layers) -> None:

@@ -27,7 +27,7 @@ from edgekit.quantize.rounding.refinement import refined
 from edgekit.quantize.settings import AUTO, DEFAULT, Settings
 
 _HELD_EVERY = 2  # of the samples, one of so many is held out
-_MOST_HELD, _MOST_KEPT = 64, 128  # samples in memory: held out, and others
+_MAX_HELD, _MAX_KEPT = 64, 128  # samples in memory: held out, and others
 _SHARES = (1.0, 0.5)  # of what would make channels equal, before depthwise and before other layers
 _WORTH_FLOATS_DB = 3.0  # that outputs must gain where inputs are normalized in floats
 _WORK = 4e9  # multiplications that the trials may take, about
@@ -201,11 +201,11 @@ class _Seen:
             progress(f"calibrating, sample {i + 1}{total}")
             if i % _HELD_EVERY == _HELD_EVERY - 1:
                 apart.add(sample)
-                if len(held) < _MOST_HELD:
+                if len(held) < _MAX_HELD:
                     held.append(sample)
             else:
                 observer.add(sample)
-                if len(kept) < _MOST_KEPT:
+                if len(kept) < _MAX_KEPT:
                     kept.append(sample)
         if not observer.seen:
             raise EdgeKitError(

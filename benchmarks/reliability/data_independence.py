@@ -30,7 +30,7 @@ from edgekit.core.target import Target
 from edgekit.core.types import Array
 
 INPUTS = 1000
-_LEAST_INPUTS = 24  # each kind three times
+_MIN_INPUTS = 24  # each kind three times
 # Inputs of eight kinds in turn: all zero, the least, the largest, one number everywhere, random of all sizes,
 # random near zero, mostly zero, extremes in turn. Those of floats reach from -8 to 8.
 _MAIN = """
@@ -130,7 +130,7 @@ def spread(graph: Graph, target: Target, inputs: int, budget: float = np.inf, na
         executable = bench.built(program, Path(folder), toolchain.find(target), optimize, main)
         marked = counting.layer_functions(program, optimize)
         first = counting.count(target, executable, marked, ["1"]).total
-        inputs = int(min(inputs, max(budget // first, _LEAST_INPUTS)))
+        inputs = int(min(inputs, max(budget // first, _MIN_INPUTS)))
         parts = counting.count(target, executable, marked, [str(inputs)], seconds=3600).parts
     counts = np.array(parts, np.int64).reshape(inputs, len(program.lines))
     return _spread(name, program, optimize, counts)

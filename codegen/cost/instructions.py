@@ -23,8 +23,8 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core.errors import EdgeKitError
 
-_LEAST_REASON = 0.001  # of a run: what adds less to the error is not worth a word
-_LEAST_ERROR = 0.01  # of a kernel, however well its calibration fits
+_MIN_REASON = 0.001  # of a run: what adds less to the error is not worth a word
+_MIN_ERROR = 0.01  # of a kernel, however well its calibration fits
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Instructions:
         return tuple(
             f"{count} {'layer is' if count == 1 else 'layers are'} {what}: ±{share:.1%}"
             for count, what, share in parts
-            if count and share >= _LEAST_REASON
+            if count and share >= _MIN_REASON
         )
 
 
@@ -131,12 +131,12 @@ def summed(calls: Sequence[tuple[str, Work]], known: Mapping[str, Calibration], 
         if count is not None and kernel in known:
             error = max(known[kernel].error, seen.get(kernel, 0.0))
             sure, doubt = sure + count, doubt + count * error
-            beyond += count * max(error, _LEAST_ERROR) * extrapolated[-1]
+            beyond += count * max(error, _MIN_ERROR) * extrapolated[-1]
         elif count is not None and rough:
             guessed += count * rough.error
     total = sum(count or 0.0 for count in counts)
     if whole:
-        doubt, beyond = whole.factor * max(doubt, _LEAST_ERROR * sure), whole.factor * beyond
+        doubt, beyond = whole.factor * max(doubt, _MIN_ERROR * sure), whole.factor * beyond
     parts = [part / total if total else 0.0 for part in (doubt, guessed, beyond)]
     return Sum(tuple(counts), tuple(extrapolated), total, *parts)
 

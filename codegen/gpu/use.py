@@ -17,7 +17,7 @@ from edgekit.core.reasons import OwnWordsError
 from edgekit.core.types import Array
 
 # What every device grants: buffers of a kernel, items of a work-group, bytes that these share.
-MOST_BUFFERS, MOST_ITEMS, MOST_SHARED = 4, 128, 16384
+MAX_BUFFERS, MAX_ITEMS, MAX_SHARED = 4, 128, 16384
 CONSTANTS = -1  # in the place of an operand's index: the constants of the call
 
 
@@ -55,10 +55,10 @@ def use_of(call: Call) -> Use:
     kernel = found.kernel
     names = {c.text for c in kernel.constants}
     assert names == found.values.keys(), f"{kernel.name}: {names ^ found.values.keys()}"
-    assert len(found.operands) == len(kernel.buffers) <= MOST_BUFFERS, f"{kernel.name} has too many buffers"
-    assert kernel.group <= MOST_ITEMS, f"{kernel.name} has too many items in a group"
+    assert len(found.operands) == len(kernel.buffers) <= MAX_BUFFERS, f"{kernel.name} has too many buffers"
+    assert kernel.group <= MAX_ITEMS, f"{kernel.name} has too many items in a group"
     shared = sum(memory.size * memory.kind.bytes for memory in kernel.shared)
-    assert shared <= MOST_SHARED, f"the items of {kernel.name} share {shared} bytes"
+    assert shared <= MAX_SHARED, f"the items of {kernel.name} share {shared} bytes"
     return found
 
 

@@ -19,7 +19,7 @@ from edgekit.core.ops.reshape import Reshape
 from edgekit.core.types import Array
 
 # Products and elements that a branch must save to be worth its jump: less stays a selection.
-_LEAST_SAVED = 1024
+_MIN_SAVED = 1024
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def branches(graph: Graph) -> Branches:
     for node in graph.nodes if choices else ():
         for condition in {guard.condition for guard in found.get(node.outputs[0], ())}:
             saved[condition] += _cost(graph, node)
-    choices = {name: c for name, c in choices.items() if saved[c.condition] >= _LEAST_SAVED}
+    choices = {name: c for name, c in choices.items() if saved[c.condition] >= _MIN_SAVED}
     # Of nested branches, the outer one has its last choice behind that of the inner one.
     rank = {choice.condition: i for i, choice in enumerate(choices.values())}
     found = _guards(graph, choices)

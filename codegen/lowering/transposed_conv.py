@@ -23,7 +23,7 @@ from edgekit.core.ops.conv_transpose2d import ConvTranspose2d
 from edgekit.core.target import Target
 from edgekit.core.types import Array, Value
 
-_MOST_PRODUCTS = 2.5  # as many as the transposed convolution has
+_MAX_PRODUCTS = 2.5  # as many as the transposed convolution has
 _SLOW_FLOATS = ("ref", "wasm", "relaxed")  # as fast by portable C
 
 
@@ -91,7 +91,7 @@ def _steps(op: ConvTranspose2d, operands: Sequence[Arg], call: Call) -> list[Cal
     pads = (down.pads[0], across.pads[0], down.pads[1], across.pads[1])
     products = (down.window * down.stride * across.window * across.stride) / (down.taps * across.taps)
     # Weights of 0 make NaN of an infinity, where a result has none.
-    if min(*pads, *op.pads) < 0 or products > (1 if x.type.dtype.is_float else _MOST_PRODUCTS):
+    if min(*pads, *op.pads) < 0 or products > (1 if x.type.dtype.is_float else _MAX_PRODUCTS):
         return []
     phases = down.stride * across.stride
     shape = (x.type.shape[0], down.count, across.count, phases * y.type.shape[3])

@@ -26,7 +26,7 @@ from edgekit.core.types import Array, DType
 # vectors, with and without fused products, and approximate functions within a few units in the last place.
 MARGIN = 4.0
 _ULPS = 2  # of the stored value, beside that
-_FEW_RUNS, _MOST_RUNS = 2, 8
+_FEW_RUNS, _MAX_RUNS = 2, 8
 _SLICE = 16  # elements that tell how large errors are around one of them
 _CHAINED = 4  # roundings in a row within operators such as normalizations and interpolations
 _SEED = 17
@@ -46,11 +46,11 @@ class RoundingError:
 
     def __init__(self, graph: Graph, samples: Sequence[Mapping[str, Array]]) -> None:
         self.graph = graph
-        self._runs = [_Run(graph, samples, number) for number in range(1 + _MOST_RUNS)]
+        self._runs = [_Run(graph, samples, number) for number in range(1 + _MAX_RUNS)]
 
     def explain(self, i: int, name: str, *, thorough: bool = False) -> Explained:
         """What rounding explains of an output of sample `i`. `thorough` takes more noisy runs."""
-        count = _MOST_RUNS if thorough else _FEW_RUNS
+        count = _MAX_RUNS if thorough else _FEW_RUNS
         exact, *noisy = (run.outputs(i)[name].astype(np.float64) for run in self._runs[: 1 + count])
         with np.errstate(invalid="ignore"):
             off = np.max([np.where(values == exact, 0.0, np.abs(values - exact)) for values in noisy], axis=0)

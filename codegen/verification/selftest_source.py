@@ -16,7 +16,7 @@ from edgekit.core.types import Array, DType
 # Values of an output that are expected: enough to see a broken layer, small enough to flash. Of larger
 # outputs each is the sum of neighbours, so that few elements are left out.
 _VALUES = 256
-_MOST_TERMS = 64
+_MAX_TERMS = 64
 
 
 # Parts of layers depend on no order.
@@ -44,9 +44,9 @@ class Summary:
         type = test.graph.type(name)
         stride = max(1, -(-type.size * len(test.draws) // _VALUES))
         largest = max(magnitude(one[name]) for one in test.expected)
-        room = np.finfo(np.float64 if type.dtype is DType.F64 else np.float32).max / _MOST_TERMS
+        room = np.finfo(np.float64 if type.dtype is DType.F64 else np.float32).max / _MAX_TERMS
         is_summed = largest < room and not (type.dtype.is_float and type.dtype.bytes == 1)
-        terms = min(stride, _MOST_TERMS) if is_summed else 1
+        terms = min(stride, _MAX_TERMS) if is_summed else 1
         return Summary(stride, terms, (type.size - terms) // stride + 1)
 
     def values(self, output: Array) -> Array:

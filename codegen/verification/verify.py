@@ -24,7 +24,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType, Type
 
 _SECONDS = 300
-LEAST_COMPARED = 0.01  # of the values of each output; of fewer, agreement says nothing
+MIN_COMPARED = 0.01  # of the values of each output; of fewer, agreement says nothing
 # Errors that need no explanation: units in the last place of the largest value around, by bytes of the type.
 _TIGHT_ULPS = {8: 32, 4: 8, 2: 1, 1: 0}
 _NARROW = 0.25  # of its tolerance that a self-test may need here; elsewhere it may need more
@@ -299,10 +299,10 @@ def _shortfall(graph: Graph, outputs: Sequence[Agreement]) -> str:
     """The output of which least was compared, if that is too little: the worst one counts."""
     varied = [o for o in outputs if _depends(graph, o.name) and not is_count(graph, o.name)]
     worst = min(varied, key=lambda o: o.compared, default=None)
-    if worst is None or worst.compared >= LEAST_COMPARED:
+    if worst is None or worst.compared >= MIN_COMPARED:
         return ""
     found = f"{worst.compared:.1%} of the values of output {worst.name} are finite and vary with the inputs"
-    return f"too little was compared: {found}, at least {LEAST_COMPARED:.0%} are needed"
+    return f"too little was compared: {found}, at least {MIN_COMPARED:.0%} are needed"
 
 
 def compare(found: Array, expected: Array) -> tuple[float, float, bool]:

@@ -130,7 +130,7 @@ def _tile(target: Target) -> tuple[int, int]:
     raise EdgeKitError("E0101", f"no kernel for {target.name} skips blocks of zeros", hint=hint)
 
 
-_MOST_TUNED = 1024  # samples in memory
+_MAX_TUNED = 1024  # samples in memory
 
 
 @renamed_keyword("tell", "progress")
@@ -157,7 +157,7 @@ def tune(
     graph = convert_wide(model)
     if samples is None:
         raise EdgeKitError("E0101", "tuning needs calibration data", hint="see --calib; random is for a try")
-    given = list(islice(samples_of(graph, samples), _MOST_TUNED))
+    given = list(islice(samples_of(graph, samples), _MAX_TUNED))
     if labels is not None and len(labels) < len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
     on = target_of(target)

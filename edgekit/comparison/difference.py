@@ -21,7 +21,7 @@ ORDERS: tuple[Order, ...] = ("culprit", "graph")
 INPUT = "input"  # the operator of what is no result
 _WORTH_A_WARNING = 0.01  # of the values of a layer are outside of its range, and cause so much of the noise
 _LONG_NAME = 40  # letters
-_MOST_NAMED = 3  # layers in one warning
+_MAX_NAMED = 3  # layers in one warning
 Sample = Mapping[str, Array]
 
 
@@ -159,9 +159,9 @@ def range_warnings(layers: Sequence[LayerDifference]) -> list[str]:
         and (layer.noise_share is None or layer.noise_share > _WORTH_A_WARNING)
     ]
     outside.sort(key=lambda layer: -(layer.clipped or 0.0))
-    named = [f"{short_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MOST_NAMED]]
-    if len(outside) > _MOST_NAMED:
-        named.append(f"{len(outside) - _MOST_NAMED} more")
+    named = [f"{short_name(layer)} ({layer.clipped:.1%})" for layer in outside[:_MAX_NAMED]]
+    if len(outside) > _MAX_NAMED:
+        named.append(f"{len(outside) - _MAX_NAMED} more")
     return [f"values outside of the range are clipped: {', '.join(named)}"] if outside else []
 
 

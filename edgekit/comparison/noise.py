@@ -14,7 +14,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 
 _WORK = 4e9  # multiplications that following the noise of all values to the outputs may take, about
-_MOST_WORK = 3e11  # of a single sample: above that nobody would wait for it
+_MAX_WORK = 3e11  # of a single sample: above that nobody would wait for it
 _MOVE = 10  # multiplications that computing one element costs, whatever the operator
 
 
@@ -89,7 +89,7 @@ class Spread:
             for node in graph.nodes
         }
         each = sum(work[node] for nodes in self.after.values() for node in nodes)
-        if not self.scores or each > _MOST_WORK:
+        if not self.scores or each > _MAX_WORK:
             return 0
         return max(1, min(samples, int(_WORK / max(each, 1))))
 

@@ -60,7 +60,7 @@ def _check_ratio(ratio: Array, bits: int) -> None:
 
 
 # Rule E
-LEAST_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their products may leave 32 bits
+MIN_SHIFT = 33  # of ratios below 1/4; larger ones shift less, and their products may leave 32 bits
 
 
 def rule_e(ratio: Array, bits: int = 31) -> tuple[Int, int]:
@@ -193,8 +193,8 @@ def acc_bits(bias: Int, weights: Array, reach: int) -> int:
 
 # Normalization of rows, rule E
 ROOT_SEED = (np.floor(2**8 / np.sqrt((np.arange(64, 256) + 0.5) / 256) + 0.5) - 2**8).astype(np.uint8)
-MOST_NORMED = 2**14  # integers of a row: sums of squares have 30 bits, and all numbers below fit
-MOST_EPSILON = 2**30
+MAX_NORMED = 2**14  # integers of a row: sums of squares have 30 bits, and all numbers below fit
+MAX_EPSILON = 2**30
 
 
 def reciprocal_root(v: Int) -> tuple[Int, Int]:
@@ -221,7 +221,7 @@ def norm_digits(n: int, *, centre: bool) -> int:
 def norm_epsilon(epsilon: float, n: int, scale: float) -> int:
     """What is added to a mean square, as an addend of the sum of the squares of n integers of this scale."""
     value = np.floor(n * epsilon / np.float64(np.float32(scale)) ** 2 + 0.5)
-    if not value <= MOST_EPSILON:
+    if not value <= MAX_EPSILON:
         raise EdgeKitError("E0209", f"a scale of {scale:g} is too small beside an epsilon of {epsilon:g}")
     return int(value)
 

@@ -12,8 +12,8 @@ import numpy as np
 from edgekit.core.fixed import Int, rule_e
 
 SUM_UNIT = 2.0**-12
-_MOST_SUM = 2**15 - 1  # symmetric: its magnitude has 15 bits
-MOST_INNER = 2**16 - 1  # what a reset gate scales: one bit more, so that the product fits into 32
+_MAX_SUM = 2**15 - 1  # symmetric: its magnitude has 15 bits
+MAX_INNER = 2**16 - 1  # what a reset gate scales: one bit more, so that the product fits into 32
 # tanh at multiples of 1/32, from 0 to 8. Between them lines: less than 4 units off.
 TANH = np.floor(2.0**15 * np.tanh(np.arange(257) / 32) + 0.5).clip(max=2**15 - 1).astype(np.int16)
 
@@ -34,7 +34,7 @@ def scaled(x: Int, multiplier: int, shift: int) -> Int:
 
 def saturated(x: Int) -> Int:
     """A sum as a gate takes it."""
-    result: Int = np.minimum(np.maximum(x, -_MOST_SUM), _MOST_SUM)  # for a few numbers faster than clip
+    result: Int = np.minimum(np.maximum(x, -_MAX_SUM), _MAX_SUM)  # for a few numbers faster than clip
     return result
 
 
@@ -58,7 +58,7 @@ def sigmoid(x: Int) -> Int:
 @cache
 def _of_all_sums() -> tuple[Int, Int]:
     """tanh and sigmoid, where those of negative sums are at the end, as numpy counts."""
-    sums = np.concatenate([np.arange(_MOST_SUM + 1), np.arange(-_MOST_SUM, 0)])
+    sums = np.concatenate([np.arange(_MAX_SUM + 1), np.arange(-_MAX_SUM, 0)])
     return _tanh(sums), _sigmoid(sums)
 
 

@@ -29,7 +29,7 @@ from edgekit.core.types import Array, DType, Type
 
 _COPIES = (Reshape, Transpose, Expand, Slice, Pad)
 _HUGE = 1e3  # a mask times such a number says what softmax leaves out
-_MOST_STEPS = 4096  # of following one input
+_MAX_STEPS = 4096  # of following one input
 # Floats, in the order in which they are tried until outputs are finite and vary.
 _FLOATS = ((-1.0, 1.0), (0.0, 1.0), (0.5, 1.5), (-8.0, 8.0), (-0.0625, 0.0625), (0.0, 256.0))
 
@@ -111,7 +111,7 @@ def _meanings(graph: Graph, name: str) -> Iterator[InputRange]:
             for position in (i for i, operand in enumerate(node.inputs) if operand == value.name):
                 yield from _meaning(graph, node, position, value)
                 passed = _passed(graph, node, position, value)
-                if passed is not None and passed.name not in seen and len(seen) < _MOST_STEPS:
+                if passed is not None and passed.name not in seen and len(seen) < _MAX_STEPS:
                     seen.add(passed.name)
                     queue.append(passed)
 

@@ -18,14 +18,14 @@ from edgekit.comparison.histogram import Histogram
 from edgekit.core import atomic, templating
 from edgekit.core.errors import EdgeKitError
 
-_MOST_DRAWN = 100  # histograms on one page, of the layers that come first
+_MAX_DRAWN = 100  # histograms on one page, of the layers that come first
 _FULL_BAR = 80.0  # dB, at most
 _STEP = 20  # dB between the lines of the chart
 _WIDTH, _HEIGHT = 180.0, 34.0  # of a histogram
 _CHART_WIDTH, _CHART_HEIGHT, _CHART_TOP = 1100.0, 170.0, 8.0
 _NUMBER_WIDTH = 24.0
 _TIP = 80  # letters of a name
-_LEAST_SLOT, _MOST_SLOT = 7.0, 48.0  # of a layer in the chart
+_MIN_SLOT, _MAX_SLOT = 7.0, 48.0  # of a layer in the chart
 
 
 def check_destination(path: Path) -> None:
@@ -49,7 +49,7 @@ def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) ->
         title=" and ".join(names),
         facts=_facts(found),
         warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,
-        rows=[_row(layer, top, i < _MOST_DRAWN) for i, layer in enumerate(found.layers)],
+        rows=[_row(layer, top, i < _MAX_DRAWN) for i, layer in enumerate(found.layers)],
         chart=_chart(found.layers, top),
         width=_number(_WIDTH),
         height=_number(_HEIGHT),
@@ -243,7 +243,7 @@ def _top(layers: Sequence[LayerDifference]) -> float:
 
 
 def _chart(layers: Sequence[LayerDifference], top: float) -> _Chart:
-    wide = min(max(_CHART_WIDTH / max(len(layers), 1), _LEAST_SLOT), _MOST_SLOT)
+    wide = min(max(_CHART_WIDTH / max(len(layers), 1), _MIN_SLOT), _MAX_SLOT)
     every = math.ceil(_NUMBER_WIDTH / wide)
     base = _CHART_TOP + _CHART_HEIGHT
     slots = []
@@ -264,7 +264,7 @@ def _chart(layers: Sequence[LayerDifference], top: float) -> _Chart:
         )
     lines = [(db, base - _CHART_HEIGHT * db / top) for db in range(0, int(top) + 1, _STEP)]
     return _Chart(
-        width=_number(max(wide * len(layers), _MOST_SLOT)),
+        width=_number(max(wide * len(layers), _MAX_SLOT)),
         height=_number(base + 18),
         lines=tuple((db, _number(y), _number(y + 3.5)) for db, y in lines),
         below=_number(base + 14),

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 Tensor = torch.Tensor
-_LEAST_ROWS = 32  # from which a variance is taken
+_MIN_ROWS = 32  # from which a variance is taken
 
 
 class Norm(nn.Module):
@@ -98,7 +98,7 @@ class _Seen:
         self.squares = self.squares + rows.square().sum(dim=0)
 
     def put(self, norm: Any) -> None:
-        if self.rows < _LEAST_ROWS or not norm.affine or norm.running_mean is None:
+        if self.rows < _MIN_ROWS or not norm.affine or norm.running_mean is None:
             return
         mean = self.sum / self.rows
         var = (self.squares / self.rows - mean.square()).clamp(min=0)

@@ -32,7 +32,7 @@ from edgekit.tuning.costs import layer_costs, liked_multiple
 
 Tensor = torch.Tensor
 _CLOSE = 1e-3  # of the largest result: the order of additions is another
-_MOST_SEEN = 1024  # samples for statistics
+_MAX_SEEN = 1024  # samples for statistics
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def prune(
 def _let_train(model: nn.Module, samples: Sequence[Any]) -> None:
     """Training goes on from where pruning ended, in place. What kept a large network from learning by heart
     keeps a small one from learning."""
-    take_anew(model, samples[:_MOST_SEEN])
+    take_anew(model, samples[:_MAX_SEEN])
     for module in model.modules():
         if isinstance(module, _DropoutNd):
             module.p = 0.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from edgekit.tuning.problem import Heavy, Result
 
-_LEAST_DROP = 0.01  # a limit below this counts as this, where violations are compared
-_LEAST_DB = 10.0
+_MIN_DROP = 0.01  # a limit below this counts as this, where violations are compared
+_MIN_DB = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Budget:
             # A count of samples, not a difference of rounded shares.
             beyond = self.accuracy - found.accuracy - self.max_drop
             if beyond > 1e-9:
-                yield "accuracy", beyond / max(self.max_drop, _LEAST_DROP)
+                yield "accuracy", beyond / max(self.max_drop, _MIN_DROP)
         if self.min_sqnr is not None and found.sqnr_db < self.min_sqnr:
-            yield "signal to noise", (self.min_sqnr - found.sqnr_db) / max(self.min_sqnr, _LEAST_DB)
+            yield "signal to noise", (self.min_sqnr - found.sqnr_db) / max(self.min_sqnr, _MIN_DB)
 
     def distance(self, found: Result) -> float:
         """0 where all limits are kept."""

@@ -16,7 +16,7 @@ _LEFT, _BELOW, _TOP = 52.0, 34.0, 12.0  # around it
 _MARGIN = 0.06  # of a span, so that no point lies on the frame
 _TICKS = 5
 _RADII = (3.5, 9.0)  # of the smallest and the largest of what the other chart shows
-_MOST_DB = 120.0
+_MAX_DB = 120.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _named_time(timed: bool) -> str:
 
 def _height(result: Result) -> float:
     """Accuracy in percent, or signal to noise where there are no classes."""
-    return min(result.sqnr_db, _MOST_DB) if result.accuracy is None else 100 * result.accuracy
+    return min(result.sqnr_db, _MAX_DB) if result.accuracy is None else 100 * result.accuracy
 
 
 def _accuracy(result: Result) -> str:

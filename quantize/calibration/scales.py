@@ -24,14 +24,14 @@ from edgekit.quantize.integers.recurrent import states
 from edgekit.quantize.preparation.attention_masks import without_masked
 
 SOFTMAX = Quant((1 / 256,), (-128,))
-_LEAST_SCALE = 2.0**-60  # of what is nearly 0 everywhere
+_MIN_SCALE = 2.0**-60  # of what is nearly 0 everywhere
 
 
 def activation_quant(low: float, high: float) -> Quant:
     """Asymmetric int8 of a range; 0 is exact."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = float(np.float32((high - low) / 255))
-    if scale < _LEAST_SCALE:
+    if scale < _MIN_SCALE:
         return Quant((1.0,), (0,))
     return Quant((scale,), (int(np.clip(np.rint(-128 - low / scale), -128, 127)),))
 

@@ -36,8 +36,8 @@ from edgekit.quantize.integers.recurrent import cells, gate_weights, is_within, 
 from edgekit.quantize.mixed_precision.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
 from edgekit.quantize.rounding.integer_weights import least_scale, weight_quant
 
-_MOST_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
-_MOST_FACTOR = 2.0**20  # of products
+_MAX_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
+_MAX_FACTOR = 2.0**20  # of products
 Weights = dict[tuple[str, int], tuple[Array, Quant]]  # integers and scales, by float weights and bits
 
 
@@ -77,9 +77,7 @@ def is_quantized(
     needed = (*quantized_operands(graph, node), *node.outputs)
     if not all(name in quants for name in needed) or not runs_in_int8(graph, node):
         return False
-    return _factor(graph, node, quants) < (
-        _MOST_CANCELLED if isinstance(node.op, Add | Sub) else _MOST_FACTOR
-    )
+    return _factor(graph, node, quants) < (_MAX_CANCELLED if isinstance(node.op, Add | Sub) else _MAX_FACTOR)
 
 
 def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
@@ -115,7 +113,7 @@ def _norm_factor(graph: Graph, op: LayerNorm | RmsNorm, node: Node, quants: Mapp
     x, scale = graph.type(node.inputs[0]), graph.data(node.inputs[1])
     assert scale is not None, node.inputs[1]
     s = quants[node.inputs[0]].scale[0]
-    if x.shape[-1] * op.epsilon / s**2 > fixed.MOST_EPSILON / 2:
+    if x.shape[-1] * op.epsilon / s**2 > fixed.MAX_EPSILON / 2:
         return math.inf
     return float(np.abs(scale).max()) / quants[node.outputs[0]].scale[0]
 

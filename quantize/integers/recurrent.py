@@ -12,14 +12,14 @@ import numpy as np
 
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
-from edgekit.core.ops._gates import MOST_BITS
+from edgekit.core.ops._gates import MAX_BITS
 from edgekit.core.ops.recurrent import Gru, Recurrent, Rnn
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.slice import Slice
 from edgekit.core.types import Array, DType, Quant, Type
 from edgekit.quantize.rounding.integer_weights import least_scale, weight_quant
 
-_MOST_SUM = 2.0**16  # of what a gate adds up: ten thousand times what sigmoid and tanh tell from their limits
+_MAX_SUM = 2.0**16  # of what a gate adds up: ten thousand times what sigmoid and tanh tell from their limits
 
 
 def states(node: Node) -> Iterator[tuple[DType, tuple[str, ...]]]:
@@ -44,8 +44,8 @@ def is_within(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> bool:
         assert bias is not None, node.inputs[3]
         sums += float(np.abs(bias).max())
     cells = [reach(quants[name]) for dtype, names in states(node) if dtype is DType.S16 for name in names[1:]]
-    is_within = all(part < _MOST_SUM * unit for part in (reach(quants[x]), sums))  # which NaN is not
-    return is_within and all(cell < 2.0 ** (MOST_BITS - 1) for cell in cells)
+    is_within = all(part < _MAX_SUM * unit for part in (reach(quants[x]), sums))  # which NaN is not
+    return is_within and all(cell < 2.0 ** (MAX_BITS - 1) for cell in cells)
 
 
 def gate_weights(graph: Graph, node: Node, y: Quant) -> tuple[Array, Quant]:

@@ -27,8 +27,8 @@ from edgekit.quantize.settings import Settings
 
 FORMATS = {"bf16": DType.BF16, "f16": DType.F16}
 _AS_GOOD_AS_INFINITE = 1e30
-_MOST_OF_A_MASK = {DType.F16: 2.0**15, DType.BF16: 2.0**126}
-_MOST_SAMPLES = 64  # that the quality is measured on
+_MAX_OF_A_MASK = {DType.F16: 2.0**15, DType.BF16: 2.0**126}
+_MAX_SAMPLES = 64  # that the quality is measured on
 
 
 def quantize(
@@ -37,7 +37,7 @@ def quantize(
     """The graph with 16-bit floats, and the report. Samples are for measuring only."""
     progress("rounding")
     made = narrow(graph, FORMATS[settings.dtype], everything=settings.activations == settings.dtype)
-    measure = Measure(graph, list(islice(samples, _MOST_SAMPLES)))
+    measure = Measure(graph, list(islice(samples, _MAX_SAMPLES)))
     progress("measuring")
     trial = measure.trial(made)
     labels = settings.gate.labels
@@ -55,7 +55,7 @@ def narrow(graph: Graph, dtype: DType, *, everything: bool = False) -> Quantized
 def _mask(data: Array, dtype: DType) -> Array:
     """Numbers such as the -3.4e38 of an attention mask stand for infinity, and must not become it: a row of
     them is a row of NaN behind a softmax. They end where twice as much is still finite."""
-    most = np.float32(_MOST_OF_A_MASK[dtype])
+    most = np.float32(_MAX_OF_A_MASK[dtype])
     with np.errstate(invalid="ignore"):
         is_far = np.isfinite(data) & (np.abs(data) >= _AS_GOOD_AS_INFINITE)
     return np.where(is_far, np.sign(data) * most, data).astype(np.float32)

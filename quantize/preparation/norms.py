@@ -23,7 +23,7 @@ from edgekit.core.passes import Edit
 from edgekit.core.passes.match import constant_operand, number
 from edgekit.core.types import DType
 
-_MOST_FLOOR = 1e-3  # of a root: larger ones are meant to change results, and epsilon would not do that alike
+_MAX_FLOOR = 1e-3  # of a root: larger ones are meant to change results, and epsilon would not do that alike
 
 
 def rows_normalized(edit: Edit, node: Node) -> Sequence[str] | None:
@@ -37,7 +37,7 @@ def rows_normalized(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     shape = edit.type(d).shape
     n = prod(shape[a] for a in root.axes)
-    if not 1 < n <= fixed.MOST_NORMED:
+    if not 1 < n <= fixed.MAX_NORMED:
         return None
     is_sum = root.kind == "sum"
     epsilon = root.epsilon / n if is_sum else root.epsilon
@@ -90,7 +90,7 @@ def _root(edit: Edit, name: str) -> _Root | None:
     if node is not None and isinstance(node.op, Clip | Max):
         limits = [number(edit, n) for n in node.inputs[1:]]
         unbounded = isinstance(node.op, Max) or limits[1] == np.inf
-        if limits[0] is None or not 0 <= limits[0] <= _MOST_FLOOR or not unbounded:
+        if limits[0] is None or not 0 <= limits[0] <= _MAX_FLOOR or not unbounded:
             return None
         floor, node = float(limits[0]), edit.producer(node.inputs[0])
     if node is None or not isinstance(node.op, Sqrt):

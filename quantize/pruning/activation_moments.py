@@ -18,14 +18,14 @@ from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.rounding.gptq import Moments
 from edgekit.quantize.rounding.weight_rounding import window_count, windows
 
-MOST_INPUTS = 4608  # of one sum; squares of so many are held
-_MOST_ROWS = 256  # windows of one sample
+MAX_INPUTS = 4608  # of one sum; squares of so many are held
+_MAX_ROWS = 256  # windows of one sample
 
 
 def can_be_fitted(layer: PrunableLayer) -> bool:
     """Are its sums few enough numbers, in windows that we can cut?"""
     inputs = layer.w[0].size
-    return isinstance(layer.op, Conv2d | Dense) and not layer.is_depthwise and inputs <= MOST_INPUTS
+    return isinstance(layer.op, Conv2d | Dense) and not layer.is_depthwise and inputs <= MAX_INPUTS
 
 
 def observe(network: Network, samples: Sequence[Sample]) -> Mapping[str, Moments]:
@@ -49,11 +49,11 @@ def observe(network: Network, samples: Sequence[Sample]) -> Mapping[str, Moments
     return seen
 
 
-def rows(op: Linear, w: Array, x: Array, seed: int, most: int = _MOST_ROWS) -> Array:
+def rows(op: Linear, w: Array, x: Array, seed: int, most: int = _MAX_ROWS) -> Array:
     """Some of the windows of a sample [groups, windows, inputs of one sum]; the same for the same seed."""
     count = window_count(op, x.shape, w.shape)
     chosen = np.arange(count)
-    if count > (most := min(most, _MOST_ROWS)):
+    if count > (most := min(most, _MAX_ROWS)):
         chosen = np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
     return windows(op, x, w.shape, chosen)
 

@@ -23,7 +23,7 @@ _DAMPINGS = (3e-3, 3e-2, 0.3, 3.0, 30.0)  # how far the old weights are trusted,
 _ROUNDS = 8  # of a fit
 _TRIAL_ROUNDS = 2  # rounds while it is tried how far samples can be trusted
 _ROWS = 12  # windows for each input of a sum: more say nothing new
-_LEAST_ROWS = 4096
+_MIN_ROWS = 4096
 _WORK = 5e11  # multiplications for all fits of a layer, beyond which biases alone make up for what is gone
 
 
@@ -161,7 +161,7 @@ class _Rows:
         op, target = layer.op, grouped(layer.w, layer.op.groups).astype(np.float32)
         self.lo, self.hi = op.lo, op.hi
         bias = layer.b.reshape(op.groups, 1, -1)
-        most = max(4, max(_LEAST_ROWS, _ROWS * layer.w[0].size) // max(len(pairs), 1))
+        most = max(4, max(_MIN_ROWS, _ROWS * layer.w[0].size) // max(len(pairs), 1))
         exact = [rows(op, layer.w, x, seed + i, most) @ target + bias for i, (x, _) in enumerate(pairs)]
         self.x = np.concatenate(
             [rows(op, layer.w, x, seed + i, most) for i, (_, x) in enumerate(pairs)], axis=1

@@ -26,9 +26,9 @@ from edgekit.quantize.pruning.cost import Cost, Costs
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 
-_MOST_SAMPLES = 1024  # to look at layers, and to fit them
-_MOST_TRYING = 256  # to see how much a group matters
-_MOST_ADJUSTING = 8192  # to adjust all of them together
+_MAX_SAMPLES = 1024  # to look at layers, and to fit them
+_MAX_TRYING = 256  # to see how much a group matters
+_MAX_ADJUSTING = 8192  # to adjust all of them together
 _MEMORY = 2**29  # bytes for values of all samples at once, about
 _HELD_EVERY = 4  # of the samples one is held out, to measure what the result is worth
 _TRIED_SHARE = 0.5  # of a group, taken out to see how much it matters
@@ -138,7 +138,7 @@ class PruningPlan:
         apart = numbers[_HELD_EVERY - 1 :: _HELD_EVERY] or numbers
         held = [samples[i] for i in apart]
         fitting = [samples[i] for i in numbers if i not in apart] or held
-        more = samples[len(numbers) : _MOST_ADJUSTING]
+        more = samples[len(numbers) : _MAX_ADJUSTING]
         known = () if labels is None else tuple(int(labels[i]) for i in apart)
         return PruningPlan(Network.of(graph), fitting, more, held, known, criterion, progress, costs)
 
@@ -200,7 +200,7 @@ class PruningPlan:
         if not self.fitting:
             return self.candidates
         trials = len(self.candidates) * 4 * macs(self.network.graph)
-        most = min(max(8, int(_WORK / max(trials, 1))), _MOST_TRYING)
+        most = min(max(8, int(_WORK / max(trials, 1))), _MAX_TRYING)
         found = []
         for candidate in self.candidates:
             self.progress(f"trying {candidate.group.name:.40}")
@@ -259,7 +259,7 @@ class PruningPlan:
 def _affordable(graph: Graph) -> int:
     """How many samples two graphs can be computed on in step."""
     largest = max((graph.type(name).bytes for node in graph.nodes for name in node.outputs), default=1)
-    return max(8, min(_MOST_SAMPLES, _MEMORY // (8 * max(largest, 1))))
+    return max(8, min(_MAX_SAMPLES, _MEMORY // (8 * max(largest, 1))))
 
 
 def macs(graph: Graph) -> int:

@@ -11,7 +11,7 @@ from edgekit.core.types import Array
 _FLOOR = 1e-4  # of the mean of the diagonal: keeps what was never seen where it is
 _FLOAT32_SUM_ERROR = 4e-6  # of a sum of products in single precision
 _BLOCK = 64  # inputs whose effect on all others is computed at once
-_MOST_SWEEPS = 4
+_MAX_SWEEPS = 4
 
 
 class Moments:
@@ -143,7 +143,7 @@ def _descended(problem: GptqProblem, integers: Array, scale: Array, limit: int) 
     squares, bounds, integers = problem.squares, problem.bounds(limit), integers.copy()
     diagonal = np.einsum("gii->gi", squares)[:, :, None]
     slope = squares @ (integers - problem.centre / scale[:, None])
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(_MAX_SWEEPS):
         before = integers.copy()
         for first in range(0, integers.shape[1], _BLOCK):
             block = slice(first, first + _BLOCK)

@@ -10,7 +10,7 @@ LIMITS = {DType.S8: 127, DType.S4: 7}  # of integers, on both sides
 _TYPES = {8: DType.S8, 4: DType.S4}
 # The smallest scale of a channel, as a share of the largest: multipliers keep 16 bits or more.
 _MIN_SHARE = 2.0**-15
-_MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
+_MAX_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
 # Of the largest weight that the scale may reach to: with 15 steps much is gained by clipping.
 _SHARES = {8: np.linspace(1.0, 0.7, 31), 4: np.linspace(1.0, 0.3, 71)}
 
@@ -43,7 +43,7 @@ def finished_scale(scale: Array, least: Array | None = None) -> Array:
 def least_scale(bias: Array, x: Type) -> Array:
     """The least scale of the weights with which the bias of a layer fits into 32 bits."""
     assert x.quant is not None
-    least: Array = np.abs(bias).astype(np.float64) / (x.quant.scale[0] * _MOST_BIAS)
+    least: Array = np.abs(bias).astype(np.float64) / (x.quant.scale[0] * _MAX_BIAS)
     return least
 
 

@@ -14,9 +14,9 @@ from edgekit.quantize.rounding.bias_correction import Pair
 from edgekit.quantize.rounding.gptq import Aim, GptqProblem, Moments, best_scale, round_to
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, least_scale
 
-_MOST_ROWS = 256  # windows of one sample
-_MOST_CELLS = 2**25  # numbers in all windows of a layer: what memory they take
-_MOST_INPUTS = 4096  # of one sum; squares of so many are held several times
+_MAX_ROWS = 256  # windows of one sample
+_MAX_CELLS = 2**25  # numbers in all windows of a layer: what memory they take
+_MAX_INPUTS = 4096  # of one sum; squares of so many are held several times
 _FOLDS = 2
 _SHARES = {127: (1.0, 0.95), 7: (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)}  # of the largest weight, as in weights.py
 # To make up for errors of the inputs helps deep down in a network, and learns by heart where rows are few.
@@ -44,7 +44,7 @@ def rounded(pair: Pair, before: Value) -> Value:
     """Better integers for the weights of a layer, with scales of their own, or those that it has. How far
     windows are trusted is tried: fitted to half of the samples, judged by the other half, both ways round."""
     weights = _grouped(pair.weights, pair.op.groups)
-    if weights.shape[1] > _MOST_INPUTS or pair.samples < _FOLDS:
+    if weights.shape[1] > _MAX_INPUTS or pair.samples < _FOLDS:
         return before
     limit = LIMITS[before.type.dtype]
     nearest = _nearest(pair, before)
@@ -78,7 +78,7 @@ class _Windows:
         self.bias = pair.bias.reshape(len(weights), 1, -1)
         self.moments = Moments(*weights.shape)
         self.rows: list[tuple[Array, Array]] = []
-        self.most = min(_MOST_ROWS, _MOST_CELLS // (weights.shape[0] * weights.shape[1] * pair.samples) + 1)
+        self.most = min(_MAX_ROWS, _MAX_CELLS // (weights.shape[0] * weights.shape[1] * pair.samples) + 1)
 
     def add(self, exact: Array, seen: Array, seed: int) -> None:
         """The same windows of a sample from both graphs; some at random where there are many."""

@@ -98,3 +98,8 @@ def test_what_progress_was_called_before_works_with_a_warning() -> None:
     with pytest.warns(DeprecationWarning, match="tell= is called progress= now"):
         edgekit.diff(graph, graph, {"x": np.ones((2, 3), np.float32)}, tell=heard.append)  # type: ignore[arg-type]
     assert heard
+
+
+def test_the_simulator_is_still_found_where_it_was() -> None:
+    with pytest.warns(DeprecationWarning, match=r"use edgekit\.core\.simulate\.run"):
+        assert import_module("edgekit.simulate").run is import_module("edgekit.core.simulate").run

@@ -58,7 +58,7 @@ def text_of(graph: Graph) -> str:
 @pytest.fixture
 def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Branches everywhere, however little they save."""
-    monkeypatch.setattr(branches, "_LEAST_SAVED", 0)
+    monkeypatch.setattr(branches, "_MIN_SAVED", 0)
 
 
 @pytest.mark.usefixtures("guarded")

@@ -32,7 +32,7 @@ from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.target import Target
 from edgekit.core.types import Array, DType, Quant, Type
 
-MOST_CASES = 600
+MAX_CASES = 600
 FLOATS = (DType.F32, DType.BF16, DType.F16)
 
 
@@ -215,7 +215,7 @@ def bench(families: Sequence[Family], target: Target, wanted: set[str], at_least
     found: set[str] = set()
     while len(made.outputs) < at_least or wanted - found:
         before = len(made.builder.nodes)
-        assert before < MOST_CASES, wanted - found
+        assert before < MAX_CASES, wanted - found
         for family in families:
             made.case(family)
         graph = made.graph()

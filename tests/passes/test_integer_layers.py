@@ -508,4 +508,4 @@ def test_every_ratio_that_is_let_pass_has_a_multiplier() -> None:
         net = Quantized()
         graph = net.done(net.to(Quant((y,), (0,)), net.bytes(Quant((x,), (5,)), 4, 40)))
         assert units_off(graph, settled(graph)) <= 1
-    assert fixed.LEAST_SHIFT == 33
+    assert fixed.MIN_SHIFT == 33

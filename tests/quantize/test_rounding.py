@@ -294,7 +294,7 @@ def peak(layer: Pair) -> int:
 
 
 def test_memory_does_not_grow_with_samples_or_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_rounding, "_MOST_CELLS", 2**18)
+    monkeypatch.setattr(weight_rounding, "_MAX_CELLS", 2**18)
     few, many, large = (
         peak(pair(Conv2d(), (1, side, side, 4), (8, 3, 3, 4), samples))
         for samples, side in ((32, 20), (256, 20), (32, 40))

@@ -8,7 +8,7 @@ from edgekit.core.math_f32.numbers import LN2_HIGH, LN2_LOW, LOG2_E, bits, float
 from edgekit.core.types import Array
 
 _ONE, _TWO, _HALF = single(1), single(2), single(0.5)
-_LEAST_NORMAL = np.float32(2.0**-126)
+_MIN_NORMAL = np.float32(2.0**-126)
 _ROOT_HALF, _ONE_BITS = np.uint32(0x3F3504F3), np.uint32(0x3F800000)
 _MIN_ASYMPTOTIC = np.float32(1e9)  # from here on the inverse hyperbolic functions are log(2 x)
 
@@ -22,7 +22,7 @@ def _split(x: Array) -> tuple[Array, Array]:
 
 def _split_any(x: Array) -> tuple[Array, Array]:
     """The same for subnormal x, too."""
-    tiny = x < _LEAST_NORMAL
+    tiny = x < _MIN_NORMAL
     k, f = _split(select(tiny, x * np.float32(2.0**23), x))
     return np.where(tiny, k - 23, k).astype(np.int32), f
 

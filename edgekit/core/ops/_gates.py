@@ -17,7 +17,7 @@ from edgekit.core.types import Array, DType, Quant, Type
 
 _RELU_UNIT = 2.0**-6  # sums that no table takes are so fine, in units of the result
 _CELL_SCALE = 2.0**-15  # of 16 bits, none of them before the point
-MOST_BITS = 15  # before the point of a state of 16 bits
+MAX_BITS = 15  # before the point of a state of 16 bits
 
 
 def check(x: Type, r: Type, states: Sequence[Type], dtypes: Sequence[DType]) -> None:
@@ -46,7 +46,7 @@ def state_quant(reach: float) -> Quant:
 def bits_of(cells: Type) -> int:
     """Bits before the point."""
     bits = math.log2(quant_of(cells).scale[0] / _CELL_SCALE)
-    if bits not in range(MOST_BITS + 1):
+    if bits not in range(MAX_BITS + 1):
         raise EdgeKitError("E0209", f"{quant_of(cells).scale[0]:g} is no scale of cells")
     return int(bits)
 

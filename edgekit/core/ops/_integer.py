@@ -105,7 +105,7 @@ def requantization(
     ratio = np.broadcast_to(scales, folded.shape)
     if y.rounding == "E":
         multiplier, shift = fixed.rule_e(ratio, fixed.multiplier_bits(bits))
-        rule = "e_long" if is_long else "e_wide" if shift < fixed.LEAST_SHIFT else "e"
+        rule = "e_long" if is_long else "e_wide" if shift < fixed.MIN_SHIFT else "e"
         exponent, expr = np.asarray([shift]), f"ek_requantize_{rule}(acc, m[o], e[0])"
         weight_shift = max(0, 32 - shift)
     else:
@@ -158,7 +158,7 @@ def single_rule(ratio: Array, y: Quant, acc_bits: int = 31) -> SingleRule:
     """How sums of so many bits become integers of y by one ratio of scales."""
     if y.rounding == "E":
         multiplier, exponent = fixed.rule_e(ratio, fixed.multiplier_bits(acc_bits))
-        rule = "e_long" if acc_bits > 31 else "e_wide" if exponent < fixed.LEAST_SHIFT else "e"
+        rule = "e_long" if acc_bits > 31 else "e_wide" if exponent < fixed.MIN_SHIFT else "e"
     else:
         multiplier, exponents = fixed.quantize_multiplier(ratio)
         rule = "tfl_wide" if _leaves_32_bits(ratio, acc_bits) else "tfl"

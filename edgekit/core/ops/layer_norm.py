@@ -120,7 +120,7 @@ def _has_integers(ins: Sequence[Value]) -> bool:
     x, *vectors = ins
     return (
         x.data is None
-        and 0 < x.type.shape[-1] <= fixed.MOST_NORMED
+        and 0 < x.type.shape[-1] <= fixed.MAX_NORMED
         and all(v.data is not None for v in vectors)
     )
 

@@ -18,7 +18,7 @@ from edgekit.core.ops._strided import Strides, contiguous, loops
 from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value, type_of
 
-_MOST_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
+_MAX_TERMS = (2**31 - 1) // 255**2  # of a sum of products of differences from zero points, in 32 bits
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class MatMul(Op):
         return (fixed.requantize(sums, _ratio(ins, outs[0]), y, low, high).astype(outs[0].dtype.numpy),)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
-        return _permuted(ins[0].type.shape, self.perm_a)[-1] <= _MOST_TERMS
+        return _permuted(ins[0].type.shape, self.perm_a)[-1] <= _MAX_TERMS
 
     def macs(self, *ins: Type) -> int:
         (y,) = self.infer(*ins)

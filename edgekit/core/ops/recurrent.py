@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.fixed_gates import MOST_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
+from edgekit.core.fixed_gates import MAX_INNER, as_sum, saturated, sigmoid, tanh, within_16_bits
 from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._gates import Gates, NarrowGates, bits_of, check, relu_unit, require_same
 from edgekit.core.types import Array, DType, Type, Value
@@ -198,7 +198,7 @@ class Gru(Recurrent):
         for t in self._steps(x):
             z, s = _each(sigmoid(saturated(own[t, :, first] + gates.state(q, first))), 2)
             if self.reset_after:
-                inner = gates.state(q, last).clip(-MOST_INNER, MOST_INNER)
+                inner = gates.state(q, last).clip(-MAX_INNER, MAX_INNER)
                 kept = (s * inner + (1 << 14)) >> 15
             else:
                 kept = gates.state(narrow.zero + ((s * (q - narrow.zero) + (1 << 14)) >> 15), last)

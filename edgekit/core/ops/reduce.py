@@ -21,7 +21,7 @@ from edgekit.core.ops._strided import Strides, contiguous, fold
 from edgekit.core.types import Array, DType, Quant, Type, Value, type_of
 from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
-_MOST_TERMS = (2**31 - 1) // 255  # of a sum of differences from a zero point, in 32 bits
+_MAX_TERMS = (2**31 - 1) // 255  # of a sum of differences from a zero point, in 32 bits
 LOOPS = 4  # of the kernels, over what stays and over what is reduced
 
 _NUMPY: dict[str, Callable[..., Any]] = {
@@ -100,7 +100,7 @@ class Reduce(Op):
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         x = ins[0].type
-        return self.kind != "prod" and 0 < prod(x.shape[a] for a in self.axes) <= _MOST_TERMS
+        return self.kind != "prod" and 0 < prod(x.shape[a] for a in self.axes) <= _MAX_TERMS
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x,), (y,) = ins, outs

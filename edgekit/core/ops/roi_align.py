@@ -12,7 +12,7 @@ from edgekit.core.ops._order import is_narrow, one_by_one
 from edgekit.core.types import Array, DType, Type
 
 # Samples along one side of a cell, at most: a box may come from anywhere, and the loop must end.
-MOST_SAMPLES = 4096
+MAX_SAMPLES = 4096
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RoiAlign(Op):
         if not self.shift:
             size = size if size >= 1 else kind(1)
         cell = size / kind(cells)
-        count = self.samples or int(np.ceil(np.clip(np.nan_to_num(cell), 0, MOST_SAMPLES)))
+        count = self.samples or int(np.ceil(np.clip(np.nan_to_num(cell), 0, MAX_SAMPLES)))
         step = cell / kind(max(count, 1))
         inside = np.arange(count, dtype=kind) * step
         return [start + kind(i) * cell + step / kind(2) + inside for i in range(cells)]
@@ -106,7 +106,7 @@ class RoiAlign(Op):
                     "out_h": self.size[0],
                     "out_w": self.size[1],
                     "samples": self.samples,
-                    "most_samples": MOST_SAMPLES,
+                    "most_samples": MAX_SAMPLES,
                     "largest": int(self.kind == "max"),
                     "scale": self.scale,
                     "shift": self.shift,

@@ -35,11 +35,11 @@ from edgekit.core.passes.match import with_fields
 from edgekit.core.types import Array, DType, Quant, Type
 
 # Beyond these, multipliers have no bits left for what is multiplied, or shifts end.
-_MOST_FACTOR = 2.0**20  # the scale of products over that of the result
-_MOST_CANCELLED = 2.0**13  # the scale of an operand over that of a sum
-_MOST_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
+_MAX_FACTOR = 2.0**20  # the scale of products over that of the result
+_MAX_CANCELLED = 2.0**13  # the scale of an operand over that of a sum
+_MAX_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
 # Of sums, by the format of what is multiplied: those of 16 bits are added up in 64.
-_MOST_BITS = {DType.S8: 31, DType.S16: 46}
+_MAX_BITS = {DType.S8: 31, DType.S16: 46}
 _SOFTMAX = Quant((1 / 256,), (-128,))
 _NEAR = 2.0**-12  # what rounding to float32 did to a number of steps
 
@@ -117,7 +117,7 @@ class _Integers:
         if form is None or (have.dtype, have.quant) == form:
             return x
         dtype, quant = form
-        if have.quant.scale[0] / quant.scale[0] >= _MOST_FACTOR:
+        if have.quant.scale[0] / quant.scale[0] >= _MAX_FACTOR:
             return None
         return self.edit.add(Requantize(dtype), x, quant=quant)[0]
 
@@ -177,7 +177,7 @@ class _Integers:
                 (rows,) = edit.add(node.op, x, quant=_SOFTMAX)
                 fine = quant.scale[0] >= _SOFTMAX.scale[0] * (1 - _NEAR)  # steps of 1/256 are no coarser
                 return self.rescaled(rows, (dtype, quant)) if fine else None
-            case _ if _gain(edit, node, quant_of(edit.type(x)).scale[0]) / quant.scale[0] < _MOST_CANCELLED:
+            case _ if _gain(edit, node, quant_of(edit.type(x)).scale[0]) / quant.scale[0] < _MAX_CANCELLED:
                 return edit.add(node.op, x, *node.inputs[1:], quant=quant)[0]
             case _:
                 return None
@@ -200,9 +200,9 @@ class _Integers:
         scales = [quant_of(edit.type(name)).scale[0] for name in operands]
         match node.op:
             case Mul() | MatMul():
-                sound = scales[0] * scales[1] / quant.scale[0] < _MOST_FACTOR
+                sound = scales[0] * scales[1] / quant.scale[0] < _MAX_FACTOR
             case Add() | Sub():
-                sound = max(scales) / quant.scale[0] < _MOST_CANCELLED
+                sound = max(scales) / quant.scale[0] < _MAX_CANCELLED
             case _:
                 return None
         edit.origin = node.origin
@@ -231,14 +231,14 @@ class _Integers:
         integers, scales = found
         x_quant = quant_of(edit.type(x))
         unit = float(np.float32(x_quant.scale[0]))
-        least = np.abs(bias.astype(np.float64)) / (unit * _MOST_BIAS)
+        least = np.abs(bias.astype(np.float64)) / (unit * _MAX_BIAS)
         # An output without weights is its bias, in whatever unit: as fine as others, if it fits.
         finest = scales[scales > 0].min(initial=quant.scale[0] / unit)
         scales = np.where(scales > 0, scales, np.maximum(finest, least)).astype(np.float32).astype(np.float64)
-        if (scales < least * (1 - _NEAR)).any() or (scales * unit / quant.scale[0] >= _MOST_FACTOR).any():
+        if (scales < least * (1 - _NEAR)).any() or (scales * unit / quant.scale[0] >= _MAX_FACTOR).any():
             return None
         wide = np.rint(bias / (scales * unit)).astype(np.int32)
-        if acc_bits(edit.type(x), integers, wide) > _MOST_BITS[edit.type(x).dtype]:
+        if acc_bits(edit.type(x), integers, wide) > _MAX_BITS[edit.type(x).dtype]:
             return None
         w_quant = Quant(tuple(scales.tolist()), (0,) * len(scales), 0)
         w = labelled_constant(edit, node.inputs[1], integers, w_quant)
@@ -264,7 +264,7 @@ def _gain(edit: Edit, node: Node, scale: float) -> float:
             return scale * max(1.0, float(np.abs(known[0]).max(initial=0.0)))
         case LayerNorm(epsilon) | RmsNorm(epsilon):
             n = edit.type(node.inputs[0]).shape[-1]
-            if n * epsilon / scale**2 > fixed.MOST_EPSILON / 2:  # it is all that counts
+            if n * epsilon / scale**2 > fixed.MAX_EPSILON / 2:  # it is all that counts
                 return np.inf
             return float(np.abs(known[0]).max(initial=0.0))
         case Resample():

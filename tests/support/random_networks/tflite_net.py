@@ -74,7 +74,7 @@ MOVES = frozenset(
 )
 # The reference kernels lack these, or are wrong: networks with one of them are run by LiteRT's other kernels.
 NOT_IN_REFERENCE = frozenset({"CEIL", "ROUND", "BROADCAST_TO", "LOCAL_RESPONSE_NORMALIZATION"})
-_LEAST_VALUES = 6  # that a tensor must hold to be worth computing with
+_MIN_VALUES = 6  # that a tensor must hold to be worth computing with
 
 
 @dataclass(frozen=True)
@@ -223,4 +223,4 @@ def rescaled(data: Array, old: Tensor, new: Tensor) -> Array:
 
 
 def varied(data: Array) -> bool:
-    return np.unique(data).size >= min(_LEAST_VALUES, data.size)
+    return np.unique(data).size >= min(_MIN_VALUES, data.size)
