@@ -12,7 +12,7 @@ from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu import host
 from edgekit.codegen.printing.literal import restored, stored
-from edgekit.codegen.printing.pools import has_threads
+from edgekit.codegen.printing.pools import runs_threads
 from edgekit.codegen.program import Port, Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -46,7 +46,7 @@ class Driver:
         self.threads = 0  # a plain run
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
-        if any(program.target.cores > 1 and has_threads(program.target) for program in programs):
+        if any(program.target.cores > 1 and runs_threads(program.target) for program in programs):
             ours += ["-pthread"] * ("windows" not in self.target.name)
         ours += [*sources, "driver.c", "-o", runner.executable("driver")]
         compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
@@ -119,6 +119,8 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     if any(program.ports == "caller" and program.inputs for program in programs):
         yield _CHECKSUM
     if any(program.target.cores > 1 for program in programs):
+        if all(runs_threads(program.target) for program in programs):
+            yield '#include "edgekit/threads.h"\n#define EK_HAS_THREADS'
         yield _POOLS
     for i, program in enumerate(programs):
         yield from _runner(i, program)
@@ -167,10 +169,6 @@ _BINARY = """\
 # Where there are no threads, the last parts come first.
 _POOLS = """\
 #include "edgekit/pool.h"
-#if defined(__linux__) || defined(__APPLE__) || defined(_WIN32)
-#include "edgekit/threads.h"
-#define EK_HAS_THREADS
-#endif
 
 static void backwards(void *ctx, void (*part)(void *job, int32_t index), void *job, int32_t parts)
 {

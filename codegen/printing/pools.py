@@ -14,7 +14,12 @@ POOLS = Path(str(files("edgekit.runtime_c"))) / "pools"
 
 def has_threads(target: Target) -> bool:
     """Do its programs run on an operating system with threads?"""
-    return not target.startup and not target.board and not target.memory
+    return not target.board and not target.memory and target.startup != "wasm"
+
+
+def runs_threads(target: Target) -> bool:
+    """Can programs that run here start threads? Those without a C library cannot."""
+    return has_threads(target) and not target.startup
 
 
 def pool_files(target: Target) -> Mapping[str, str]:

@@ -22,7 +22,7 @@
 #define EK_THREADS_MAX 64
 #endif
 #ifndef EK_THREADS_SPINS
-#define EK_THREADS_SPINS 4000
+#define EK_THREADS_SPINS 50000
 #endif
 
 #ifdef _WIN32
@@ -61,7 +61,8 @@ static inline int ek_atomic_swap(int32_t *at, int32_t old, int32_t value)
     return __atomic_compare_exchange_n(at, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 #if defined(__i386__) || defined(__x86_64__)
-#define EK_PAUSE() __builtin_ia32_pause()
+/* Not pause: in a virtual machine many of them in a row hand the processor to another one. */
+#define EK_PAUSE() __asm__ volatile("nop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop\n\tnop")
 #elif defined(__aarch64__) || (defined(__arm__) && __ARM_ARCH >= 7)
 #define EK_PAUSE() __asm__ volatile("yield")
 #else

@@ -1,5 +1,6 @@
 """Kernels in parts, in the wrong order and by several threads: to the bit what they compute as a whole."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,11 +8,11 @@ import numpy as np
 import pytest
 from support.each_target import TARGETS, drive, load
 from support.edge_families import FAMILIES
-from support.integer_bench import Bench, Seeded
+from support.integer_bench import Bench, Family, Seeded
 from support.real_edge_families import REAL_FAMILIES
 
 from edgekit.codegen.execution.driver import BACKWARDS
-from edgekit.codegen.printing.pools import has_threads
+from edgekit.codegen.printing.pools import runs_threads
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ops.activations import Gelu
 from edgekit.core.ops.arithmetic import Add
@@ -86,30 +87,33 @@ def differing(whole: Program, parted: Program, b: Bench, folder: Path) -> list[o
     expected = drive(whole, folder / "whole", "size", "-O1").run(whole, b.inputs)
     driver = drive(parted, folder / "parts", "size", "-O1")
     found = []
-    for threads in (0, BACKWARDS, *((1, 2, 3, 4) if has_threads(parted.target) else ())):
+    for threads in (0, BACKWARDS, *((1, 2, 3, 4) if runs_threads(parted.target) else ())):
         results = driver.with_threads(threads).run(parted, b.inputs)
         names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
         found += [(threads, whole.graph.producer(name)) for name in names]
     return found
 
 
+def check(name: str, families: Sequence[Family], cores: int, folder: Path) -> None:
+    """All families in one program; where memory is small, each in its own."""
+    target, parts = load(name), 0
+    together = [[family] for family in families] if target.board else [families]
+    for i, some in enumerate(together):
+        bench = Bench(Seeded(len(name)))
+        for family in some:
+            family(bench)
+        parted = compile_graph(bench.graph(), in_parts(target, cores))
+        parts += sum(bool(line.call.parts) for line in parted.lines)
+        (folder / str(i)).mkdir()
+        assert differing(compile_graph(bench.graph(), target), parted, bench, folder / str(i)) == []
+    assert parts > 100
+
+
 @pytest.mark.parametrize("name", TARGETS)
 def test_parts_of_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
-    bench = Bench(Seeded(len(name)))
-    for family in (*REAL_FAMILIES, real_layers):
-        family(bench)
-    target = load(name)
-    parted = compile_graph(bench.graph(), in_parts(target, 3))
-    assert sum(bool(line.call.parts) for line in parted.lines) > 100
-    assert differing(compile_graph(bench.graph(), target), parted, bench, tmp_path) == []
+    check(name, (*REAL_FAMILIES, real_layers), 3, tmp_path)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_parts_of_integer_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
-    bench = Bench(Seeded(len(name)))
-    for family in FAMILIES:
-        family(bench)
-    target = load(name)
-    parted = compile_graph(bench.graph(), in_parts(target, 4))
-    assert sum(bool(line.call.parts) for line in parted.lines) > 100
-    assert differing(compile_graph(bench.graph(), target), parted, bench, tmp_path) == []
+    check(name, FAMILIES, 4, tmp_path)
