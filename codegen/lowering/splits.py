@@ -142,7 +142,9 @@ def _parts(
     target: Target,
 ) -> Iterator[Part]:
     packed = [
-        _per_output(call, i, kernel.pack.get(name, "")) if axis.split.steps.get(name) == "packed" else (0, 1)
+        _per_output(call, i, kernel.pack.get(name, ""), axis.extent)
+        if axis.split.steps.get(name) == "packed"
+        else (0, 1)
         for i, name in enumerate(names)
     ]
     block = lcm(axis.block, *(block for _, block in packed))
@@ -233,15 +235,18 @@ def window(p: Mapping[str, Param], start: int, end: int) -> tuple[int, dict[str,
     return skipped * step, {"in_h": rows, "out_h": end - start, "pad_top": max(-first, 0)}
 
 
-def _per_output(call: Call, i: int, tag: str) -> tuple[float, int]:
+def _per_output(call: Call, i: int, tag: str, extent: int) -> tuple[float, int]:
     """Elements of a packed constant for each output, and how many outputs make a block of it."""
     data = call.args[i].value.data
     match = _BLOCK.match(tag or "O")
     if data is None or not match or is_stream(tag) or is_light(tag):
         raise _IndivisibleError
     block, unit = int(match[1] or 1), int(match[2] or match[1] or 1)
-    size = pack(tag, data, call.groups).size if tag else data.size
     outputs = data.shape[0]
+    if outputs != extent:  # one for all, as an exponent may be
+        assert data.size == 1
+        return 0, 1
+    size = pack(tag, data, call.groups).size if tag else data.size
     padded = outputs // block * block + -(-(outputs % block) // unit) * unit
     return size / (padded if is_tiled(tag) else outputs), block
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.edge_families import long_lines
+from support.integer_bench import Bench, Seeded
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.lowering.splits import ranges, splits, window, work
@@ -135,3 +137,19 @@ def test_all_parts_write_all_of_a_result_once() -> None:
     for line in compiled(net((1, 32, 32, 4)), two()).lines:
         starts = [part.shifts[-1] for part in line.call.parts]
         assert starts == sorted(set(starts))
+
+
+def test_what_all_outputs_share_is_not_cut() -> None:
+    """Rule E has one exponent for all outputs of a layer, others one for each."""
+    bench = Bench(Seeded(1))
+    long_lines(bench)
+    program = compile_graph(bench.graph(), replace(targets.load("cortex-m4"), cores=4, part_macs=1))
+    found = 0
+    for line in program.lines:
+        for arg, shifts in zip(
+            line.call.args, zip(*(p.shifts for p in line.call.parts), strict=True), strict=False
+        ):
+            if arg.type.size == 1:
+                found += 1
+                assert set(shifts) == {0}
+    assert found
