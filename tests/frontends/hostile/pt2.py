@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from frontends.hostile.strangers import pickled
+from frontends.hostile.unsupported_formats import pickled
 from support.hostile_files import Case, archive, changed_json, file, members
 
 MODEL = "net/models/model.json"
