@@ -144,6 +144,16 @@ def test_a_root_mean_square_norm_takes_no_bias() -> None:
     assert_same(graph, after)
 
 
+def test_a_factor_for_each_row_stays_behind_a_norm() -> None:
+    """Only what is the same for all rows is a scale of the norm."""
+    net = Net()
+    x = net.x(3, 8)
+    graph = net.done(net(Mul(), divided(net, x, centred(net, x)), net.random(3, 1), name="y"))
+    after = simplify(graph)
+    assert [type(n.op) for n in after.nodes] == [LayerNorm, Mul]
+    assert_same(graph, after)
+
+
 def test_norms_over_other_dimensions_stay() -> None:
     net = Net()
     x = net.x(3, 8)
