@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.handler_cases import IMAGE, PLACES, Case, X, case, check, computed, rand
 
+from edgekit.converters.frontend import check_supported
 from edgekit.converters.onnx import reader as onnx_reader
 from edgekit.converters.semantics.movement import repetition
 from edgekit.converters.tensor import Tensor
@@ -94,3 +95,12 @@ def test_a_norm_in_its_own_type_is_one_operator() -> None:
     graph = builder.graph("net", ["x", "s"], [y.name])
     assert [node.op for node in graph.nodes if isinstance(node.op, RmsNorm)] == [RmsNorm(1e-5)]
     assert "Sqrt" not in {type(node.op).__name__ for node in graph.nodes}
+
+
+def test_unsupported_operators_are_named_together_and_the_hint_says_where_to_look() -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        check_supported([("Add", "a"), ("Warp", "b"), ("Bend", "c")], {"Add": None})
+    said = str(caught.value)
+    assert all(words in said for words in ("unsupported op Warp", "node b", "unsupported op Bend", "node c"))
+    assert "op Add" not in said
+    assert "docs/frontends.md says what is read" in said

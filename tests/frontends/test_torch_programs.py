@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.exports import SAMPLES
 from support.tools import ROOT, require_module
 from support.torch_exports import check, exported, simulated
 
@@ -328,3 +329,14 @@ def test_programs_without_a_list_of_constants_have_none(torch: Any, tmp_path: Pa
             if "constants_config" not in info.filename:
                 less.writestr(info, whole.read(info))
     assert len(convert(left).nodes) == 1
+
+
+def test_the_main_model_of_an_archive_is_read(tmp_path: Path) -> None:
+    """Others may be beside it; of several without a main one, none is."""
+    net = SAMPLES / "torch" / "net.pt2"
+    with zipfile.ZipFile(net) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(tmp_path / "net.pt2", "w") as archive:
+        for name, data in {"net/models/draft.json": b"{}", **content}.items():
+            archive.writestr(name, data)
+    assert convert(tmp_path / "net.pt2").nodes == convert(net).nodes

@@ -152,7 +152,10 @@ def _quantized(proto: ModelProto, net: OnnxNet, scheme: Scheme | None) -> ModelP
         try:
             if scheme is None:
                 onnx.save(proto, Path(folder, "plain.onnx"))
-                q.quantize_dynamic(Path(folder, "plain.onnx"), path, weight_type=q.QuantType.QInt8)
+                # Weights of 7 bits: without VNNI, onnxruntime saturates sums of pairs of larger ones.
+                q.quantize_dynamic(
+                    Path(folder, "plain.onnx"), path, weight_type=q.QuantType.QInt8, reduce_range=True
+                )
             else:
                 q.quantize_static(
                     proto,
