@@ -142,8 +142,8 @@ def quantized(net: ModelProto, unsigned: bool, per_channel: bool) -> ModelProto:
     with tempfile.TemporaryDirectory(prefix="edgekit-") as folder:
         path = Path(folder, "quantized.onnx")
         kind = q.QuantType.QUInt8 if unsigned else q.QuantType.QInt8
-        # Without VNNI, onnxruntime's kernels saturate sums of pairs, for any weights of LSTM and for others with
-        # a sign; with weights of 7 bits these sums fit 16 bits.
+        # Without VNNI, onnxruntime's kernels saturate sums of pairs, for any weights of LSTM and for others
+        # with a sign; with weights of 7 bits these sums fit 16 bits.
         narrow = not unsigned or any(node.op_type == "LSTM" for node in net.graph.node)
         q.quantize_dynamic(net, path, weight_type=kind, per_channel=per_channel, reduce_range=narrow)
         return load(path)
