@@ -97,7 +97,7 @@ def test_every_tag_is_described() -> None:
 
 def test_every_fact_is_described() -> None:
     text = "".join(
-        re.findall(r"^\| (`.*?) \|", page_steps.section(PAGE, "What a kernel file says"), re.MULTILINE)
+        re.findall(r"^\| (`.*?) \|", page_steps.section(PAGE, "The header of a kernel file"), re.MULTILINE)
     )
     assert {*FACTS, "compact"} <= set(re.findall(r"`(\w+)", text))
 
