@@ -153,8 +153,9 @@ def schemas() -> Mapping[tuple[str, str], list[Schema]]:
         }
         found[schema.domain, schema.name].append(Schema(schema.since_version, given))
     runtime = require_module("onnxruntime.capi.onnxruntime_pybind11_state")
+    own = set(found)  # ONNX Runtime registers some operators of its own in the domain of ONNX
     for schema in runtime.get_all_operator_schema():
-        if schema.domain == "com.microsoft":
+        if schema.domain == "com.microsoft" or (not schema.domain and ("", schema.name) not in own):
             given = {}
             for key, a in schema.attributes.items():
                 default = onnx.AttributeProto.FromString(a._default_value)

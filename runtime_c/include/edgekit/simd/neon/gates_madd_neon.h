@@ -19,8 +19,9 @@ static inline const int8_t *ek_madd_read(const int8_t *h, int16_t *room, const i
 #define EK_CELLS EK_MADD_CELLS
 #define EK_ROWS EK_MADD_ROWS
 #define EK_WIDTH EK_NEON_LANES
-#include "edgekit/loops/gates_sums.h"
 #include "edgekit/simd/neon/gates_rows_neon.h"
+/* Which the loops of all sets call: */
+#include "edgekit/loops/gates_sums.h"
 #undef EK_ONE
 #undef EK_DOT
 #undef EK_STATE
