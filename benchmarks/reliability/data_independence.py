@@ -246,13 +246,13 @@ def section(found: Sequence[Spread]) -> str:
     fewer = [one for one in found if one.inputs < INPUTS]
     fewest = min((one.inputs for one in fewer), default=0)
     zero = sum(one.most == one.least for one in found)
-    words = f"; fewer, {fewest} at least, where a run is long" if fewer else ""
+    words = f"; fewer, but at least {fewest}, where a run is long" if fewer else ""
     return f"""\
-Instructions of a run of code for speed, counted by the emulator for each of up to {INPUTS:,} inputs: zeros,
-extremes, one number everywhere, random ones, small ones, mostly zeros{words}.
-Cells are the spread, most above least, as a share of the least, behind the number of inputs: 0 where all
-runs took the same instructions, as {zero} of {len(found)} did. Instructions are not cycles: a division
-takes 2 to 12 of them on Cortex-M3 and M4.
+Instructions per run of code built for speed, counted by the emulator for each of up to {INPUTS:,} inputs:
+zeros, extremes, constants, random numbers, small ones, mostly zeros{words}.
+Each cell gives the number of inputs and the spread, (maximum - minimum) / minimum: 0 if all runs took the
+same number of instructions, as {zero} of {len(found)} did. Instructions are not cycles: a division takes
+2 to 12 cycles on Cortex-M3 and M4.
 
 {table(["network", *names], rows)}
 
@@ -269,10 +269,11 @@ def _varying(named: Sequence[Sequence[str]]) -> str:
         return "No kernel varies."
     rows = table(["kernel", "spread", "processor", "network", "why"], named)
     return f"""\
-The kernels that vary, each where it varies most; all others took the same in every run. Why is what their
-code has, by its relocations: calls of the compiler's functions for floating point or division, where a
-processor has no such instructions; else comparisons that are branches, as for the largest of a window or for
-saturation, where instructions have no conditions.
+The kernels whose instruction count varies, each where it varies most; all others took the same number in
+every run. The reason is found from the relocations of their code: calls to the compiler's runtime functions
+for floating point or division, where a processor has no such instructions; otherwise comparisons compiled
+to branches, as for the maximum of a window or for saturation, where a processor has no conditional
+instructions.
 
 {rows}"""
 

@@ -187,19 +187,19 @@ def section(found: Sequence[Held], made: Mapping[str, HeldOut], optimize: Optimi
     all_networks = list(dict.fromkeys(held.network for held in found))
     each = [[n, *(by_target[name].get(n, ("", 0.0, 0.0))[0] for name in names)] for n in all_networks]
     return f"""\
-Instructions that `edgekit estimate` states for code for {optimize}, against those that an emulator counts, of
-networks that had no part in the calibration. The stated error is that of the kernels, in the fit or in these
-networks, whichever is larger, weighed by what each layer takes, times the factor that makes it hold for every
-one of these networks. The last column leaves each network out of its own errors and factor: that many are
-inside of what the others state.
+Instructions that `edgekit estimate` states for code built for {optimize}, against those that an emulator
+counts, for networks held out of the calibration. The stated error is that of the kernels, in the fit or in
+these networks, whichever is larger, weighted by the instructions of each layer and multiplied by the factor
+that makes it hold for every one of these networks. The last column is leave-one-out: the number of networks
+within the error that the other networks imply.
 
 {table([*head, "inside, by the others"], rows)}
 
-A layer whose kernel is not calibrated counts a rough guess, by its products, inputs and outputs; nine of ten
-layers are within the error of such a guess, which the stated error grows by. A layer whose mix of work
-calibration did not see counts its error twice.
+A layer whose kernel is not calibrated is estimated roughly, from its products, inputs and outputs; nine of
+ten layers are within the error of such an estimate, which is added to the stated error. A layer whose mix
+of work lies outside the calibration counts its error twice.
 
-How far off each estimate is, and the error that is stated with it:
+The error of each estimate, and the error stated with it:
 
 {table(["network", *names], each)}
 """

@@ -201,18 +201,19 @@ def report(blocks: Sequence[Block], seed: int, left: Sequence[str]) -> str:
         faults = sum(text.startswith(f"{format} ") for text in left) if format else len(left)
         rows.append([format or "all", f"{total:,}", f"{read:,}", f"{total - read - faults:,}", str(faults)])
     found = sum(len(b.faults) for b in blocks)
-    on_the_way = f" {found:,} faults were found on the way; their mutants were judged again." if found else ""
+    on_the_way = f" {found:,} faults were found along the way; their mutants were run again." if found else ""
     slowest, most = max(b.seconds for b in blocks), max(b.memory for b in blocks)
     return f"""\
-Model files with one to four changes in their structure (operators, operands, attributes, shapes, types,
-numbers, members of archives, fields of messages) or in their bytes, from the seed {seed} on. Each is read and
-simplified; half of what is read is saved and loaded, half is compiled into calls, an eighth becomes C. A
-fault is an exception other than a refusal with a code, an assertion, a process that ends, more than
-{SECONDS} s of processor time, or more than {MEMORY >> 30} GB.{on_the_way}
+Model files with one to four mutations of their structure (operators, operands, attributes, shapes, types,
+numbers, archive members, message fields) or of their bytes, starting at seed {seed}. Each is imported and
+simplified; half of the models that are accepted are saved and loaded again, half are lowered to kernel
+calls, and an eighth is compiled to C. A fault is any exception other than a refusal with an error code, an
+assertion, a crash of the process, more than {SECONDS} s of processor time, or more than {MEMORY >> 30}
+GB.{on_the_way}
 
 {table(["format", "mutants", "read", "refused", "faults"], rows)}
 
-The slowest took {slowest:.1f} s, the largest process {most / 2**20:,.0f} MB."""
+The slowest mutant took {slowest:.1f} s, and the largest process used {most / 2**20:,.0f} MB."""
 
 
 def main() -> None:

@@ -141,12 +141,13 @@ def main() -> None:
     nodes = sum(len(p.lines) for p in programs)
     rows = [[f.what, f"{f.runs:,}", f"{f.edges:,}", str(int(bool(f.finding)))] for f in found]
     text = f"""\
-libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer (casts of floats that overflow, too), seed
-{options.seed}, {options.seconds} s each. The models hold every operator that has cases in tests/ops, on
-tensors of any bytes (indices outside of what they index, NaN and infinities where they become integers,
-divisors of zero), {nodes:,} kernel calls; and streams whose states are any bytes, as if they had been stored.
-RoiAlign with a sample for each pixel is left out: its time follows its boxes, up to 4,096 samples a side. The
-cache is what a file or a function of the caller's gives, of any size at each call.
+libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer (including float-cast-overflow), seed
+{options.seed}, {options.seconds} s each. The models contain every operator that has cases in tests/ops, on
+tensors of arbitrary bytes (indices out of bounds, NaN and infinities that are converted to integers,
+division by zero), {nodes:,} kernel calls; and streams whose states are arbitrary bytes, as if restored from
+storage. RoiAlign with a sample for each pixel is left out: its run time depends on its boxes, up to 4,096
+samples a side. The kernel cache is fed arbitrary data of any size on each call, as if from a file or from
+the caller's function.
 
 {table(["", "runs", "edges", "findings"], rows)}"""
     write_section("reliability.fuzz_c", "Fuzzing the C side", text, on=RELIABILITY)

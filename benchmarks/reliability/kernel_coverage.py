@@ -42,17 +42,18 @@ _KERNELS = (
 _OTHERS = ("test_every_file.py", "test_branches.py")  # run no kernels
 
 _TEXT = """\
-A branch is one outcome of a condition as it stands in the source of a kernel, or of a header that it calls:
-true or false of an operand of `if`, `for`, `while`, `?:`, `&&` or `||`; taken or not of a conditional jump
-in assembly. Source counts once, however many types and layers it is compiled for: a branch is covered when
-some layer of some test takes it while kernels of that set run, on their processor or its emulator. A set
-has the branches of its own files, and those in functions of headers that these name. Files that have no
-code of their own take that of another file: its branches count where the code stands. What the preprocessor
-decides and predicated instructions do not count. Where the compiler knows a condition in all programs of a
-set, such as how many lanes a vector has, the other outcome is another set's.
+A branch is one outcome of a condition in the source of a kernel, or of a header that it uses: true or false
+for an operand of `if`, `for`, `while`, `?:`, `&&` or `||`; taken or not taken for a conditional jump in
+assembly. Source counts once, however many types and layers it is compiled for: a branch is covered if any
+layer of any test takes it while kernels of that instruction set run, on their processor or in its emulator.
+An instruction set has the branches of its own files, and those in the header functions that they call.
+Where a kernel shares the source of another file, branches count in the file that holds the code.
+Preprocessor conditions and predicated instructions do not count. Where a condition is a compile-time
+constant in all programs of an instruction set, such as the number of lanes of a vector, the other outcome
+belongs to another set.
 
-The tests are those of `tests/kernels`, and for `ref` also those of `tests/ops` and
-`tests/quantize/test_integers.py`. None runs a network.
+The tests are those in `tests/kernels`, and for `ref` also those in `tests/ops` and
+`tests/quantize/test_integers.py`. None of them runs a whole network.
 
 {table}
 

@@ -146,9 +146,9 @@ def report(found: Mapping[str, set[tuple[str, str, int]]], files: Mapping[str, i
     rows.append(["all", *(str(sum(c.values())) for c in counts.values()), str(len(open_))])
     told = subprocess.run(["cppcheck", "--version"], capture_output=True, text=True, check=True)
     return f"""\
-Places where {told.stdout.strip()} and its addon find required or mandatory rules broken, in the generated C
-and the kernels of networks of floats and of int8 (of both rules of rounding), and of a model with each
-operator. `open` are those that no deviation of [docs/misra.md](misra.md) covers.
+Violations of required and mandatory rules that {told.stdout.strip()} and its addon find in the generated C
+and the kernels of float and int8 networks (with both rounding rules), and of a model with every operator.
+`open` counts those that no deviation in [docs/misra.md](misra.md) covers.
 
 {table(["", *found, "open"], rows)}"""
 

@@ -424,10 +424,10 @@ def fresh(results: Sequence[Result], seed: int) -> str:
         "which some may be equivalent, too"
     )
     return f"""
-The tests were improved on this very sample: they were written for mutants that survived, and a mutant that
-was noticed keeps this verdict as code moves. The rate for other changes is that of a second sample, of which
-each mutant was judged once and no test was written. Of {score.mutants} mutants of the seed {seed},
-{score.share} were noticed: {counts}.
+The tests were improved on this very sample: tests were written for mutants that survived, and a mutant that
+was killed keeps this verdict as code moves. A second sample gives an unbiased rate: each of its mutants was
+judged once, and no test was written for it. Of {score.mutants} mutants of the seed {seed},
+{score.share} were detected: {counts}.
 """
 
 
@@ -439,14 +439,14 @@ def written(results: Sequence[Result], count: int, seed: int) -> str:
         counts = score.mutants, score.killed, score.equivalent, score.survived
         rows.append([name or "all", *map(str, counts), score.share])
     head = ("area", "mutants", "killed", "equivalent", "survived", "killed, of those not equivalent")
-    whole = "" if len(results) >= count else f" {len(results)} of {count} have been judged yet."
+    whole = "" if len(results) >= count else f"So far, {len(results)} of {count} have been judged. "
     return (
-        f"Seed {seed}: one change of the code each, such as another operator, constant, default or branch,\n"
-        f"judged by at most {TESTS} tests that run the changed line, the cheapest first, or families of\n"
-        "tests that share a program. These took at most\n"
-        f"{SECONDS:.0f} seconds when they were recorded; those marked slow are left out. A mutant that does\n"
-        f"not end counts as killed.{whole} Equivalent mutants compute the same:\n"
-        "`benchmarks/reliability/equivalent_mutants.toml` says why.\n\n" + table(head, rows)
+        f"Seed {seed}: each mutant changes one place of the code, such as an operator, constant, default\n"
+        f"or branch, and is judged by at most {TESTS} tests that run the changed line, cheapest first, or\n"
+        f"families of tests that share a program. These took at most {SECONDS:.0f} seconds when they were\n"
+        "recorded; tests marked slow are left out. A mutant that does not terminate counts as killed.\n"
+        f"{whole}Equivalent mutants compute the same results;\n"
+        "`benchmarks/reliability/equivalent_mutants.toml` gives the reasons.\n\n" + table(head, rows)
     )
 
 

@@ -21,11 +21,11 @@ from tests.support.large_models import FAMILIES
 SMALL, LARGE = 3_750, 30_000
 _STEPS = ("convert", "plan", "write C")
 _TEXT = """\
-Seconds of processor time in one process on a shared machine, for target `host`, without compiling. The
-ratio is that of {times} times as many nodes; the steps are those of {large:,} nodes. Last, how far the
-arena is above its lower bound for the order of layers that was found. Searches have budgets of steps,
-which are the same for any size, and the same input gives the same bytes; a test counts the work at two
-sizes (`tests/codegen/test_large_graphs.py`).
+CPU seconds in one process on a shared machine, for target `host`, without compilation. The ratio is for
+{times} times as many nodes; the steps are for {large:,} nodes. The last column shows how far the arena is
+above its lower bound for the order of layers that was found. Searches have step budgets that do not depend
+on the size, and the same input gives the same bytes; a test counts the work at two sizes
+(`tests/codegen/test_large_graphs.py`).
 
 """
 

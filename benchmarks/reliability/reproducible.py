@@ -44,9 +44,10 @@ def main() -> None:
         rows.append([how, words[0], words[1] if how != _SDIST else "not compared"])
     rows[0][1:] = ["built", "built"]
     text = f"""\
-Wheel and sdist, compared by sha256 with those of the first row; setuptools {version("setuptools")}. The build
-backend of the repository writes both with members in order, one time (SOURCE_DATE_EPOCH, if set), no owner,
-and modes that no umask decides. An sdist made of an sdist is not compared: it lists files of the first.
+Wheel and sdist, compared by SHA-256 with those of the first row; setuptools {version("setuptools")}. The
+build backend of the repository writes both with sorted members, a fixed timestamp (SOURCE_DATE_EPOCH, if
+set), no owner, and permissions that do not depend on the umask. The sdist built from an sdist is not
+compared, because it lists the files of the first.
 
 {table(["", "wheel", "sdist"], rows)}"""
     write_section("reliability.reproducible", "Reproducible packages", text, on=RELIABILITY)

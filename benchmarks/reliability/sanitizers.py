@@ -166,11 +166,11 @@ def report(done: Sequence[Batch], seed: int) -> str:
         rows.append([format or "all", f"{len(models):,}", str(faults)])
     layers = sum(b.nodes for b in done)
     return f"""\
-Damaged model files (see above) that were accepted, and whose C differs in more than its weights, from the
-seed {seed} on: {layers:,} kernel calls. One half is compiled for speed and one for size, by gcc with
-AddressSanitizer and UndefinedBehaviorSanitizer (casts of floats that overflow, too), and by clang with
-MemorySanitizer. Each runs on zeros, on set bits, on small numbers, on any bytes, and on NaN, infinities and
-the ends of types, in allocations of exactly the sizes that its header says.
+Damaged model files (see above) that were accepted and whose C differs in more than its weights, starting at
+seed {seed}: {layers:,} kernel calls. One half is compiled for speed and the other for size, with gcc under
+AddressSanitizer and UndefinedBehaviorSanitizer (including float-cast-overflow), and with clang under
+MemorySanitizer. Each runs on zeros, on all-ones bits, on small numbers, on random bytes, and on NaN,
+infinities and the limits of each type, in allocations of exactly the sizes that its header declares.
 
 {table(["format", "models", "findings"], rows)}"""
 

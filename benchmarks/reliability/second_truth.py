@@ -112,12 +112,12 @@ def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
     wrong = "".join(f"\n- `{recipe}`: {words}" for block in blocks for recipe, words in block.wrong.items())
     total = sum(block.networks for block in blocks)
     words = (
-        f"{total:,} random networks from {planned_count:,} seeds ({seed} on in each family; the other runtime"
-        " does not take what the rest made): several layers with residuals, branches, odd sizes, strides,"
-        " dilations and groups, in the operator sets of each format. The simulator runs all of them, C some,"
-        " and both are compared with the runtime that the format comes from. Integers of TFLite, and what"
-        " only moves or compares, are equal bit for bit; floats are as near as noise in the last places of"
-        " each value explains."
+        f"{total:,} random networks from {planned_count:,} seeds (starting at {seed} in each family; the"
+        " other runtime rejects the rest): several layers with residuals, branches, odd sizes, strides,"
+        " dilations and groups, in the operator set of each format. The simulator runs all of them, the"
+        " generated C some, and both are compared with the native runtime of the format. TFLite integers,"
+        " data movement and comparisons are equal bit for bit; floats agree to within the effect of rounding noise"
+        " in the last places of each value."
     )
     parts = [
         textwrap.fill(words, 115),

@@ -30,8 +30,8 @@ _PAINTED = 16384  # bytes
 # Bytes that frames are aligned to, and that a run may leave unwritten, as padding, at its deepest point.
 _ALIGNMENT = 8
 _LIMIT = 1.10
-_WIDER = """ Bounds are wider where calls are possible
-that the shapes of a network never need."""
+_WIDER = """ Bounds are wider where the code contains calls
+that the shapes of the network never reach."""
 # Paints all below its own frame, runs the model, and looks how far down the paint is gone: twice, as a byte
 # of the model may be that of the paint.
 _MAIN = f"""
@@ -148,13 +148,14 @@ def section(found: Sequence[Depth]) -> str:
     count = len({one.network for one in found})
     most = max(found, key=lambda one: one.bound / one.measured)
     return f"""\
-Bytes of stack: the bound that `edgekit build` states, and how far a run reached into a painted stack on an
-emulated board. {len(found):,} libraries, by the first compiler of each target (zig cc), of {count} networks.
-Paint shows what was written: padding at the deepest point stays as it was, so bounds of small stacks may be
-{_ALIGNMENT} bytes above what was measured, others at most 10 %.{_WIDER if wide else ""}
+Stack in bytes: the bound that `edgekit build` states, and the depth that a run reached in a painted stack
+on an emulated board. {len(found):,} libraries, built with the first compiler of each target (zig cc), of
+{count} networks. Painting detects only what was written: padding at the deepest point stays untouched, so
+the bounds of small stacks may be {_ALIGNMENT} bytes above the measured depth, others at most 10 %.\
+{_WIDER if wide else ""}
 
-- below what was measured: {len(low)} of {len(found):,}
-- more than 10 % and {_ALIGNMENT} bytes above: {len(wide)} of {len(found):,}{_named(wide)}
+- below the measured depth: {len(low)} of {len(found):,}
+- more than 10 % and {_ALIGNMENT} bytes above it: {len(wide)} of {len(found):,}{_named(wide)}
 - the largest ratio: {most.bound / most.measured:.2f} ({most.bound} / {most.measured}, {most.network}, \
 {most.target}, for {most.optimize})
 
