@@ -116,8 +116,8 @@ def report(blocks: Sequence[Block], seed: int, planned_count: int) -> str:
         " other runtime rejects the rest): several layers with residuals, branches, odd sizes, strides,"
         " dilations and groups, in the operator set of each format. The simulator runs all of them, the"
         " generated C some, and both are compared with the native runtime of the format. TFLite integers,"
-        " data movement and comparisons are equal bit for bit; floats agree to within the effect of rounding noise"
-        " in the last places of each value."
+        " data movement and comparisons are equal bit for bit; floats agree to within the effect of rounding"
+        " noise in the last places of each value."
     )
     parts = [
         textwrap.fill(words, 115),
