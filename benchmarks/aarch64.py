@@ -20,13 +20,13 @@ NETWORKS = {
 MODELS = Path(__file__).parents[2] / "shared" / "models" / "mlperf_tiny"
 
 _NOTE = """\
-Instructions of one inference, counted in qemu-aarch64; in brackets for each multiplication and addition of
-the network as it is compiled. `--optimize speed`, compiled by {by}. The results on int8 are those of the
+Instructions of one inference, counted in qemu-aarch64; in parentheses per multiply-accumulate of the
+compiled network. Built with `--optimize speed` and compiled by {by}. int8 results equal those of the
 simulator and of LiteRT's reference kernels, bit for bit.
 
-Beside each target, {litert} with XNNPACK and one thread, on a processor that has the
+Each target is compared with {litert}, with XNNPACK and one thread, on an emulated processor that has the
 instructions of the target. The weights of "keyword, f32" are int8 in the file: LiteRT quantizes its
-activations while it runs, EdgeKit computes in f32.
+activations at run time, EdgeKit computes in f32.
 """
 
 

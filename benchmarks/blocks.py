@@ -30,9 +30,9 @@ TARGETS = ("cortex-m4", "wasm32-simd", "wasm32-relaxed", "x86-64-avx2", "x86-64-
 SHARES = (0, 25, 40, 50, 60, 75, 90)
 _AGAIN = 2
 _NOTE = """\
-A layer in int8, of which so many percent of the blocks of weights are zero: its instructions, or its time
-where it runs natively, as a share of those of the layer without zeros. Blocks are outputs by inputs. Where a
-kernel for blocks does not pay, the build takes the one for all weights: that is about 100%.
+An int8 layer with the given percentage of zero weight blocks: its instructions, or its time where it runs
+natively, relative to the same layer without zeros. Blocks are outputs by inputs. Where a block-sparse
+kernel does not pay off, the build uses the dense one, which gives about 100%.
 """
 
 

@@ -40,14 +40,15 @@ RUNTIMES = {
 _PACKAGES = ("@litertjs/core", "@tensorflow/tfjs-tflite", "onnxruntime-web", "@tensorflow/tfjs-backend-wasm")
 
 _NOTE = """\
-Chromium {version}, one thread, no cross-origin isolation. **Shipped** is what a page loads beside its HTML,
-not compressed: bundle, modules, model. **Latency** is that of a run with its input copied in and its output
-read, the best tenth of {rounds} turns of {milliseconds} ms, all engines in turns. **First result** is the
-median time from the start of {navigations} navigations with empty caches until the first run has ended.
-Shares are of the best peer. EdgeKit's package is that of target `wasm32`, of which Chromium takes the
-module with relaxed SIMD where products of bytes are exact, or need not be. LiteRT.js has no tensors of int8:
-its networks take and give floats. ONNX Runtime's int8 networks are made by its own quantizer. TensorFlow.js
-computes in float32 only, by its fused operators.
+Chromium {version}, one thread, no cross-origin isolation. **Shipped** is the uncompressed size of
+everything a page loads beside its HTML: bundle, modules, model. **Latency** is the time of a run including
+copying the input in and reading the output, the best decile of {rounds} turns of {milliseconds} ms, with
+all engines taking turns. **First result** is the median time from the start of a navigation to the end of
+the first run, over {navigations} navigations with empty caches. Shares are relative to the best peer.
+EdgeKit's package is that of target `wasm32`; Chromium loads its relaxed SIMD module where products of bytes
+are exact, or need not be. LiteRT.js has no int8 tensors: its networks have float inputs and outputs. ONNX
+Runtime's int8 networks are made by its own quantizer. TensorFlow.js computes in float32 only, with its
+fused operators.
 
 {packages}. {machine}.
 """

@@ -45,9 +45,10 @@ _FOLDS = 6
 _LOSS = 1.02  # by so much the error may grow for a term less
 _LARGE = 0.02  # of a network: layers below do not matter
 _NOTE = """\
-What `edgekit estimate` says of the networks of MLPerf Tiny, beside what an emulator counts: no layer of them
-had a part in the fit. `said to be` is the error that is stated beside the estimate; `worst layer` the largest
-among layers that take 2 % of a run or more. Kernels that are not calibrated are named, and count nothing."""
+Estimates of `edgekit estimate` for the MLPerf Tiny networks, compared with the instructions that an
+emulator counts; none of their layers was used in the fit. `stated` is the error given with the estimate;
+`worst layer` is the largest error among layers that take 2 % of a run or more. Kernels that are not
+calibrated are named."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def check() -> None:
     """Compare all calibrations with the networks, and write docs/performance.md."""
     names = sorted(path.stem for path in FOLDER.glob("*.json"))
     rows = [compared(targets.load(name), network.file) for name in names for network in NETWORKS]
-    head = ["int8 network", "estimated", "counted", "off", "said to be", "worst layer", "not calibrated"]
+    head = ["int8 network", "estimated", "counted", "error", "stated", "worst layer", "not calibrated"]
     text = f"{table(head, rows)}\n\n{_NOTE}"
     write_section("calibrate", "Estimated instructions", text)
     print(text)

@@ -56,18 +56,19 @@ NETWORKS = (
 
 _CORE = "{}, board {} of qemu-system-arm; compiled by `{}` for speed:\n\n{}"
 _WEIGHTS = """\
-The fastest kernels of Cortex-M4 read weights of 8 bits in 16. Where the flash of a target has no room for
-that, layers keep 8 bits, those first that lose least by it. At the two ends, and in the middle between them:
+The fastest kernels on Cortex-M4 read 8-bit weights stored in 16 bits. If the flash of a target has no room
+for that, layers keep 8-bit storage, starting with those that lose the least speed. At both extremes, and
+halfway between them:
 
 {}"""
 _HOW = """\
-One inference on an emulated board, counted by a plugin of the emulator. The compiled code gave the integers
-of the simulator, those of LiteRT's reference kernels. Channels that cannot change a result are removed
-before: MACs are those that remain. Code is without weights and the parameters of layers, which TFLM keeps in
-the model file, too (its code was measured for Cortex-M4 only, and it was not compiled for Cortex-M3 and
-M0+); both arenas hold input and output. Code for Cortex-M0+ runs on an emulated Cortex-M3. TFLM is TFLite
-Micro 90b983c2 with CMSIS-NN 4ab83cc3, its core compiled for size and its kernels with -O2 by
-arm-none-eabi-gcc 12.2.1."""
+Instructions of one inference on an emulated board, counted by a plugin of the emulator. The compiled code
+gave the same integers as the simulator and LiteRT's reference kernels. Channels that cannot change a result
+are removed beforehand: the MACs are those that remain. Code sizes exclude weights and layer parameters,
+which TFLM also keeps in the model file (its code was measured for Cortex-M4 only, and it was not compiled
+for Cortex-M3 and M0+); both arenas include input and output. Code for Cortex-M0+ runs on an emulated
+Cortex-M3. TFLM is TFLite Micro 90b983c2 with CMSIS-NN 4ab83cc3, its core compiled for size and its kernels
+with -O2 by arm-none-eabi-gcc 12.2.1."""
 
 
 def row(network: Network, core: Core) -> list[str]:

@@ -32,10 +32,10 @@ _CONDITIONS = "eq|ne|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
 _BRANCH = re.compile(rf"(b|bl|bx|blx)({_CONDITIONS})?|cbn?z|tb[bh]")
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t[0-9a-f ]+\t(\S+)(?:\t(.*))?$")
 _NOTE = """\
-Cycles for an instruction, from the least to the most that Arm's reference manuals of the processors allow,
-with memory that never waits: `targets/*.toml` have the middle. Flash that is slower than the processor adds
-to it what its caches do not hide. None of this was measured on a board: whoever has one puts what it says
-into a .toml."""
+Cycles per instruction, from the minimum to the maximum that Arm's reference manuals of the processors
+allow, without memory wait states: `targets/*.toml` hold the middle. Flash that is slower than the processor
+adds the wait states that caches do not hide. None of this was measured on a board: if you have one, put its
+measured figure into the .toml."""
 # Inferences in a second at 120 MHz: the medians in closed/STMicroelectronics/results/NUCLEO_L4R5ZI-P of
 # github.com/mlcommons/tiny_results_v1.3, with X-CUBE-AI 10.2, by benchmark.
 _CLOSED_CLOCK = 120e6
@@ -46,11 +46,11 @@ _CLOSED = {
     "anomaly detection": 208.608,
 }
 _CLOSED_NOTE = """\
-Millions of cycles of a run on Cortex-M4, beside X-CUBE-AI 10.2, whose source is closed: what its maker,
-STMicroelectronics, measured for MLPerf Tiny v1.3 on a NUCLEO-L4R5ZI-P at 120 MHz (inferences in a second: the
-medians of its [submission](https://github.com/mlcommons/tiny_results_v1.3)). Ours come from a model whose
-memory never waits, theirs from a board with its flash and caches: they say who is near, not who leads by
-a few per cent."""
+Millions of cycles per run on Cortex-M4, compared with the closed-source X-CUBE-AI 10.2 as its vendor,
+STMicroelectronics, measured it for MLPerf Tiny v1.3 on a NUCLEO-L4R5ZI-P at 120 MHz (inferences per second:
+the medians of its [submission](https://github.com/mlcommons/tiny_results_v1.3)). Our figures come from a
+model without memory wait states, theirs from a board with flash and caches: they show that the two are
+close, not which one leads by a few per cent."""
 
 
 @dataclass(frozen=True)

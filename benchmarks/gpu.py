@@ -53,14 +53,14 @@ _NETWORKS = {
 }
 
 _SOFTWARE = """\
-Both devices are software on the processor below, for want of others: what is here says how kernels compare
-with each other and with ncnn's, and nothing about a GPU. The script runs on one as it is.
+No GPU was available: both devices are software on the processor below. The figures show how kernels compare
+with each other and with ncnn's, and say nothing about a GPU. The script runs on a GPU without changes.
 
 """
 _NOTE = """\
-A kernel has to move its bytes, each once, and to compute its products; the share is of the time that the
-slower of both takes on the device at least; what lies in caches may take less. Small layers take what a
-dispatch takes.{seconds}
+The share relates the time of a kernel to its roofline: the minimum time to move each of its bytes once, or to
+compute its products, whichever is longer on the device; data in caches may take less. Small layers are
+dominated by the cost of a dispatch.{seconds}
 
 {ceilings}
 """
@@ -265,7 +265,7 @@ def section(models: Path, library: str, now: Now) -> str:
                 rows.append([title, f"{ours:,.0f}", f"{theirs:,.0f}", f"{theirs / ours:.2f}"])
         text += f"\n\nWhole networks on {vulkan.name}, from host to host, in turns;\n"
         text += (
-            f"ncnn {version('ncnn')} by Vulkan, too, without 16-bit floats. WebGPU checks the bounds of each"
+            f"ncnn {version('ncnn')} also on Vulkan, without 16-bit floats. WebGPU checks the bounds of each"
         )
         text += "\naccess, which ncnn's shaders do not; these may use Winograd's algorithm.\n\n"
         text += table(["network", f"{_OURS}, us", f"{_NCNN}, us", f"{_NCNN} / {_OURS}"], rows)

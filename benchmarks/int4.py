@@ -28,11 +28,11 @@ _LABELLED = ("digits", "keywords")  # examples that name a class
 _WAYS = [(weights, effort) for weights in ("int8", "int4") for effort in ("normal", "high")]
 _TITLES = [weights + (", high" if effort == "high" else "") for weights, effort in _WAYS]
 _NOTE = """\
-Signal to noise of the outputs, before a softmax, on samples that calibration has not seen; `high` is --effort
-high. Activations are int8 everywhere. The columns of bytes are weights and biases: with --weights int4 the
-smallest layers, a tenth of all weights, stay int8. On average --effort high gains {int8:.1f} dB in int8 and
-{int4:.1f} dB in int4. Data of the examples are their own; for the others images, sound and spectra are made
-up.
+Signal-to-noise ratio of the outputs, before a softmax, on samples held out of calibration; `high` is
+--effort high. Activations are int8 everywhere. The columns in bytes count weights and biases: with
+--weights int4 the smallest layers, a tenth of all weights, stay int8. On average --effort high gains
+{int8:.1f} dB in int8 and {int4:.1f} dB in int4. The examples use their own data; the others use synthetic
+images, sounds and spectra.
 """
 
 

@@ -32,10 +32,10 @@ _COPIES = 4
 _NEAR = 1.03
 _X86 = "qemu-x86_64 -cpu max"
 _NOTE = """\
-Calls of kernels by random layers of all formats and rules of rounding. Where `several fit`, the instructions
-of the kernel that is chosen are counted beside those of every other one: in QEMU, or operations of wasmtime.
-`near` is the share of calls with at most 3 % more than the best, of all and of those with a choice; `worst`
-is how many more a call takes at most. None of these layers had a part in a calibration."""
+Kernel calls of random layers in all formats and rounding rules. Where `several fit`, the instructions of
+the selected kernel and of every other kernel that fits are counted: in QEMU, or as operations in wasmtime.
+`near` is the share of calls within 3 % of the best kernel, among all calls and among those with a choice;
+`worst` is the largest excess of any call. None of these layers was used in a calibration."""
 
 
 @dataclass(frozen=True)

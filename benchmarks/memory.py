@@ -32,13 +32,13 @@ TARGETS = (
     "x86-64-avx2",
 )
 _NOTE = f"""\
-Bytes with portable kernels (target `{PORTABLE}`). The caller has the memory of inputs and outputs, or they
-are parts of the arena (`--ports arena`), where the planner may reuse that of an input as soon as it is no
-longer live. No plan needs less than the bound, whichever offsets it chooses.
+Bytes with portable kernels (target `{PORTABLE}`). The caller provides the memory of inputs and outputs, or
+they are part of the arena (`--ports arena`), where the planner may reuse the memory of an input as soon as
+it is no longer live. The bound is a lower limit for any choice of offsets.
 """
 _TARGETS_NOTE = """\
-`--ports arena` with the kernels of other targets, working memory of the kernels included. In brackets the
-bound, where a plan needs more.
+`--ports arena` with the kernels of other targets, including their scratch memory. The bound is in
+parentheses where a plan needs more.
 """
 
 

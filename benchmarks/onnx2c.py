@@ -51,13 +51,14 @@ _ROUNDS = 100
 _FLAGS = {"-O3": ["-O3"], "-O3 -ffast-math": ["-O3", "-ffast-math"]}
 
 _NOTE = """\
-The best decile of {rounds} rounds in which all run once, in microseconds of processor time. EdgeKit's code is
-compiled with -O3 alone. The ratios are of EdgeKit's float32 and of the slower int8 to the fastest of onnx2c:
-with or without -ffast-math, which its README advises, and with the better of two ways to write the borders of
-convolutions: as `pads` of Conv, for which its code tests the place of every product, or as Pad before it. Its
-optimization passes are on. Where its sums are chains of additions, the time depends on how long a processor
-takes for one: ratios of instructions, which callgrind counts, are the same on all. The float results agree
-within 1e-4. {machine}.
+Microseconds of CPU time: the best decile of {rounds} rounds in which every program runs once. EdgeKit's
+code is compiled with -O3 alone. The ratios compare EdgeKit's float32, and the slower of its int8 variants,
+with the fastest onnx2c variant: with or without -ffast-math, which its README recommends, and with the
+better of two ways to express the padding of convolutions: as `pads` of Conv, for which its code tests the
+position of every product, or as a Pad before it. Its optimization passes are enabled. Where its
+accumulations are chains of dependent additions, the time depends on the latency of the processor's
+addition; the ratios of instructions, counted by callgrind, are independent of the processor. The float
+results agree within 1e-4. {machine}.
 """
 
 # Each round runs all once, so that what else the machine does hits all.

@@ -39,14 +39,14 @@ _LEFT = 0.55  # share of the instructions, without training
 _RATE = 5e-3
 _PARTS = 4  # of the digits: each is the test of a network trained on the others
 _NOTE = """\
-Models in int8, compiled for Cortex-M4: flash, arena with inputs and outputs, and instructions of one
-inference, counted in qemu-system-arm. Accuracy is that on {tests} held-out samples; of digits, four
-networks are trained, each on three quarters of the pictures and tested on the others, and other figures
-are their means. `pruned` is without any training: `edgekit prune --instructions {left:.0%}`, then
-`edgekit quantize`. `fine-tuned` is the torch module, pruned further by `edgekit.torch.prune` and trained
-for {epochs} epochs with the answers of the whole network and without labels, then converted and quantized;
-`untrained` is the same before training. The last column is the share saved of the instructions by that of
-the multiplications.
+int8 models, compiled for Cortex-M4: flash, arena with inputs and outputs, and instructions of one
+inference, counted in qemu-system-arm. Accuracy is measured on {tests} held-out samples; for digits, four
+networks are trained, each on three quarters of the images and tested on the rest, and the other figures are
+their means. `pruned` involves no training: `edgekit prune --instructions {left:.0%}`, then
+`edgekit quantize`. `fine-tuned` is the torch module, pruned further by `edgekit.torch.prune`, trained for
+{epochs} epochs by distillation from the whole network, without labels, then converted and quantized;
+`untrained` is the same before training. The last column is the share of instructions saved divided by the
+share of multiplications saved.
 """
 
 

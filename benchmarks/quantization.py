@@ -47,12 +47,12 @@ from edgekit.quantize.settings import EFFORTS
 from tests.support.tflite_to_onnx import translate
 
 _NOTE = """\
-Signal to noise of the outputs, before a softmax, on samples that calibration has not seen. EdgeKit, with
-normal and high --effort, leads by {lead:.1f} dB on average, best against best. All use 8 bits for
-weights and activations, and a scale for each channel of weights. Quantized models of onnxruntime
-{onnxruntime} are computed by itself, in floats; those of LiteRT's tools by LiteRT's reference kernels,
-and the column shows the best of the algorithms that a tool has. Data of the examples are their own; for
-the others images, sound and spectra are made up.
+Signal-to-noise ratio of the outputs, before a softmax, on samples held out of calibration. EdgeKit, with
+normal and high --effort, leads by {lead:.1f} dB on average, best against best. All tools use 8 bits for
+weights and activations, with per-channel weight scales. Quantized models of onnxruntime {onnxruntime} are
+run by onnxruntime itself, in floats; those of LiteRT's tools by LiteRT's reference kernels, and each column
+shows the best of the algorithms that a tool has. The examples use their own data; the others use synthetic
+images, sounds and spectra.
 """
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"

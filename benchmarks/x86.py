@@ -38,13 +38,13 @@ _OURS, _BF16 = "EdgeKit ", ", weights in bf16"
 _SECONDS = 0.002  # of one turn: short runs are repeated
 
 _NOTE = """\
-Microseconds of one inference: the best tenth of {rounds} rounds in which all take turns, each for about
-{turn:g} ms. All are called from Python, EdgeKit's library through ctypes, and the calls are included. Ratios
-are to the fastest peer; the means are over the networks of MLPerf Tiny. {view} They have their defaults but
-for one thread and float32: LiteRT runs XNNPACK, ncnn and MNN may use Winograd's algorithm. int8 networks of
-ONNX Runtime are made by its own quantizer, those of ncnn with a scale for each output of weights and one for
-each input. The quantizer in MNN's package ends with an exception on these networks, and of the int8 TFLite
-files MNN ends on one and gives numbers out of range for another: it takes part in floats only.
+Microseconds of one inference: the best decile of {rounds} rounds in which all runtimes take turns, each for
+about {turn:g} ms. All are called from Python, EdgeKit's library through ctypes; call overhead is included.
+Ratios are to the fastest peer; the means are over the MLPerf Tiny networks. {view} Peers run with their
+defaults except for one thread and float32: LiteRT uses XNNPACK, ncnn and MNN may use Winograd's algorithm.
+int8 networks of ONNX Runtime are made by its own quantizer, those of ncnn with a weight scale for each
+output and one for each input. The quantizer in MNN's package raises an exception on these networks, and MNN
+fails on one int8 TFLite file and gives out-of-range results for another: it takes part in floats only.
 
 {peers}. {machine}.
 """
