@@ -58,9 +58,9 @@ with each other and with ncnn's, and say nothing about a GPU. The script runs on
 
 """
 _NOTE = """\
-The share relates the time of a kernel to its roofline: the minimum time to move each of its bytes once, or to
-compute its products, whichever is longer on the device; data in caches may take less. Small layers are
-dominated by the cost of a dispatch.{seconds}
+The share is a kernel's roofline time divided by its measured time: the minimum time to move each of its bytes
+once, or to compute its products, whichever is longer on the device; data in caches may take less. Small
+layers are dominated by the cost of a dispatch.{seconds}
 
 {ceilings}
 """
