@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,53 +28,70 @@ from edgekit.core.target import Target
 from edgekit.core.types import DType, Type
 
 
-def real_layers(b: Bench) -> None:
-    """Images and matrices that are large enough for parts where kernels ask for several rows."""
+def given(b: Bench, *shape: int) -> str:
+    name = f"x{len(b.inputs)}"
+    b.inputs[name] = b.choices.generator().normal(size=shape).astype(np.float32)
+    return b.builder.input(name, Type(DType.F32, shape))
 
-    def given(*shape: int) -> str:
-        name = f"x{len(b.inputs)}"
-        b.inputs[name] = b.choices.generator().normal(size=shape).astype(np.float32)
-        return b.builder.input(name, Type(DType.F32, shape))
 
-    def weights(*shape: int, dtype: DType = DType.F32) -> str:
-        return b.constant(b.choices.generator().normal(size=shape).astype(dtype.numpy))
+def weights(b: Bench, *shape: int, dtype: DType = DType.F32) -> str:
+    return b.constant(b.choices.generator().normal(size=shape).astype(dtype.numpy))
 
-    for dtype in (DType.F32, DType.BF16, DType.F16):
-        for height, width, kernel, stride, depth, outputs in (
-            (32, 32, 3, 1, 8, 16),  # Winograd
-            (40, 17, 3, 2, 32, 24),  # strided
-            (33, 5, 3, 1, 4, 7),
-            (30, 9, 5, 1, 3, 3),
-            (27, 3, 3, 1, 5, 12),
-            (7, 7, 1, 1, 20, 40),
-            (9, 5, 1, 1, 16, 3),
-            (21, 1, 1, 1, 7, 5),
-        ):
-            pads = (kernel // 2,) * 4
-            op = Conv2d((stride, stride), pads)
-            w = weights(outputs, kernel, kernel, depth, dtype=dtype)
-            b.result(op, given(1, height, width, depth), w, weights(outputs))
-        for stride, height in ((1, 23), (2, 24)):
-            op = Conv2d((stride, stride), (1, 1, 1, 1), groups=20)
-            b.result(op, given(1, height, 9, 20), weights(20, 3, 3, 1, dtype=dtype), weights(20))
-        for rows, inputs, outputs in ((1, 40, 100), (33, 20, 35), (17, 9, 3), (5, 30, 64), (1, 33, 51)):
-            b.result(Dense(), given(rows, inputs), weights(outputs, inputs, dtype=dtype), weights(outputs))
-    x = given(1, 32, 32, 8)
-    convolved = b.builder.one(Conv2d(pads=(1, 1, 1, 1)), x, weights(8, 3, 3, 8), weights(8))
-    b.result(Add(), convolved, given(1, 32, 32, 8))
+
+def convolutions(dtype: DType, b: Bench) -> None:
+    """Images that are large enough for parts where kernels ask for several rows."""
+    for height, width, kernel, stride, depth, outputs in (
+        (32, 32, 3, 1, 8, 16),  # Winograd
+        (40, 17, 3, 2, 32, 24),  # strided
+        (33, 5, 3, 1, 4, 7),
+        (30, 9, 5, 1, 3, 3),
+        (27, 3, 3, 1, 5, 12),
+        (7, 7, 1, 1, 20, 40),
+        (9, 5, 1, 1, 16, 3),
+        (21, 1, 1, 1, 7, 5),
+    ):
+        pads = (kernel // 2,) * 4
+        op = Conv2d((stride, stride), pads)
+        w = weights(b, outputs, kernel, kernel, depth, dtype=dtype)
+        b.result(op, given(b, 1, height, width, depth), w, weights(b, outputs))
+
+
+def rows(dtype: DType, b: Bench) -> None:
+    for stride, height in ((1, 23), (2, 24)):
+        op = Conv2d((stride, stride), (1, 1, 1, 1), groups=20)
+        b.result(op, given(b, 1, height, 9, 20), weights(b, 20, 3, 3, 1, dtype=dtype), weights(b, 20))
+    for n, inputs, outputs in ((1, 40, 100), (33, 20, 35), (17, 9, 3), (5, 30, 64), (1, 33, 51)):
+        b.result(Dense(), given(b, n, inputs), weights(b, outputs, inputs, dtype=dtype), weights(b, outputs))
+
+
+def sums(b: Bench) -> None:
+    x = given(b, 1, 32, 32, 8)
+    convolved = b.builder.one(Conv2d(pads=(1, 1, 1, 1)), x, weights(b, 8, 3, 3, 8), weights(b, 8))
+    b.result(Add(), convolved, given(b, 1, 32, 32, 8))
+
+
+def others(b: Bench) -> None:
     for image in ((1, 19, 12, 5), (3, 6, 6, 4)):
-        b.result(Pool2d("max", (3, 3), (2, 2), (1, 1, 1, 1)), given(*image))
-        b.result(Pool2d("mean", (3, 3), (1, 1), (1, 1, 1, 1)), given(*image))
+        b.result(Pool2d("max", (3, 3), (2, 2), (1, 1, 1, 1)), given(b, *image))
+        b.result(Pool2d("mean", (3, 3), (1, 1), (1, 1, 1, 1)), given(b, *image))
     for shape in ((1, 1000), (50, 37), (3, 5, 70)):
-        b.result(Gelu(), given(*shape))
-        b.result(Softmax(), given(*shape))
-        b.result(Add(), given(*shape), given(shape[-1]))
-        b.result(LayerNorm(1e-5), given(*shape), weights(shape[-1]), weights(shape[-1]))
-        b.result(Reduce("mean", (0,)), given(*shape))
-        b.result(Reduce("sum", (len(shape) - 1,)), given(*shape))
-    b.result(MatMul(), given(37, 20), given(20, 33))
-    b.result(MatMul(), given(3, 17, 20), given(3, 20, 9))
-    b.result(MatMul(), given(19, 24), given(24, 1))
+        b.result(Gelu(), given(b, *shape))
+        b.result(Softmax(), given(b, *shape))
+        b.result(Add(), given(b, *shape), given(b, shape[-1]))
+        b.result(LayerNorm(1e-5), given(b, *shape), weights(b, shape[-1]), weights(b, shape[-1]))
+        b.result(Reduce("mean", (0,)), given(b, *shape))
+        b.result(Reduce("sum", (len(shape) - 1,)), given(b, *shape))
+    b.result(MatMul(), given(b, 37, 20), given(b, 20, 33))
+    b.result(MatMul(), given(b, 3, 17, 20), given(b, 3, 20, 9))
+    b.result(MatMul(), given(b, 19, 24), given(b, 24, 1))
+
+
+FORMATS = (DType.F32, DType.BF16, DType.F16)
+REAL_LAYERS: tuple[Family, ...] = (
+    *(partial(family, dtype) for family in (convolutions, rows) for dtype in FORMATS),
+    sums,
+    others,
+)
 
 
 def in_parts(target: Target, cores: int) -> Target:
@@ -86,7 +104,7 @@ def differing(whole: Program, parted: Program, b: Bench, folder: Path) -> list[o
     (folder / "parts").mkdir()
     expected = drive(whole, folder / "whole", "size", "-O1").run(whole, b.inputs)
     driver = drive(parted, folder / "parts", "size", "-O1")
-    found = []
+    found: list[object] = []
     for threads in (0, BACKWARDS, *((1, 2, 3, 4) if runs_threads(parted.target) else ())):
         results = driver.with_threads(threads).run(parted, b.inputs)
         names = [name for name, y in expected.items() if results[name].tobytes() != y.tobytes()]
@@ -111,7 +129,7 @@ def check(name: str, families: Sequence[Family], cores: int, folder: Path) -> No
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_parts_of_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
-    check(name, (*REAL_FAMILIES, real_layers), 3, tmp_path)
+    check(name, (*REAL_FAMILIES, *REAL_LAYERS), 3, tmp_path)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -51,7 +51,7 @@ def real_lines(b: Bench) -> None:
 
 
 def real_shapes(b: Bench) -> None:
-    """Of whole vectors and tiles, tall and wide; with a bound above alone; in planes of channels."""
+    """Of whole vectors and tiles, tall and wide; with a bound above alone."""
     for bounds, outputs in product(((-np.inf, np.inf), (-np.inf, 0.5)), (2, 16, 24, 64)):
         lo, hi = bounds
         real_layer(b, Conv2d(lo=lo, hi=hi), (1, 7, 9, 8), (outputs, 1, 1, 8), DType.F32)
@@ -64,6 +64,10 @@ def real_shapes(b: Bench) -> None:
             real_layer(b, op, (1, 9, 12, channels), (channels, height, width, 1), dtype)
     for strides, (bottom, right) in POINTS:
         real_layer(b, Conv2d(strides, (0, 0, bottom, right)), (1, 4, 3, 8), (12, 1, 1, 8), DType.F32)
+
+
+def real_images(b: Bench) -> None:
+    """High, of many channels; in planes of channels."""
     for channels in (16, 24, 32, 64):
         op = Conv2d((1, 1), (1, 1, 1, 1), (1, 1), channels)
         real_layer(b, op, (1, 60, 20, channels), (channels, 3, 3, 1), DType.F32)
@@ -95,4 +99,4 @@ def real_high_windows(b: Bench) -> None:
         real_layer(b, Conv2d((1, 1), pads), (1, 2, 2, 3), (17, *kernel, 3), DType.F32)
 
 
-REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_rests, real_high_windows)
+REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_images, real_rests, real_high_windows)
