@@ -8,8 +8,7 @@ import pytest
 from support.generated import STRICT, Libraries, compiled
 from support.tools import ROOT
 
-from edgekit.codegen.kernels.sources import instantiate
-from edgekit.codegen.kernels.symbols import instance_name
+from edgekit.codegen.kernels.sources import instantiate, variant_of
 from edgekit.codegen.lowering.lower import lower
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.verification.verify import LEVEL
@@ -41,7 +40,7 @@ def calls(libraries: Libraries) -> Iterator[Call]:
 
 
 def test_these_models_call_every_kernel(kernels: Libraries) -> None:
-    called = {name for call in calls(kernels) for name in (call.kernel, instance_name(call))}
+    called = {variant_of(call, HOST).stem for call in calls(kernels)}
     assert {path.stem for path in (ROOT / "runtime_c" / "kernels" / "ref").glob("*.c")} <= called
 
 
@@ -82,6 +81,7 @@ def test_optimizers_find_nothing_to_warn_of(models: Libraries, optimize: Optimiz
 
 def test_a_kernel_includes_all_that_it_uses(kernels: Libraries) -> None:
     """Each file by itself; one of those that are made from the same text and include the same."""
-    alike = {(call.kernel, instantiate(call, HOST).supports): call for call in calls(kernels)}
-    files = sorted({f"edgekit/{instance_name(call)}.c" for call in alike.values()})
+    made = [(call.kernel, instantiate(call, HOST)) for call in calls(kernels)]
+    alike = {(kernel, instance.supports): instance for kernel, instance in made}
+    files = sorted({f"edgekit/{instance.name}.c" for instance in alike.values()})
     compiled(kernels.folder["size"], "gcc", "-std=c99", *STRICT, "-I.", "-fsyntax-only", *files)

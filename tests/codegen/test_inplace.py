@@ -206,6 +206,7 @@ def test_the_distance_of_kernels_that_compute_channels_of_rows_together() -> Non
 # What nothing is ever written to while a kernel reads it.
 CONSTANTS = {
     "w",
+    "zero",
     "weights",
     "b",
     "bias",

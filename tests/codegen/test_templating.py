@@ -17,7 +17,7 @@ TEMPLATES = sorted(
 
 
 def rendered(name: str, template: str, **values: object) -> str:
-    environment = templating.environment("edgekit")
+    environment = templating.environment("edgekit.reports")
     environment.loader = jinja2.DictLoader({name: template})
     return environment.get_template(name).render(values)
 
