@@ -12,7 +12,6 @@ from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.gpu import host
 from edgekit.codegen.printing.literal import restored, stored
-from edgekit.codegen.printing.pools import runs_threads
 from edgekit.codegen.program import Port, Program
 from edgekit.core import simulate
 from edgekit.core import target as targets
@@ -46,7 +45,7 @@ class Driver:
         self.threads = 0  # a plain run
         (folder / "driver.c").write_text("\n".join(_driver(programs)))
         ours = [*runner.compile_flags(self.target), *wasm.start_flags(programs)]
-        if any(program.target.cores > 1 and runs_threads(program.target) for program in programs):
+        if any(program.target.cores > 1 and runner.runs_threads(program.target) for program in programs):
             ours += ["-pthread"] * ("windows" not in self.target.name)
         ours += [*sources, "driver.c", "-o", runner.executable("driver")]
         compiler.run([*FLAGS, *flags, *ours, *runner.link_flags(self.target, compiler, folder)], folder)
@@ -119,7 +118,7 @@ def _driver(programs: Sequence[Program]) -> Iterator[str]:
     if any(program.ports == "caller" and program.inputs for program in programs):
         yield _CHECKSUM
     if any(program.target.cores > 1 for program in programs):
-        if all(runs_threads(program.target) for program in programs):
+        if all(runner.runs_threads(program.target) for program in programs):
             yield '#include "edgekit/threads.h"\n#define EK_HAS_THREADS'
         yield _POOLS
     for i, program in enumerate(programs):
@@ -187,6 +186,8 @@ static const struct ek_pool *pool_of(int threads)
 #ifdef EK_HAS_THREADS
     if (threads > 0)
         return ek_threads_start(&made, threads) == threads ? &made.pool : 0;
+#else
+    (void)threads;
 #endif
     return &order;
 }
@@ -196,6 +197,8 @@ static void pool_end(const struct ek_pool *pool)
 #ifdef EK_HAS_THREADS
     if (pool == &made.pool)
         ek_threads_stop(&made);
+#else
+    (void)pool;
 #endif
 }
 """

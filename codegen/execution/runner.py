@@ -16,6 +16,7 @@ from pathlib import Path
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution import bochs, wasm_host
+from edgekit.codegen.printing.pools import has_threads
 from edgekit.core import programs
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target, with_runner
@@ -62,6 +63,11 @@ def here(target: Target) -> Target:
     if target.emulator and not set(target.cpu_flags) <= _cpu_flags():
         target = with_runner(target, target.emulator)
     return bochs.emulated(target) if target.runner.split()[:1] == [bochs.BOCHS] else target
+
+
+def runs_threads(target: Target) -> bool:
+    """Can programs that run here start threads? Those without a C library cannot."""
+    return has_threads(target) and not here(target).startup
 
 
 def is_native(target: Target) -> bool:

@@ -17,11 +17,6 @@ def has_threads(target: Target) -> bool:
     return not target.board and not target.memory and target.startup != "wasm"
 
 
-def runs_threads(target: Target) -> bool:
-    """Can programs that run here start threads? Those without a C library cannot."""
-    return has_threads(target) and not target.startup
-
-
 def pool_files(target: Target) -> Mapping[str, str]:
     """Path -> text of what a library for several cores has beside its layers."""
     found = {"edgekit/pool.h": contracts.header("pool.h")}

@@ -11,7 +11,6 @@ import numpy as np
 from edgekit.codegen.compilation import toolchain, wasm
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import BACKWARDS, FLAGS, Driver
-from edgekit.codegen.printing.pools import runs_threads
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
 from edgekit.codegen.verification.output_coverage import Drawn, Varying, drawn, is_count, untaken
@@ -140,7 +139,7 @@ def _compare_cores(
     progress: Progress,
 ) -> None:
     """Run the parts of layers by each number of threads, and the last ones first; E0601 if a bit differs."""
-    counts = range(1, program.target.cores + 1) if runs_threads(program.target) else ()
+    counts = range(1, program.target.cores + 1) if runner.runs_threads(program.target) else ()
     for threads in (BACKWARDS, *counts):
         way = f"{threads} threads" if threads > 0 else "the last parts first"
         progress(f"verifying {way}")

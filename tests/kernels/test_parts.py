@@ -13,7 +13,7 @@ from support.integer_bench import Bench, Family, Seeded
 from support.real_edge_families import REAL_FAMILIES
 
 from edgekit.codegen.execution.driver import BACKWARDS
-from edgekit.codegen.printing.pools import runs_threads
+from edgekit.codegen.execution.runner import runs_threads
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core.ops.activations import Gelu
 from edgekit.core.ops.arithmetic import Add
