@@ -56,7 +56,8 @@ class Pruning:
         given = len(shares) + (self.flash is not None)
         if given > 1 or not (given or self.blocks):
             hint = "one of --ratio, --macs, --weights, --instructions and --flash; or --blocks, or both"
-            raise EdgeKitError("E0101", "no pruning goal is given", hint=hint)
+            what = f"{given} pruning goals are given" if given else "no pruning goal is given"
+            raise EdgeKitError("E0101", what, hint=hint)
         shares += [] if self.blocks is None else [self.blocks]
         if not all(0 < share < 1 for share in shares):
             wrong = next(share for share in shares if not 0 < share < 1)

@@ -96,8 +96,8 @@ def test_accuracy_is_a_gate(cli: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "how much is to be pruned"),
-        (["--ratio", "50%", "--macs", "50%"], "how much is to be pruned"),
+        ([], "no pruning goal is given"),
+        (["--ratio", "50%", "--macs", "50%"], "2 pruning goals are given"),
         (["--macs", "half"], "not a number"),
         (["--macs", "150%"], "not a share"),
         (["--blocks", "100%", "--target", "cortex-m4"], "not a share"),

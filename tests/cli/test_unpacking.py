@@ -141,6 +141,6 @@ def test_whatever_opens_an_archive_or_an_array_asks_these_limits() -> None:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         ]
         if any(package in of and what in openers for package, what in names) and path.name != "demo.py":
-            assert {"unpacking", "array_heads"} & {package for package, _ in names}, path
+            assert {"unpacking", "array_headers"} & {package for package, _ in names}, path
             found.add(path.name)
     assert found
