@@ -84,7 +84,7 @@ def opening_fault(text: str) -> str | None:
 
 
 def test_no_file_is_too_long() -> None:
-    code = (path for path in files() if path.suffix in SOURCES and path.name != "LICENSE")
+    code = (path for path in files() if path.suffix in SOURCES and path.name not in {"LICENSE", "times.toml"})
     lengths = {path: path.read_bytes().count(b"\n") for path in code if "golden" not in path.parts}
     assert not {str(path): lines for path, lines in lengths.items() if lines > LINE_LIMIT}
 
