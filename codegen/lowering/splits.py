@@ -68,8 +68,8 @@ class _Axis:
 
 
 def in_parts(call: Call, variant: Variant, kernel: Kernel, target: Target) -> Call:
-    """The call in parts for the cores of a target, where that pays. Its result lies over no operand of which
-    another part reads what is written."""
+    """The call in parts for the cores of a target, where that pays. Its result aliases no operand that
+    another part still reads."""
     count = min(target.cores, work(call) // target.part_macs)
     names = [pointer.name for pointer in kernel.pointers][: len(call.args)]
     axis = _axis(call, variant, kernel.name, names) if count > 1 else None

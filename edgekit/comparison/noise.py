@@ -14,7 +14,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 
 _WORK = 4e9  # multiplications that following the noise of all values to the outputs may take, about
-_MAX_WORK = 3e11  # of a single sample: above that nobody would wait for it
+_MAX_WORK = 3e11  # of a single sample: above that a comparison takes too long
 _MOVE = 10  # multiplications that computing one element costs, whatever the operator
 
 

@@ -38,7 +38,7 @@ class State:
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """A batch that the model file leaves open, and that is 1 because nobody bound it."""
+    """A batch dimension that the model file leaves open, bound to 1 by default."""
 
     input: str
     dimension: str = ""  # its name in the file, if it has one
@@ -107,7 +107,7 @@ class Graph:
 
     @cached_property
     def exits(self) -> tuple[str, ...]:
-        """Everything that somebody reads when a run has ended: outputs, then the next content of states."""
+        """What a run leaves behind: outputs, then the next content of states."""
         return (*self.outputs, *(state.output for state in self.states))
 
     @cached_property

@@ -96,7 +96,7 @@ def test_what_progress_was_called_before_works_with_a_warning() -> None:
     graph = b.graph("twice", [x], [b.one(Add(), x, x)])
     heard: list[str] = []
     with pytest.warns(DeprecationWarning, match="tell= is called progress= now"):
-        edgekit.diff(graph, graph, {"x": np.ones((2, 3), np.float32)}, tell=heard.append)  # type: ignore[arg-type]
+        edgekit.diff(graph, graph, {"x": np.ones((2, 3), np.float32)}, tell=heard.append)  # type: ignore[arg-type]  # the old name
     assert heard
 
 
