@@ -17,6 +17,7 @@ from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.algebra import algebra
@@ -251,6 +252,15 @@ def test_what_broadcasts_is_not_expanded() -> None:
     graph = net.done(net(Add(), x, net(Expand((4, 5)), net.x(4, 1, name="z")), name="y"))
     after = algebra(graph)
     assert kinds(after) == ["Add"]
+    assert_same(graph, after, 0)
+
+
+def test_one_position_of_many_rows_is_not_expanded() -> None:
+    net = Net()
+    index = net(Expand((1, 3, 1, 2)), net.const(np.array([[[[4]]]], np.int32)))
+    graph = net.done(net(Scatter(2), net.x(1, 3, 5, 2), index, net.x(1, 3, 1, 2, name="z"), name="y"))
+    after = algebra(graph)
+    assert kinds(after) == ["Scatter"]
     assert_same(graph, after, 0)
 
 

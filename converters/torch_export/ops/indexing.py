@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.converters.semantics.aten import indexing as shared
 from edgekit.converters.semantics.aten.indexing import _linear, _spread
 from edgekit.converters.semantics.aten.type_promotion import Number
-from edgekit.converters.semantics.movement import cast, part
+from edgekit.converters.semantics.movement import cast, expand, part
 from edgekit.converters.semantics.movement import where as _where
 from edgekit.converters.semantics.onnx import indexing as _onnx
 from edgekit.converters.tensor import Tensor, concat
@@ -81,17 +81,49 @@ def index_put(
         mask = given[0].reshape(*given[0].shape, *(1,) * (x.rank - given[0].rank))
         fill = cast(values.reshape(), x.dtype)
         return _where(mask, x + fill if accumulate else fill, x)
-    if any(i is None for i in given):
-        raise EdgeKitError("E0205", "index_put into some dimensions only is not supported")
-    parts = [i for i in _spread(given) if i is not None]
-    sizes = x.shape[: len(parts)]
-    at = _linear(parts, sizes)
-    rows = x.reshape(_prod(sizes), *x.shape[len(parts) :])
-    shape = (*at.shape, *rows.shape[1:])
-    update = values.reshape(*(1,) * (len(shape) - values.rank), *values.shape)
-    update = update if update.shape == shape else update + update.like(np.zeros(shape))
+    parts = [(axis, i) for axis, i in enumerate(_spread(given)) if i is not None]
+    if len(parts) == 1 and parts[0][1].rank <= 1 and not accumulate:
+        return _written(x, *parts[0], values)
+    return _put(x, parts, values, accumulate)
+
+
+def _put(x: Tensor, parts: Sequence[tuple[int, Tensor]], values: Tensor, accumulate: bool) -> Tensor:
+    """Indices of several dimensions go together: these come to the front, and are one dimension there."""
+    axes = [axis for axis, _ in parts]
+    rest = [axis for axis in range(x.rank) if axis not in axes]
+    sizes, others = ([x.shape[axis] for axis in these] for these in (axes, rest))
+    at = _linear([i for _, i in parts], sizes)
+    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0  # where values have the index
+    places = range(first, first + at.rank)
+    shape = [*others[:first], *at.shape, *others[first:]]
+    update = _of_shape(values, shape).transpose(*places, *(i for i in range(len(shape)) if i not in places))
+    order = [*axes, *rest]
+    rows = x.transpose(*order).reshape(_prod(sizes), *others)
     reduction = "add" if accumulate else "none"
-    return _onnx.ScatterND(rows, at.reshape(*at.shape, 1), update, reduction=reduction).reshape(*x.shape)
+    y = _onnx.ScatterND(rows, at.reshape(*at.shape, 1), update, reduction=reduction)
+    return y.reshape(*sizes, *others).transpose(*(order.index(axis) for axis in range(x.rank)))
+
+
+def _written(x: Tensor, axis: int, at: Tensor, values: Tensor) -> Tensor:
+    """Rows along one axis replaced."""
+    shape = [*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]]
+    update = _of_shape(values, shape).reshape(*x.shape[:axis], at.type.size, *x.shape[axis + 1 :])
+    return index_copy(x, dim=axis, index=at.reshape(at.type.size), source=update)
+
+
+def _of_shape(values: Tensor, shape: Sequence[int]) -> Tensor:
+    """Values broadcast; those of more dimensions have 1 in front."""
+    spare = max(0, values.rank - len(shape))
+    return expand(values.reshape(*values.shape[spare:]) if spare else values, shape)
+
+
+def index_copy(x: Tensor, *, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Rows along one axis replaced: what static caches do for each token."""
+    axis = x.axis(dim)
+    at = index.reshape(*(index.type.size if i == axis else 1 for i in range(x.rank)))
+    if (*x.shape[:axis], index.type.size, *x.shape[axis + 1 :]) != source.shape:
+        raise EdgeKitError("E0401", f"{source.type} is not {index.type.size} rows of {x.type}")
+    return x.apply(Scatter(axis), _linear([at], [x.shape[axis]]), source)
 
 
 def scatter(

@@ -18,6 +18,7 @@ from edgekit.core.ops.pad import Pad
 from edgekit.core.ops.pool2d import Pool2d
 from edgekit.core.ops.reduce import integer_range
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.slice import Slice
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, rewrite
@@ -149,6 +150,15 @@ def expand_into_broadcast(edit: Edit, node: Node) -> Sequence[str] | None:
     return edit.add(node.op, *inputs) if tuple(inputs) != node.inputs else None
 
 
+def expand_into_scatter(edit: Edit, node: Node) -> Sequence[str] | None:
+    """One position for all heads of a cache, say, instead of one for each of their numbers."""
+    index = edit.producer(node.inputs[1]) if isinstance(node.op, Scatter) else None
+    if index is None or not isinstance(index.op, Expand):
+        return None
+    x, at, update = node.inputs[0], index.inputs[0], node.inputs[2]
+    return edit.add(node.op, x, at, update) if edit.type(at).rank == edit.type(x).rank else None
+
+
 def border_into_layer(edit: Edit, node: Node) -> Sequence[str] | None:
     """conv(pad(x, 0)) -> conv(x) with wider pads"""
     before = edit.producer(node.inputs[0]) if node.inputs else None
@@ -209,6 +219,7 @@ RULES = (
     flat_concat,
     slice_of_slice,
     expand_into_broadcast,
+    expand_into_scatter,
     border_into_layer,
     transpose_of_border,
     reshape_of_border,

@@ -1,0 +1,78 @@
+"""Decoders that keep keys and values in buffers, as torch exports them: each step as torch computes it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.recorded import unpacked
+from support.tools import require_module
+from support.torch_exports import exported
+
+from edgekit.converters.torch_export.reader import convert
+from edgekit.core.ir import Graph
+from edgekit.core.ops.scatter import Scatter
+from edgekit.core.passes import verify
+from edgekit.core.passes.simplify import simplify
+from edgekit.core.simulate import Session
+
+RECORDED = Path(__file__).parent / "recorded" / "transformers.zip"
+STEPS = 12
+
+
+@pytest.fixture
+def llamas() -> Any:
+    require_module("torch")
+    from support import llama
+
+    return llama
+
+
+@pytest.mark.parametrize(
+    ("write", "core"), [("by_index_copy", False), ("by_index_put", True), ("by_scatter", False)]
+)
+def test_a_cache_is_a_state_of_which_a_step_writes_one_row(
+    write: str, core: bool, llamas: Any, tmp_path: Path
+) -> None:
+    torch = require_module("torch")
+    sizes = llamas.Sizes(words=16, width=8, hidden=12, layers=1, heads=4, shared=2, positions=STEPS)
+    model = llamas.llama(sizes, getattr(llamas, write))
+    example = torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long)
+    graph = simplify(convert(exported(model, example, tmp_path / "llama.pt2", core)))
+    verify(graph)
+    _check_caches(graph, 2)
+    session = Session(graph)
+    for i, token in enumerate(np.random.default_rng(0).integers(0, sizes.words, STEPS)):
+        with torch.no_grad():
+            expected = model(torch.tensor([[int(token)]]), torch.tensor([i])).numpy()
+        given = np.array([[token]]), np.array([i])
+        (y,) = session.run(dict(zip(graph.inputs, given, strict=True))).values()
+        np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
+    """A Llama of two layers that `TorchExportableModuleWithStaticCache` of transformers 5.24 wrapped for
+    torch.export, without the traces in the file, and what the model computes of all tokens at once."""
+    model = unpacked(RECORDED, "static_cache", tmp_path)
+    graph = simplify(convert(model.path))
+    verify(graph)
+    _check_caches(graph, 4)
+    with np.load(model.path.parent / "io.npz") as stored:
+        tokens, expected = stored["x0"], stored["y0"]
+    session = Session(graph)
+    for i, (token, logits) in enumerate(zip(tokens, expected, strict=True)):
+        given = {"input_ids": np.array([[token]]), "cache_position": np.array([i])}
+        (y,) = session.run(given).values()
+        np.testing.assert_allclose(y[0, 0], logits, rtol=1e-4, atol=1e-5)
+
+
+def _check_caches(graph: Graph, count: int) -> None:
+    """Each cache is written by one operator, at one position for all heads."""
+    caches = [state for state in graph.states if graph.type(state.input).rank == 4]
+    assert len(caches) == count
+    for cache in caches:
+        node = graph.producer(cache.output)
+        assert node is not None
+        assert isinstance(node.op, Scatter)
+        assert node.inputs[0] == cache.input
+        assert graph.type(node.inputs[1]).shape == (1, 1, 1, 1)
