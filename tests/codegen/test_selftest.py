@@ -1,5 +1,6 @@
 """The self-test of a library fails where one layer has other weights, for networks of many kinds."""
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from support.encoders import encoder
 from support.examples import EXAMPLES
+from support.nets import Net
 from support.random_graphs import random_network
 from support.selftests import fails, mutants, shows
 from support.tools import require, require_shared
@@ -16,12 +18,14 @@ from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.build import library_sources, write
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.printing.render import weight_blocks
 from edgekit.codegen.verification.selftest import SelfTest, measured, prepare
 from edgekit.codegen.verification.selftest_source import Summary
 from edgekit.codegen.verification.verify import _self_test
 from edgekit.core import target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.types import DType
 
 HOST = target.load("host")
@@ -71,6 +75,50 @@ def test_the_c_of_a_self_test_sees_what_python_says(name: str, tmp_path: Path) -
     mutant = next(m for m in list(mutants(graph, seed=9))[::-1] if not m.whole and fails(test, m.graph))
     with pytest.raises(EdgeKitError, match="E0601 the self-test"):
         run(mutant.graph, test, tmp_path / "wrong")
+
+
+MAIN = """#include "encoder.h"
+int encoder_selftest(void *arena);
+int main(void) { static double arena[ENCODER_ARENA_SIZE / 8 + 1]; return encoder_selftest(arena); }
+"""
+
+
+def test_a_changed_bit_of_any_constant_is_seen(tmp_path: Path) -> None:
+    """Also in rows of an embedding that no run reads."""
+    gcc = require("gcc")
+    program = fit(replace(encoder(), name="encoder"), HOST, "caller", optimize="size")
+    files = library.generate(program, "size", "bin")
+    write(files, tmp_path)
+    (tmp_path / "main.c").write_text(MAIN)
+    code = [name for name in (*library_sources(files, "size"), "encoder_selftest.c") if name[-2:] == ".c"]
+    subprocess.run([gcc, "-I.", "-O1", "-r", "-o", "code.o", *code, "main.c"], cwd=tmp_path, check=True)
+
+    def tested(weights: bytes) -> int:
+        (tmp_path / "encoder_weights.bin").write_bytes(weights)
+        made = [gcc, "-I.", "-o", "main", "code.o", "encoder_weights.S", "-lm"]
+        subprocess.run(made, cwd=tmp_path, check=True)
+        return subprocess.run([tmp_path / "main"]).returncode
+
+    right = files["encoder_weights.bin"]
+    assert tested(right) == 0
+    rng, start = np.random.default_rng(1), 0
+    for constant, block in weight_blocks(program):
+        wrong = bytearray(right)
+        wrong[start + int(rng.integers(constant.data.nbytes))] ^= 1 << int(rng.integers(8))
+        assert tested(bytes(wrong)) == 2, constant.c
+        start += len(block)
+
+
+def test_constants_that_are_nan_have_no_checksum(tmp_path: Path) -> None:
+    """Their bits are the compiler's."""
+    require("gcc")
+    net = Net()
+    x = net.x(4)
+    first = net(Add(), x, np.array([1, np.nan, np.inf, -0.0], np.float32))
+    graph = net.done(first, net(Add(), x, np.array([1, 2, 3, 4], np.float32)))
+    run(graph, prepare(graph), tmp_path)
+    text = (tmp_path / f"{graph.name}_selftest.c").read_text()
+    assert text.count("crc = crc32(crc, ") == 1
 
 
 def run(graph: Graph, test: SelfTest, folder: Path) -> None:
