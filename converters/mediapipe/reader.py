@@ -83,6 +83,8 @@ def _start(archive: Archive, name: str) -> bytes:
 
 
 def _unknown(bundle: Path, member: str, found: Sequence[str]) -> EdgeKitError:
+    if not found:
+        return EdgeKitError("E0103", f"{bundle.name} holds no TFLite model")
     paths = ", ".join(quote(str(bundle / name)) for name in found[:20])
     if not member:
         message = f"{bundle.name} holds {len(found)} models"

@@ -99,7 +99,7 @@ def _text_faults(model: ModelProto) -> Iterator[EdgeKitError]:
             if field.type == field.TYPE_STRING:
                 for text in (value,) if isinstance(value, str | bytes) else value:
                     if isinstance(text, bytes):
-                        yield EdgeKitError("E0401", f"a {field.name} is no text: {text[:40]!r}")
+                        yield EdgeKitError("E0401", f"a {field.name} is no text: bytes {text[:16].hex()}")
 
 
 def _opset_faults(opsets: Mapping[str, int], body: GraphProto | FunctionProto) -> Iterator[EdgeKitError]:

@@ -47,15 +47,20 @@ class Spec:
     @property
     def dtype(self) -> DType:
         if self.dims is None or self.element not in _DTYPES:
-            raise EdgeKitError("E0205", f"values of type {self.text[:60]} are not supported")
+            raise EdgeKitError("E0205", f"values of type {self._short} are not supported")
         return _DTYPES[self.element]
+
+    @property
+    def _short(self) -> str:
+        """On one line: a damaged file may go on for many."""
+        return " ".join(self.text.split())[:60]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes, all of which have to be known."""
         dims = self.dims or ()
         if self.dims is None or None in dims:
-            raise EdgeKitError("E0401", f"{self.text[:60]} has no size that is known")
+            raise EdgeKitError("E0401", f"{self._short} has no size that is known")
         return tuple(d for d in dims if d is not None)
 
 

@@ -30,6 +30,9 @@ _EXIT_OF_KIND = {
 }
 
 
+MAX_CHARACTERS = 1000  # of a message or place: names in model files may be longer than a screen
+
+
 @dataclass
 class EdgeKitError(Exception):
     """A fault that the user can do something about. `E01xx` usage, `E02xx` unsupported, `E03xx` needs a
@@ -49,12 +52,18 @@ class EdgeKitError(Exception):
 
     def lines(self) -> list[str]:
         """The error as it is printed: one line, then the hint, then its fellows."""
-        first = f"{self.code} {self.message}" + (f"   {self.where}" if self.where else "")
+        first = f"{self.code} {_cut(self.message)}" + (f"   {_cut(self.where)}" if self.where else "")
         own = [first] + ([f"      hint: {self.hint}"] if self.hint else [])
         return own + [line for other in self.also for line in other.lines()]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def _cut(text: str) -> str:
+    """Without the middle of what is too long to read."""
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} [...] {text[-half:]}"
 
 
 def raise_all(errors: Sequence[EdgeKitError]) -> None:

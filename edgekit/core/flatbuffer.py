@@ -124,7 +124,7 @@ def _write_value(builder: flatbuffers.Builder, schema: Schema, field: Field, val
 def read(schema: Schema, buffer: bytes) -> Record:
     """The record that a flatbuffer holds; ValueError where it is damaged."""
     if buffer[4:8] != schema.identifier:
-        raise DamageError(f"the identifier is {buffer[4:8]!r}, not {schema.identifier!r}")
+        raise DamageError(f"the identifier is {buffer[4:8].hex()}, not {schema.identifier.hex()}")
     reader = _Reader(schema, buffer)
     return reader.table(schema.root, reader.target(0), 0)
 

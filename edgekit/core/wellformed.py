@@ -37,27 +37,28 @@ def faults(graph: Graph) -> Iterator[str]:
         known.add(name)
     yield from _state_faults(graph)
     for node in graph.nodes:
+        kind = type(node.op).__name__
         unknown = [name for name in node.inputs if name not in known or name not in graph.values]
         untyped = [name for name in node.outputs if name not in graph.values]
-        yield from (f"{node.op} reads {name} before it is computed" for name in unknown)
-        yield from (f"{node.op} computes {name}, which has no type" for name in untyped)
+        yield from (f"{kind} reads {name} before it is computed" for name in unknown)
+        yield from (f"{kind} computes {name}, which has no type" for name in untyped)
         if unknown or untyped:
             return
         results = _inferred(node.op, [graph.type(name) for name in node.inputs])
         if isinstance(results, str):
-            yield f"{node.op}: {results}"
+            yield f"{kind}: {results}"
             return
         if len(results) != len(node.outputs):
-            yield f"{node.op} has {len(results)} results, not {len(node.outputs)}"
+            yield f"{kind} has {len(results)} results, not {len(node.outputs)}"
         else:
-            yield from (f"{node.op}: {fault}" for fault in _integer_faults(graph, node))
+            yield from (f"{kind}: {fault}" for fault in _integer_faults(graph, node))
         for name, result in zip(node.outputs, results, strict=False):
             if name in known:
                 yield f"{name} is computed twice"
             expected = result if node.op.moves else result.real
             found = graph.type(name) if node.op.moves else graph.type(name).real
             if found != expected:  # what computes new integers may have any scale
-                yield f"{name} is {graph.type(name)}, {node.op} computes {result}"
+                yield f"{name} is {graph.type(name)}, {kind} computes {result}"
             known.add(name)
     yield from (f"output {name} is never computed" for name in graph.exits if name not in known)
     yield from (f"output {name} is there twice" for name, times in Counter(graph.exits).items() if times > 1)

@@ -12,6 +12,7 @@ from support.tools import require
 import edgekit
 from edgekit import settings
 from edgekit.codegen.execution import driver
+from edgekit.core.errors import MAX_CHARACTERS
 
 # A command line, its exit code, and words that the person who wrote it needs.
 MISTAKES = [
@@ -246,3 +247,12 @@ def test_exit_codes_are_those_of_the_design() -> None:
     assert codes == {"E01": 2, "E02": 3, "E03": 3, "E04": 4, "E05": 5}
     assert edgekit.EdgeKitError("E0601", "").exit_code == 1
     assert edgekit.EdgeKitError("E7001", "").exit_code == 70
+
+
+def test_names_that_are_longer_than_a_screen_are_cut() -> None:
+    long = "x" * 10**5
+    text = str(edgekit.EdgeKitError("E0401", f"operand {long} is missing", f"node {long} end", "the hint"))
+    assert len(text) < 3 * MAX_CHARACTERS
+    assert all(
+        words in text for words in ("operand xxx", "is missing", "node xxx", "end", "the hint", " [...] ")
+    )

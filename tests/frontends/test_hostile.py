@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from frontends import hostile
-from support.hostile_files import Case
+from support.hostile_files import PYTHON, Case
 
 from edgekit.converters import read
 from edgekit.core.errors import EdgeKitError, Exit
@@ -28,6 +28,7 @@ def test_hostile_file_is_refused(name: str, tmp_path: Path) -> None:
     error = caught.value
     assert error.code in case.code.split("|"), error
     assert case.words in str(error)
+    assert not PYTHON.search(str(error)), "words of Python"
     assert error.exit_code in (Exit.USAGE, Exit.UNSUPPORTED, Exit.MALFORMED)
     assert not isinstance(error.__cause__, AssertionError | MemoryError)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
+from support.hostile_files import PYTHON
 from support.hostile_models import CASES, RELU
 from support.onnx_models import FLOAT, model, node
 
@@ -42,6 +43,7 @@ def refused(run: Callable[[], object], words: str) -> EdgeKitError:
     """The error that `run` raises, without a warning."""
     with warnings.catch_warnings(action="error"), pytest.raises(EdgeKitError, match=words or ".") as info:
         run()
+    assert not PYTHON.search(str(info.value)), "words of Python"
     return info.value
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.hostile_files import PYTHON
 
 from edgekit.core import ek_file, flatbuffer
 from edgekit.core.errors import EdgeKitError
@@ -15,6 +16,7 @@ def refused(path: Path, code: str, words: str) -> EdgeKitError:
     with pytest.raises(EdgeKitError, match=words) as info:
         ek_file.load(path)
     assert info.value.code == code
+    assert not PYTHON.search(str(info.value)), "words of Python"
     return info.value
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from support import ek_mutants, mutants, tflite_mutants
 from support.damage import damaged
 from support.exports import SAMPLES, exports, open_inputs
+from support.hostile_files import PYTHON
 from support.recorded import recorded
 from support.tflite_writer import Operator
 from tflite import integer_cases, real_cases
@@ -208,6 +209,8 @@ def _refusal_fault(error: EdgeKitError, how: str, stage: str) -> str:
         cause = cause.__cause__
     if error.exit_code not in REFUSALS or not error.message:
         return f"{how}, {stage}: {error}\n{traceback.format_exc()}"
+    if PYTHON.search(str(error)):
+        return f"{how}, {stage}: Python's words: {error}"
     if stage == "saving":
         return f"{how}: the .ek file is refused: {error}"
     return ""

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,12 @@ from typing import Any
 from support.exports import SAMPLES
 
 Content = bytes | str
+# How Python writes objects, and words of its own exceptions: users read neither.
+PYTHON = re.compile(
+    r"(?<!\w)[A-Z]\w+\(\w+=|(?<!\w)b['\"]\\x| object at 0x|(?<!\w)np\.\w+\(|dtype\(|Traceback|Error\("
+    r"|object is not|object has no attribute|unsupported operand|positional argument|not subscriptable"
+    r"|is not in list|invalid literal for|codec can't|out of range for|cannot be interpreted"
+)
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,14 @@ def test_a_bundle_of_one_model_is_that_model(tmp_path: Path) -> None:
     assert simulate.run(convert(tmp_path / "one.task"), {"x0": X})["y0"].tolist() == [[3, 0, 5]]
 
 
+def test_a_bundle_without_models_says_so(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "none.task", "w") as archive:
+        archive.writestr("labels.txt", "a thumb")
+    with pytest.raises(EdgeKitError) as caught:
+        convert(tmp_path / "none.task")
+    assert (caught.value.message, caught.value.hint) == ("none.task holds no TFLite model", "")
+
+
 @pytest.mark.parametrize("path", ["hand.task/missing.tflite", "two.tflite/x", "hand.task/labels.txt"])
 def test_a_path_that_leads_to_no_model_is_refused(tmp_path: Path, path: str) -> None:
     bundle(tmp_path), two_entries(tmp_path)

@@ -31,13 +31,16 @@ class Window:
     def out(self, height: int, width: int) -> tuple[int, int]:
         """Height and width of the result."""
         positive = min(*self.size, *self.strides, *self.dilations) > 0 and min(self.pads) >= 0
-        require(positive, f"{self} makes no sense")
+        what = (
+            f"a window of {_by(self.size)} cells over {height} x {width} with pads {list(self.pads)}, "
+            f"strides {_by(self.strides)} and dilations {_by(self.dilations)}"
+        )
+        require(positive, f"{what} makes no sense")
         top, left, bottom, right = self.pads
         border = (height + top + bottom) * (width + left + right)
         require(
             max(border, *self.strides, *self.dilations) <= MAX_CELLS,
-            f"a window of {_by(self.size)} cells over {height} x {width} with pads {list(self.pads)}, "
-            f"strides {_by(self.strides)} and dilations {_by(self.dilations)} is absurd",
+            f"{what} is absurd",
         )
         result = []
         for axis, n in enumerate((height, width)):
