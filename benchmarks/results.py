@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -35,10 +36,14 @@ def machine() -> str:
 
 
 def write_section(script: str, title: str, text: str, on: Path = PAGE) -> None:
-    """Replace the section of a script on a page, docs/performance.md if nothing else is said."""
+    """Replace the section of a script on a page, docs/performance.md if nothing else is said. Sections of
+    docs/reliability.md state when their figures were measured: the code moves on."""
     start, end = f"<!-- {script} -->", f"<!-- end of {script} -->"
     page = on.read_text(encoding="utf-8") if on.exists() else _HEAD
-    section = f"{start}\n## {title}\n\n`python -m benchmarks.{script}`\n\n{text}\n{end}"
+    how = f"`python -m benchmarks.{script}`"
+    if on == RELIABILITY:
+        how += f"\n\nMeasured on {date.today().isoformat()}."
+    section = f"{start}\n## {title}\n\n{how}\n\n{text}\n{end}"
     if start in page:
         before, rest = page.split(start)
         page = before + section + rest.split(end)[1]

@@ -163,12 +163,15 @@ def with_earlier(done: Sequence[Block], seed: int) -> list[Block]:
     """What is done, behind what the page says of earlier runs: one block a format, from the first seed on."""
     page = RELIABILITY.read_text(encoding="utf-8")
     section = page.split("<!-- reliability.file_mutants -->")[1].split("<!-- end")[0]
-    worst = re.search(r"The slowest took ([\d.]+) s, the largest process ([\d,]+) MB", section)
+    worst = re.search(
+        r"The slowest mutant took ([\d.]+) s, and the largest process used ([\d,]+) MB", section
+    )
+    assert worst, "the section has other words than report() writes"
     blocks = []
     for format in formats():
         cells = rf"^\| {re.escape(format)} \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| 0 \|$"
         row, own = re.search(cells, section, re.MULTILINE), [b for b in done if b.format == format]
-        if row and worst:
+        if row:
             _, read, refused = map(_number, row.groups())
             seconds, memory = float(worst[1]), _number(worst[2]) << 20
             earlier = Block(format, seed, read, {"": refused}, seconds=seconds, memory=memory)
@@ -208,8 +211,8 @@ Model files with one to four mutations of their structure (operators, operands, 
 numbers, archive members, message fields) or of their bytes, starting at seed {seed}. Each is imported and
 simplified; half of the models that are accepted are saved and loaded again, half are lowered to kernel
 calls, and an eighth is compiled to C. A fault is any exception other than a refusal with an error code, an
-assertion, a crash of the process, more than {SECONDS} s of processor time, or more than {MEMORY >> 30}
-GB.{on_the_way}
+assertion, a refusal in Python's words, a crash of the process, more than {SECONDS} s of processor time,
+or more than {MEMORY >> 30} GB beside what the process had before.{on_the_way}
 
 {table(["format", "mutants", "read", "refused", "faults"], rows)}
 

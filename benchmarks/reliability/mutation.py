@@ -316,7 +316,7 @@ class Workplace:
             return int(pytest.main([*PYTEST, "-x", "--tb=no", base, *names], plugins=[watcher]))
 
         fixtures = {test.file: test.fixtures for test in tests}
-        # Of processor time, of which the recorded time on the clock, with coverage, is more than enough.
+        # Of processor time; with coverage, tests were recorded to take longer than they do here.
         limit = 30 + 3 * (sum(test.seconds for test in tests) + sum(fixtures.values()))
         code = forked(work, log, limit)
         done: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {"ran": 0, "failed": ""}

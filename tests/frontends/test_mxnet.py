@@ -164,6 +164,22 @@ def test_operator(kind: str, settings: dict[str, Any], expected: Numpy, tmp_path
 _PADS = [(0, 0), (0, 0), (1, 2), (0, 3)]
 
 
+@pytest.mark.parametrize(
+    ("like", "axes", "expected"),
+    [
+        ((1, 2, 2, 5), {}, np.s_[:, :2, :2, :5]),
+        ((1, 2), {}, np.s_[:, :2]),
+        ((1, 3, 2, 5), {"axes": "(1, -1)"}, np.s_[:, :3, :, :5]),
+    ],
+)
+def test_slice_like(like: tuple[int, ...], axes: dict[str, str], expected: Any, tmp_path: Path) -> None:
+    """All axes that both have, where none is given."""
+    x = rand(1, 4, 3, 6)
+    steps = {"z": ("slice_like", ["x", "like"], axes)}
+    (y,) = run(tmp_path, steps, {"x": x, "like": rand(*like)})
+    close(y, x[expected])
+
+
 def test_deconvolution_to_a_given_size(tmp_path: Path) -> None:
     """Padding is what is too much on both sides; where that is odd, the end keeps one more."""
     x, w = rand(1, 2, 3, 3), rand(2, 1, 3, 3)

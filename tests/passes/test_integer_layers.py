@@ -253,18 +253,29 @@ def test_a_bias_beyond_all_units_stays_real(bias: float) -> None:
     assert integer_layers(graph) is graph
 
 
+@pytest.mark.parametrize("others", [0, 1])
 @pytest.mark.parametrize(("share", "fits"), [(0.45, True), (0.9, True), (1.1, False), (1.9, False)])
-def test_a_bias_leaves_room_for_sums(share: float, fits: bool) -> None:
-    """At most 2^30 units of the products, which are added to it."""
+def test_a_bias_leaves_room_for_sums(share: float, fits: bool, others: float) -> None:
+    """At most 2^30 units of the products, which are added to it; the largest of the biases counts."""
     net = Quantized()
     w = np.asarray([[1, -127, 5], [3, 127, 2]], np.float32)
-    b = np.full(2, share * 2**30 * X.scale[0], np.float32)
+    b = np.asarray([1, others], np.float32) * np.float32(share * 2**30 * X.scale[0])
     graph = net.done(net.to(Quant((2.0**24,), (0,)), net(Dense(), net.bytes(X, 2, 3), w, b)))
     after = integer_layers(graph)
     assert (after is not graph) == fits
     if fits:
         assert floats(after) == []
         assert units_off(graph, after) <= 1
+
+
+@pytest.mark.parametrize(("share", "fits"), [(0.8, True), (1.2, False)])
+def test_one_row_that_multiplies_too_much_is_enough(share: float, fits: bool) -> None:
+    """Products of 2^20 units of the result and more have no multiplier."""
+    net = Quantized()
+    scales = np.asarray([[share * 2**20 * Y.scale[0] / X.scale[0]], [0.01]], np.float32)
+    w = np.asarray([[1, -127], [3, 127]], np.float32) * scales
+    graph = net.done(net.to(Y, net(Dense(), net.bytes(X, 2, 2), w, np.zeros(2, np.float32))))
+    assert (integer_layers(graph) is not graph) == fits
 
 
 # Functions of one tensor by their constants: the norm scales by -g, the others by g.
