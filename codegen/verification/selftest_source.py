@@ -117,9 +117,10 @@ def render(program: Program, test: SelfTest) -> bytes:
             text += tables
             checks += check
     fill: list[str] = []
+    ranges = [input_ranges(test.graph, draw.choice) for draw in test.draws]
     for k, port in enumerate(program.inputs):
         if port.type.size:
-            tables, filled = _fill(k, port, test, loops)
+            tables, filled = _fill(k, port, [spans[port.name] for spans in ranges], test, loops)
             text += tables
             fill += filled
     text.append("")
@@ -179,9 +180,10 @@ def _table(ctype: str, name: str, items: list[str]) -> list[str]:
     return [f"static const {ctype} {name}[{len(items)}] = {{", *lines(iter(items)), "};"]
 
 
-def _fill(k: int, port: Port, test: SelfTest, loops: bool) -> tuple[list[str], list[str]]:
-    """Tables, and statements that fill an input of a run."""
-    spans = [input_ranges(test.graph, draw.choice)[port.name] for draw in test.draws]
+def _fill(
+    k: int, port: Port, spans: list[InputRange], test: SelfTest, loops: bool
+) -> tuple[list[str], list[str]]:
+    """Tables, and statements that fill an input of each run from its range."""
     tables, drawn = _drawn(port, spans)
     numbers = [draw.number for draw in test.draws]
     start = f"{k + numbers[0] * STRIDE}u"

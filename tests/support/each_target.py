@@ -1,16 +1,16 @@
 """Targets that each have another instruction set first, with compilers that link quickly."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from support import x86
-from support.generated import units
+from support.generated import units, written
 from support.tools import require, require_module
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.target import Target
@@ -49,10 +49,13 @@ def load(name: str) -> Target:
 
 
 def drive(program: Program, folder: Path, optimize: Optimize, level: str) -> Driver:
-    if program.target.name.startswith("x86"):
-        return x86.drive(program, folder, optimize, [level])
-    files = render(program, optimize)
-    write(files, folder)
-    compiler = toolchain.find(program.target)
-    names = units(sources(files, optimize), folder)
-    return Driver([program], names, folder, compiler, [level, *program.target.cflags])
+    return drive_all([program], folder, optimize, level)
+
+
+def drive_all(programs: Sequence[Program], folder: Path, optimize: Optimize, level: str) -> Driver:
+    """One executable of programs that share kernels, and a processor."""
+    target = programs[0].target
+    if target.name.startswith("x86"):
+        return x86.drive_all(programs, folder, optimize, [level])
+    names = units(written(programs, folder, optimize), folder)
+    return Driver(programs, names, folder, toolchain.find(target), [level, *target.cflags])

@@ -14,6 +14,8 @@ from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import Draw, SelfTest, inputs
+from edgekit.core import simulate
 from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -60,10 +62,14 @@ class Libraries:
 
 
 def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> Libraries:
-    """Write these programs, whose names must differ, self-tests included."""
-    for optimize, folder in folders.items():
-        for program in programs:
-            write(generate(program, optimize, weights="c"), folder)
+    """Write these programs, whose names must differ, with self-tests of the first inputs there are: a
+    search for better ones takes minutes."""
+    for program in programs:
+        graph, draws = program.graph, (Draw(0, 0), Draw(0, 1))
+        outputs = simulate.run_each(graph, [inputs(graph, draw) for draw in draws])
+        test = SelfTest(graph, draws, tuple(outputs))
+        for optimize, folder in folders.items():
+            write(generate(program, optimize, weights="c", test=test), folder)
     units(sorted(f"edgekit/{path.name}" for path in folders["size"].glob("edgekit/*.c")), folders["size"])
     return Libraries(tuple(programs), folders)
 

@@ -5,14 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.generated import units
+from support.generated import units, written
 from support.tools import require
 
 from edgekit.codegen.compilation import toolchain
-from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
-from edgekit.codegen.printing.render import Optimize, render, sources
+from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program
 from edgekit.codegen.verification.selftest import tolerance
 from edgekit.codegen.verification.verify import compare
@@ -52,15 +51,24 @@ def on_each(names: Sequence[str], networks: Sequence[str]) -> list[tuple[str, st
 
 def drive(program: Program, folder: Path, optimize: Optimize, level: Sequence[str] = ("-O2",)) -> Driver:
     """What runs the program, compiled with these flags."""
-    files = render(program, optimize)
-    if is_emulated(program.target):
+    return drive_all([program], folder, optimize, level)
+
+
+def drive_all(
+    programs: Sequence[Program], folder: Path, optimize: Optimize, level: Sequence[str] = ("-O2",)
+) -> Driver:
+    """One executable of programs that share kernels, and a processor."""
+    target = programs[0].target
+    names = written(programs, folder, optimize)
+    if is_emulated(target):
         # Products of AVX-VNNI are those of AVX-512 in other bytes, which every Bochs with these knows.
-        files = {name: text.replace(b"{vex%}", b"{evex%}") for name, text in files.items()}
+        for path in folder.rglob("*.[ch]"):
+            text = path.read_bytes()
+            if b"{vex%}" in text:
+                path.write_bytes(text.replace(b"{vex%}", b"{evex%}"))
         level = ["-O1" if word == "-O2" else word for word in level]  # compilers take long for wide vectors
-    write(files, folder)
-    compiler = toolchain.find(program.target)
-    flags = [*STRICT, *level, *program.target.cflags]
-    return Driver([program], units(sources(files, optimize), folder), folder, compiler, flags)
+    flags = [*STRICT, *level, *target.cflags]
+    return Driver(programs, units(names, folder), folder, toolchain.find(target), flags)
 
 
 def check(program: Program, driver: Driver, samples: Sequence[dict[str, Array]]) -> None:
