@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 Escape = Callable[[str], str]
 
+MAX_COMMENT = 1000  # characters of one name in a comment: some files have longer ones than anybody reads
 _REPLACEMENT = "_"
 _SEPARATORS = " _.,:()=+%@/-"
 _SPECIAL_IN_MARKDOWN = re.compile(r"([\\`*{}\[\]<>#|&!~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.)")
@@ -52,7 +53,10 @@ def block_comment(text: str) -> str:
 
 
 def line_comment(text: str) -> str:
-    """Behind // or #, of every language. A backslash, or its trigraph ??/, would join the next line to it."""
+    """Behind // or #, of every language. A backslash, or its trigraph ??/, would join the next line to it.
+    The middle of what is too long is left out."""
+    if len(text) > MAX_COMMENT:
+        text = f"{text[: MAX_COMMENT // 2]} [...] {text[-MAX_COMMENT // 2 :]}"
     plain = "".join(ch if " " <= ch <= "~" and ch != "\\" else _REPLACEMENT for ch in text)
     return plain.replace("??", 2 * _REPLACEMENT)
 

@@ -66,6 +66,14 @@ def test_code_is_text_within_strings_and_comments() -> None:
     assert rendered("a.c.j2", "/* {{ x }} */", x=Code("*/")) == "/* __ */"
 
 
+@pytest.mark.parametrize("template", ["/* {{ x }} */", "// {{ x }}\n"])
+def test_comments_leave_out_the_middle_of_what_is_too_long(template: str) -> None:
+    text = rendered("a.c.j2", template, x="a" * 10**5 + "*/ */" + "b" * 10**5 + "*")
+    assert len(text) < 1.1 * escape.MAX_COMMENT
+    assert "aaa [...] bbb" in text
+    assert text.count("*/") == template.count("*/")
+
+
 def test_words_of_the_template_stay() -> None:
     assert rendered("a.c.j2", '{{ "f();" if x }}{{ "g();" if not x }}', x=1) == "f();"
 
