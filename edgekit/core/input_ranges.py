@@ -15,6 +15,7 @@ import numpy as np
 from edgekit.core.fixed import int_range
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops.arithmetic import Add, Mul, Neg, Sub
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.concat import Concat
 from edgekit.core.ops.expand import Expand
@@ -122,6 +123,8 @@ def _meaning(graph: Graph, node: Node, position: int, value: _Followed) -> Itera
     match node.op:
         case Gather(axis=axis) | Scatter(axis=axis) if position == 1:
             yield value.solved(0, types[0].shape[axis] - 1)
+        case CachedAttention() if position == 3:
+            yield value.solved(0, types[1].shape[2] - 1)
         case GatherND(batch=batch) if position == 1:
             yield value.solved(0, min(types[0].shape[batch : batch + types[1].shape[-1]], default=1) - 1)
         case ScatterND() if position == 1:

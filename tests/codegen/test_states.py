@@ -25,6 +25,7 @@ from edgekit.core import ek_file, simulate, target
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
+from edgekit.core.ops.scatter import Scatter
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import DType
@@ -69,8 +70,18 @@ def starts(dtype: DType) -> Graph:
     return net.remembering([s], {s: x, t: t}, f"starts_{dtype.value}")
 
 
+def cache() -> Graph:
+    """s[:, at] = x, y = -s: two tokens at a time, in two heads"""
+    net = Remembering(DType.S32)
+    s, x = net.state("s", np.zeros((2, 6, 3), np.int32)), net.x(2, 2, 3)
+    at = net.x(1, 2, 1, name="at")
+    written = net(Scatter(1), s, at, x)
+    return net.remembering([net(Neg(), written, name="y")], {s: written}, "cache")
+
+
 GRAPHS = [
     accumulator(),
+    cache(),
     swapped(),
     delay(),
     read_late(),
@@ -111,6 +122,9 @@ def test_states_are_updated_in_place_where_nobody_reads_them_any_more() -> None:
     text = render(compile_graph(accumulator(), HOST), "size")["accumulator.c"].decode()
     assert "(state->s, x, state->s, &add)" in text
     assert compile_graph(accumulator(), HOST).arena.size == 0
+    text = render(compile_graph(cache(), HOST), "size")["cache.c"].decode()
+    assert "(state->s, at, x, state->s, &scatter" in text
+    assert compile_graph(cache(), HOST).arena.size == 0
     late = render(compile_graph(read_late(), HOST), "size")["read_late.c"].decode()
     assert "state->s, x, state->s" not in late
 

@@ -6,15 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 from support.recorded import unpacked
-from support.tools import require_module
+from support.tools import require, require_module
 from support.torch_exports import exported
 
+from edgekit import run
+from edgekit.codegen.program import compile_graph
 from edgekit.converters.torch_export.reader import convert
 from edgekit.core.ir import Graph
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.scatter import Scatter
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.simulate import Session
+from edgekit.core.target import load
+from edgekit.core.types import Array
 
 RECORDED = Path(__file__).parent / "recorded" / "transformers.zip"
 STEPS = 12
@@ -41,13 +46,37 @@ def test_a_cache_is_a_state_of_which_a_step_writes_one_row(
     graph = simplify(convert(exported(model, example, tmp_path / "llama.pt2", core)))
     verify(graph)
     _check_caches(graph, 2)
+    tokens = np.random.default_rng(0).integers(0, sizes.words, STEPS)
     session = Session(graph)
-    for i, token in enumerate(np.random.default_rng(0).integers(0, sizes.words, STEPS)):
-        with torch.no_grad():
-            expected = model(torch.tensor([[int(token)]]), torch.tensor([i])).numpy()
+    for i, (token, expected) in enumerate(zip(tokens, _logits(model, tokens), strict=True)):
         given = np.array([[token]]), np.array([i])
         (y,) = session.run(dict(zip(graph.inputs, given, strict=True))).values()
         np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m7"])
+def test_caches_are_written_and_read_in_place(target: str, llamas: Any, tmp_path: Path) -> None:
+    """The arena holds vectors of one token, however long the cache is."""
+    if target != "host":
+        require("qemu-system-arm")
+    sizes = llamas.Sizes(words=32, width=16, hidden=24, layers=2, heads=4, shared=2, positions=40)
+    torch = require_module("torch")
+    model = llamas.llama(sizes)
+    example = torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long)
+    graph = simplify(convert(exported(model, example, tmp_path / "llama.pt2")))
+    assert compile_graph(graph, load(target)).arena.size <= 4 * 3 * (sizes.hidden + sizes.width)
+    tokens = np.random.default_rng(1).integers(0, sizes.words, sizes.positions)
+    given = tokens.reshape(-1, 1, 1), np.arange(sizes.positions).reshape(-1, 1)
+    (y,) = run(graph, dict(zip(graph.inputs, given, strict=True)), target=target).values()
+    np.testing.assert_allclose(y, _logits(model, tokens), rtol=1e-3, atol=2e-5)
+
+
+def _logits(model: Any, tokens: Array) -> Array:
+    """What torch computes, step by step."""
+    torch = require_module("torch")
+    steps = ((torch.tensor([[int(token)]]), torch.tensor([i])) for i, token in enumerate(tokens))
+    with torch.no_grad():
+        return np.stack([model(*step).numpy() for step in steps])
 
 
 def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
@@ -67,7 +96,7 @@ def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
 
 
 def _check_caches(graph: Graph, count: int) -> None:
-    """Each cache is written by one operator, at one position for all heads."""
+    """Each cache is written by one operator, at one position for all heads, and read as it is by another."""
     caches = [state for state in graph.states if graph.type(state.input).rank == 4]
     assert len(caches) == count
     for cache in caches:
@@ -76,3 +105,4 @@ def _check_caches(graph: Graph, count: int) -> None:
         assert isinstance(node.op, Scatter)
         assert node.inputs[0] == cache.input
         assert graph.type(node.inputs[1]).shape == (1, 1, 1, 1)
+        assert [type(user.op) for user in graph.users(cache.output)] == [CachedAttention]

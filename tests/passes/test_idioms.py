@@ -11,6 +11,7 @@ from edgekit.core.ops.activations import Erf, HardSigmoid, Sigmoid, Tanh
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sqrt, Sub
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.passes.idioms import idioms
 from edgekit.core.passes.simplify import simplify
 
@@ -132,6 +133,28 @@ def test_a_root_mean_square_norm_takes_its_scale() -> None:
     after = simplify(graph)
     assert [type(n.op) for n in after.nodes] == [RmsNorm]
     assert_same(graph, after)
+
+
+@pytest.mark.parametrize("reshaped", [False, True])
+def test_a_reciprocal_square_root_normalizes_too(reshaped: bool) -> None:
+    """As torch.rsqrt is read; the square may be of x before it got its shape."""
+    net = Net()
+    x = net.x(3, 8)
+    d = net(Reshape((3, 1, 8)), x) if reshaped else x
+    square = net(Reshape((3, 1, 8)), net(Mul(), x, x)) if reshaped else net(Mul(), x, x)
+    root = net(Sqrt(), net(Add(), net(Reduce("mean", (net.type(d).rank - 1,)), square), 1e-3))
+    graph = net.done(net(Mul(), net(Mul(), net(Div(), 1.0, root), d), net.random(8), name="y"))
+    after = simplify(graph)
+    assert [type(n.op) for n in after.nodes if not isinstance(n.op, Reshape)] == [RmsNorm]
+    assert_same(graph, after)
+
+
+def test_the_root_mean_square_of_another_tensor_is_no_norm() -> None:
+    net = Net()
+    x, z = net.x(3, 8), net.x(3, 8, name="z")
+    root = net(Sqrt(), net(Add(), net(Reduce("mean", (1,)), net(Mul(), z, z)), 1e-3))
+    graph = net.done(net(Mul(), x, net(Div(), 1.0, root), name="y"))
+    assert idioms(graph) is graph
 
 
 def test_a_root_mean_square_norm_takes_no_bias() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -57,11 +58,34 @@ class Scatter(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (x, index, update), (y,) = ins, outs
+        if self._replaces_rows(x.type, index.type, update.type):
+            return [self._rows(x, index, update, y)]
         dense = contiguous(x.type.shape)
         steps = tuple(0 if i == self.axis else s for i, s in enumerate(dense))
         parts = components([x.type.shape[self.axis]], (dense[self.axis],), 1)
         at = broadcast(index.type.shape, update.type.shape)
         return _steps(x, index, update, y, self.reduction, steps, at, parts)
+
+    def _replaces_rows(self, x: Type, index: Type, update: Type) -> bool:
+        """Whole rows, at one place in everything that is in front of the axis?"""
+        rows = (*x.shape[: self.axis], update.shape[self.axis], *x.shape[self.axis + 1 :])
+        alone = index.size == index.shape[self.axis] == update.shape[self.axis]
+        return self.reduction == "none" and alone and update.shape == rows and update.size > 0
+
+    def _rows(self, x: Arg, index: Arg, update: Arg, y: Arg) -> Call:
+        """In place, if nothing reads x any more: a cache grows by what is new, and nothing is copied."""
+        return Call(
+            kernel="scatter_rows",
+            types={"T": stored_as(x.type.dtype), "I": index.type.dtype},
+            args=(x, index, update, y),
+            params={
+                "outer": prod(x.type.shape[: self.axis]),
+                "rows": x.type.shape[self.axis],
+                "count": index.type.size,
+                "n": prod(x.type.shape[self.axis + 1 :]),
+            },
+            inplace=(0,),
+        )
 
 
 @dataclass(frozen=True)

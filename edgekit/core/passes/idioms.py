@@ -13,6 +13,7 @@ from edgekit.core.ops.activations import Erf, Gelu, GeluTanh, HardSigmoid, HardS
 from edgekit.core.ops.arithmetic import Add, Clip, Div, Mul, Pow, Sqrt, Sub
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.reduce import Reduce
+from edgekit.core.ops.reshape import Reshape
 from edgekit.core.passes import Edit, rewrite
 from edgekit.core.passes.match import constant_operand, number, per_channel, quantized
 from edgekit.core.types import Array, DType
@@ -103,15 +104,16 @@ def _is_cubic(edit: Edit, x: str, name: str) -> bool:
 
 def normalized(edit: Edit, node: Node) -> Sequence[str] | None:
     """(x - mean(x)) / sqrt(mean(its square) + epsilon) over the last dimension, or without the mean"""
-    if not isinstance(node.op, Div) or edit.type(node.outputs[0]).dtype not in (DType.F32, DType.F64):
+    found = _quotient(edit, node)
+    if found is None or edit.type(node.outputs[0]).dtype not in (DType.F32, DType.F64):
         return None
-    d, root = node.inputs[0], edit.producer(node.inputs[1])
+    d, root = found[0], edit.producer(found[1])
     shifted = edit.producer(root.inputs[0]) if root and isinstance(root.op, Sqrt) else None
     if shifted is None or not isinstance(shifted.op, Add) or edit.type(d) != edit.type(node.outputs[0]):
         return None
     variance, epsilon = _sum(edit, shifted)
-    squared = edit.producer(_mean(edit, variance) or "")
-    if epsilon is None or squared is None or not isinstance(squared.op, Mul) or set(squared.inputs) != {d}:
+    squared = _mean(edit, variance)
+    if epsilon is None or squared is None or not _is_square(edit, squared, d):
         return None
     n = edit.type(d).shape[-1]
     ones, zeros = (edit.const(np.full(n, c), edit.type(d).dtype.numpy) for c in (1, 0))
@@ -123,6 +125,29 @@ def normalized(edit: Edit, node: Node) -> Sequence[str] | None:
     ):
         return edit.add(LayerNorm(epsilon), centred.inputs[0], ones, zeros)
     return edit.add(RmsNorm(epsilon), d, ones)
+
+
+def _quotient(edit: Edit, node: Node) -> tuple[str, str] | None:
+    """(a, b) of a / b, or of a (1 / b), as rsqrt is spelled."""
+    if isinstance(node.op, Div):
+        return node.inputs[0], node.inputs[1]
+    for a, inverse in (node.inputs, node.inputs[::-1]) if isinstance(node.op, Mul) else ():
+        before = edit.producer(inverse)
+        if before is not None and isinstance(before.op, Div) and number(edit, before.inputs[0]) == 1:
+            return a, before.inputs[1]
+    return None
+
+
+def _is_square(edit: Edit, name: str, x: str) -> bool:
+    """Is it x x, perhaps of x before a reshape?"""
+    node = edit.producer(name)
+    reshaped = node is not None and isinstance(node.op, Reshape)
+    if node is not None and reshaped:
+        before = edit.producer(x)
+        same = edit.type(name) == edit.type(x) and before is not None and isinstance(before.op, Reshape)
+        x = before.inputs[0] if before is not None and same else ""
+        node = edit.producer(node.inputs[0])
+    return node is not None and isinstance(node.op, Mul) and set(node.inputs) == {x}
 
 
 def norm_scaled(edit: Edit, node: Node) -> Sequence[str] | None:

@@ -8,6 +8,7 @@ from edgekit.core.ir import Graph
 from edgekit.core.passes import Pass, drop_dead, settle
 from edgekit.core.passes.affine import affine
 from edgekit.core.passes.algebra import algebra
+from edgekit.core.passes.attention import attention
 from edgekit.core.passes.channels import dead_channels
 from edgekit.core.passes.clamps import clamps
 from edgekit.core.passes.common import common
@@ -27,6 +28,7 @@ PASSES: tuple[Pass, ...] = (
     rows,
     reshapes,
     idioms,
+    attention,
     affine,
     clamps,
     integer_layers,

@@ -56,6 +56,16 @@ CASES = (
         for d in _NUMBERS
     ),
     *(case(Scatter(0), _any(d, 5, 3), _index(2, 3, size=5), _any(d, 2, 3)) for d in _TYPES),
+    *(case(Scatter(1), _any(d, 2, 5, 3), _index(1, 4, 1, size=5), _any(d, 2, 4, 3)) for d in _TYPES),
+    case(Scatter(2), normal(DType.F32, 1, 2, 6, 4), np.array([[[[3]]]]), normal(DType.F32, 1, 2, 1, 4)),
+    case(
+        Scatter(1),
+        normal(DType.F32, 3, 5),
+        _index(1, 2, size=5, dtype=np.int32),
+        normal(DType.F32, 3, 2),
+        constant=[1],
+    ),
+    case(Scatter(1), normal(DType.F32, 3, 5), _index(1, 2, size=5), normal(DType.F32, 2, 2)),  # of two rows
     case(Scatter(1, "add"), normal(DType.F32, 2, 4, 3), _index(2, 2, 1, size=4), normal(DType.F32, 2, 2, 3)),
     *(
         case(ScatterND(how), normal(DType.F32, 4, 3, 2), _index(5, 1, size=4), normal(DType.F32, 5, 3, 2))

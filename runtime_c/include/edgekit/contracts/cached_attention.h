@@ -1,0 +1,21 @@
+/* y[h][i] = sum over j of w[j] v[g][j], where w = softmax over j of scale (q[h][i] . k[g][j]), for j = 0 .. at[i], and
+ * g = h / repeat. Positions outside of 0 .. keys - 1 are clamped. */
+#ifndef EDGEKIT_CACHED_ATTENTION_H
+#define EDGEKIT_CACHED_ATTENTION_H
+
+#include "edgekit/generic.h"
+
+struct EK_STRUCT {
+    int32_t heads; /* of queries, in all batches */
+    int32_t repeat; /* heads of queries that share one of keys and values */
+    int32_t queries; /* of each head */
+    int32_t keys; /* rows of k and v for each of their heads */
+    int32_t size; /* elements of a query and of a key */
+    int32_t values; /* elements of a row of v and of y */
+    EK_T_ACC scale;
+};
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p);
+
+#endif

@@ -1,0 +1,88 @@
+/* Attention to the filled rows of a cache: see cached_attention.h. Sixteen keys at a time, in one pass (online softmax):
+ * where one of them is the largest so far, what is summed up already is scaled down, so that no row of weights is kept. */
+#include "edgekit/contracts/cached_attention.h"
+
+EK_INLINE EK_T_ACC EK_FN_dot(const EK_T *q, const EK_T *k, const int32_t n)
+{
+    EK_T_ACC a = 0, b = 0, c = 0, d = 0;
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        a += EK_LOAD_T(q[i]) * EK_LOAD_T(k[i]);
+        b += EK_LOAD_T(q[i + 1]) * EK_LOAD_T(k[i + 1]);
+        c += EK_LOAD_T(q[i + 2]) * EK_LOAD_T(k[i + 2]);
+        d += EK_LOAD_T(q[i + 3]) * EK_LOAD_T(k[i + 3]);
+    }
+    for (; i < n; i++)
+        a += EK_LOAD_T(q[i]) * EK_LOAD_T(k[i]);
+    return (a + b) + (c + d);
+}
+
+/* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i] */
+EK_INLINE void EK_FN_add(
+    const EK_T_ACC *w, const EK_T *v, const int32_t m, const EK_T_ACC shrink, EK_T *y, const int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        EK_T_ACC a = y[i] * shrink, b = y[i + 1] * shrink, c = y[i + 2] * shrink, d = y[i + 3] * shrink;
+        for (int32_t j = 0; j < m; j++) {
+            const EK_T *row = v + j * n + i;
+            a += w[j] * EK_LOAD_T(row[0]);
+            b += w[j] * EK_LOAD_T(row[1]);
+            c += w[j] * EK_LOAD_T(row[2]);
+            d += w[j] * EK_LOAD_T(row[3]);
+        }
+        y[i] = EK_STORE_T(a);
+        y[i + 1] = EK_STORE_T(b);
+        y[i + 2] = EK_STORE_T(c);
+        y[i + 3] = EK_STORE_T(d);
+    }
+    for (; i < n; i++) {
+        EK_T_ACC a = y[i] * shrink;
+        for (int32_t j = 0; j < m; j++)
+            a += w[j] * EK_LOAD_T(v[j * n + i]);
+        y[i] = EK_STORE_T(a);
+    }
+}
+
+/* One query, which sees the first `seen` keys. */
+EK_INLINE void EK_FN_query(
+    const EK_T *q, const EK_T *k, const EK_T *v, const int32_t seen, EK_T *y, const struct EK_STRUCT *p)
+{
+    EK_T_ACC most = 0, sum = 0;
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] = 0;
+    for (int32_t first = 0; first < seen; first += 16) {
+        const int32_t m = seen - first < 16 ? seen - first : 16;
+        EK_T_ACC w[16], above = most;
+        for (int32_t j = 0; j < m; j++, k += p->size) {
+            w[j] = EK_FN_dot(q, k, p->size) * p->scale;
+            above = j + first == 0 ? w[0] : EK_MATH_T(fmax)(above, w[j]);
+        }
+        if (first == 0)
+            most = above;
+        const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp)(most - above);
+        most = above;
+        sum *= shrink;
+        for (int32_t j = 0; j < m; j++) {
+            w[j] = EK_MATH_T(exp)(w[j] - most);
+            sum += w[j];
+        }
+        EK_FN_add(w, v, m, shrink, y, p->values);
+        v += m * p->values;
+    }
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] = EK_STORE_T(EK_LOAD_T(y[i]) / sum);
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    for (int32_t h = 0; h < p->heads; h++) {
+        const int32_t row = h / p->repeat * p->keys;
+        for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
+            const EK_I_ACC last = EK_LOAD_I(at[i]);
+            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
+            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+"""Attention to a cache is one operator, however its mask and its heads are spelled."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nets import Net, kinds
+
+from edgekit.core import simulate
+from edgekit.core.ir import Graph
+from edgekit.core.ops.arithmetic import Add, Div, Mul
+from edgekit.core.ops.expand import Expand
+from edgekit.core.ops.logic import LessOrEqual, Where
+from edgekit.core.ops.matmul import MatMul
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.ops.transpose import Transpose
+from edgekit.core.passes import verify
+from edgekit.core.passes.attention import attention
+from edgekit.core.types import DType, Type
+
+HEADS, SHARED, QUERIES, KEYS, SIZE = 6, 2, 3, 8, 5
+TIMES = HEADS // SHARED
+
+
+def network(
+    mask: str = "where",
+    flat: bool = False,
+    low: float = -3e38,
+    order: Any = tuple(range(KEYS)),
+    tiled: bool = False,
+) -> Graph:
+    """Attention of grouped heads; `flat` products have no batch, `tiled` heads are not side by side."""
+    net = Net()
+    q = net.x(1, HEADS, QUERIES, SIZE, name="q")
+    at = net.input("at", Type(DType.S64, (QUERIES,)))
+    net.inputs.append(at)
+    k, v = (_repeated(net, net.x(1, SHARED, KEYS, SIZE, name=name), tiled) for name in "kv")
+    k = net(Transpose((0, 1, 3, 2)), k)
+    if flat:
+        q, k, v = (net(Reshape(net.type(x).shape[1:]), x) for x in (q, k, v))
+    scores = net(Reshape((1, HEADS, QUERIES, KEYS)), net(MatMul(), q, k))
+    scores = net(Div(), scores, 2.0) if flat else net(Mul(), scores, 0.5)
+    places = net.const(np.asarray(order, np.int64))
+    seen = net.one(LessOrEqual(), places, net(Reshape((QUERIES, 1)), at))
+    if mask == "where":
+        scores = net(Where(), net(Reshape((1, 1, QUERIES, KEYS)), seen), scores, low)
+    else:
+        off = net(Reshape((1, 1, QUERIES, KEYS)), net(Where(), seen, 0.0, low))
+        scores = net(Add(), scores, off)
+    weights = net(Softmax(), scores)
+    weights = net(Reshape((HEADS, QUERIES, KEYS)), weights) if flat else weights
+    return net.done(net(MatMul(), weights, v, name="y"))
+
+
+def _repeated(net: Net, x: str, tiled: bool) -> str:
+    """Heads 0, 0, 0, 1, 1, 1 of heads 0 and 1, or 0, 1, 0, 1, 0, 1."""
+    one, all = (1, SHARED, 1, KEYS, SIZE), (1, SHARED, TIMES, KEYS, SIZE)
+    if tiled:
+        one, all = (1, 1, SHARED, KEYS, SIZE), (1, TIMES, SHARED, KEYS, SIZE)
+    return net(Reshape((1, HEADS, KEYS, SIZE)), net(Expand(all), net(Reshape(one), x)))
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["batch", "flat"])
+@pytest.mark.parametrize("mask", ["where", "add"])
+def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -> None:
+    graph = network(mask, flat)
+    after = attention(graph)
+    verify(after)
+    assert set(kinds(after)) == {"CachedAttention", "Reshape"}
+    inputs = simulate.random_inputs(graph, seed=1) | {"at": np.array([0, 7, 3])}
+    for right, found in zip(
+        simulate.run(graph, inputs).values(), simulate.run(after, inputs).values(), strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"low": -5.0},  # that leaves some weight
+        {"order": np.arange(KEYS)[::-1]},
+        {"order": np.arange(KEYS) + 1},
+        {"tiled": True},
+    ],
+    ids=["soft mask", "backwards", "from one on", "heads in another order"],
+)
+def test_other_forms_stay(other: dict[str, Any]) -> None:
+    graph = network(**other)
+    assert attention(graph) is graph
