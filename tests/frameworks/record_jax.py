@@ -18,6 +18,7 @@ def record(folder: Path, name: str) -> None:
     x = np.random.default_rng(1).standard_normal((3, 4, 5)).astype(np.float32)
     (folder / name).mkdir(parents=True, exist_ok=True)
     text = export.export(function)(jax.ShapeDtypeStruct(x.shape, x.dtype)).mlir_module()
+    text = text.replace(f"{Path(__file__).resolve().parent}/", "")  # its locations: where this checkout lies
     (folder / name / "net.mlir").write_text(text, encoding="utf-8")
     ys = {f"y{i}": np.asarray(y) for i, y in enumerate(jax.tree.leaves(function(x)))}
     np.savez(folder / name / "io.npz", x0=x, **ys)

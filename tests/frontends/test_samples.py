@@ -1,6 +1,8 @@
 """Whatever a framework exported is read, belongs to a file that is read, or is refused with the way on."""
 
+import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from support.exports import SAMPLES, Export, who_reads
@@ -54,3 +56,16 @@ def test_samples_are_all_that_there_are() -> None:
     assert {p.relative_to(shared) for p in shared.rglob("*")} <= {
         p.relative_to(SAMPLES) for p in SAMPLES.rglob("*")
     }
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SAMPLES.with_name("recorded").glob("*.zip")), ids=lambda path: path.stem
+)
+def test_recordings_hold_no_path_of_the_machine_that_made_them(path: Path) -> None:
+    """Exporters write where the source of a layer lies."""
+    with ZipFile(path) as archive:
+        found = {
+            name: re.findall(rb"/(?:home|root|Users|work)/[\w./-]*", archive.read(name))
+            for name in archive.namelist()
+        }
+    assert {name: paths[0] for name, paths in found.items() if paths} == {}
