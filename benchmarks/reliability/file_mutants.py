@@ -211,8 +211,8 @@ Model files with one to four mutations of their structure (operators, operands, 
 numbers, archive members, message fields) or of their bytes, starting at seed {seed}. Each is imported and
 simplified; half of the models that are accepted are saved and loaded again, half are lowered to kernel
 calls, and an eighth is compiled to C. A fault is any exception other than a refusal with an error code, an
-assertion, a refusal in Python's words, a crash of the process, more than {SECONDS} s of processor time,
-or more than {MEMORY >> 30} GB beside what the process had before.{on_the_way}
+assertion, a crash of the process, more than {SECONDS} s of processor time, or more than
+{MEMORY >> 30} GB beside what the process had before.{on_the_way}
 
 {table(["format", "mutants", "read", "refused", "faults"], rows)}
 
