@@ -13,6 +13,7 @@ from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.logic import LessOrEqual, Where
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import verify
@@ -29,13 +30,18 @@ def network(
     low: float = -3e38,
     order: Any = tuple(range(KEYS)),
     tiled: bool = False,
+    cached: bool = True,
 ) -> Graph:
     """Attention of grouped heads; `flat` products have no batch, `tiled` heads are not side by side."""
     net = Net()
     q = net.x(1, HEADS, QUERIES, SIZE, name="q")
     at = net.input("at", Type(DType.S64, (QUERIES,)))
     net.inputs.append(at)
-    k, v = (_repeated(net, net.x(1, SHARED, KEYS, SIZE, name=name), tiled) for name in "kv")
+    k, v = (net.x(1, SHARED, KEYS, SIZE, name=name) for name in "kv")
+    if cached:
+        row = net.const(np.array([[[[2]]]]))
+        k, v = (net(Scatter(2), x, row, net.random(1, SHARED, 1, SIZE)) for x in (k, v))
+    k, v = (_repeated(net, x, tiled) for x in (k, v))
     k = net(Transpose((0, 1, 3, 2)), k)
     if flat:
         q, k, v = (net(Reshape(net.type(x).shape[1:]), x) for x in (q, k, v))
@@ -67,7 +73,7 @@ def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -
     graph = network(mask, flat)
     after = attention(graph)
     verify(after)
-    assert set(kinds(after)) == {"CachedAttention", "Reshape"}
+    assert set(kinds(after)) == {"CachedAttention", "Reshape", "Scatter"}
     inputs = simulate.random_inputs(graph, seed=1) | {"at": np.array([0, 7, 3])}
     for right, found in zip(
         simulate.run(graph, inputs).values(), simulate.run(after, inputs).values(), strict=True
@@ -82,8 +88,9 @@ def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -
         {"order": np.arange(KEYS)[::-1]},
         {"order": np.arange(KEYS) + 1},
         {"tiled": True},
+        {"cached": False},
     ],
-    ids=["soft mask", "backwards", "from one on", "heads in another order"],
+    ids=["soft mask", "backwards", "from one on", "heads in another order", "no cache"],
 )
 def test_other_forms_stay(other: dict[str, Any]) -> None:
     graph = network(**other)

@@ -18,6 +18,7 @@ from edgekit.core.ops.expand import Expand
 from edgekit.core.ops.logic import LessOrEqual, Where
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.scatter import Scatter
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes import Edit, rewrite
@@ -52,7 +53,9 @@ def cached_attention(edit: Edit, node: Node) -> Sequence[str] | None:
     (k, k_order), (v, v_order) = (found for found in heads_of if found)
     shared = edit.type(k).shape[1]
     fits = (
-        edit.type(k).shape == (batch, shared, keys, size)
+        _is_written(edit, k)
+        and _is_written(edit, v)
+        and edit.type(k).shape == (batch, shared, keys, size)
         and edit.type(v).shape == (batch, shared, keys, values)
         and heads % shared == 0
         and _is_repeated(k_order.swapaxes(-1, -2), edit.type(k).shape)
@@ -167,6 +170,12 @@ def _cache(edit: Edit, name: str, keys: int) -> tuple[str, Array] | None:
     for node in reversed(steps[:count]):
         (order,) = node.op.eval(order)
     return source, order
+
+
+def _is_written(edit: Edit, name: str) -> bool:
+    """Is it a cache? Without one the products are faster where matrices are large, and run on GPUs."""
+    node = edit.producer(_through(edit, name, Reshape))
+    return node is not None and isinstance(node.op, Scatter)
 
 
 def _is_repeated(order: Array, shape: Sequence[int]) -> bool:
