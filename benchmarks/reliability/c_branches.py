@@ -58,7 +58,8 @@ _JUMP = re.compile(
 )
 _ASSIGN = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 _ENDS = {";", ",", "{", "}", "?", ":", "return", "case", "else", "do", *_ASSIGN}
-_DECIDE = ("if", "while", "for")
+_LOOPS = ("for", "EK_UNROLLED_FOR", "EK_ROLLED_FOR")
+_DECIDE = ("if", "while", *_LOOPS)
 
 
 @dataclass(frozen=True)
@@ -209,8 +210,8 @@ def _sequence(items: Sequence[_Item]) -> Iterator[tuple[int, int]]:
     before = ""
     for item in (*items, _Token("sign", ";", 0)):
         if isinstance(item, _Group) and before in _DECIDE and not part:
-            yield from _decision(item.items if before != "for" else _second(item.items))
-            if before == "for":
+            yield from _decision(item.items if before not in _LOOPS else _second(item.items))
+            if before in _LOOPS:
                 yield from _sequence(item.items)
             before = ""
             continue

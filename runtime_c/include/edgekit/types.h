@@ -103,6 +103,21 @@
 #define EK_SIDE_BY_SIDE
 #endif
 
+/* A loop that is to be unrolled, of at most `turns` where compilers know how many: over vectors that are to be registers.
+ * And a loop that is not to be. */
+#if defined(__GNUC__)
+#define EK_PRAGMA(text) _Pragma(#text)
+#else
+#define EK_PRAGMA(text)
+#endif
+#if defined(__clang__)
+#define EK_UNROLLED_FOR(turns, ...) EK_PRAGMA(clang loop unroll_count(turns)) for (__VA_ARGS__)
+#define EK_ROLLED_FOR(...) EK_PRAGMA(clang loop unroll(disable)) for (__VA_ARGS__)
+#else
+#define EK_UNROLLED_FOR(turns, ...) EK_PRAGMA(GCC unroll turns) for (__VA_ARGS__)
+#define EK_ROLLED_FOR(...) EK_PRAGMA(GCC unroll 1) for (__VA_ARGS__)
+#endif
+
 /* Loops of the kernels that walk strided tensors. */
 #define EK_RANK 6
 

@@ -11,8 +11,7 @@
 EK_INLINE void EK_FN_vectors(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
     ek_x8_ints z[4];
-    EK_UNROLL
-    for (int32_t k = 0; k < 4; k++) {
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++) {
         const ek_x8_ints u = ek_x8_times(ek_x8_widened(a + k * EK_X8_LANES), ek_x8_same(p->first));
         const ek_x8_ints v = ek_x8_times(ek_x8_widened(b + k * EK_X8_LANES), ek_x8_same(p->second));
         z[k] = ek_x8_shifted(ek_x8_add(ek_x8_add(u, ek_x8_same(p->constant)), v), p->shift);

@@ -44,22 +44,19 @@ EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t fi
         return;
     if (first & 1) {
         const ek_vf weights = ek_vf_weights(w, first / 2 * EK_VF_LANES, EK_F32_KIND);
-#pragma GCC unroll 12
-        for (int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
             sum[q] = ek_vf_fma(weights, ek_vf_odd(x[q * step + first]), sum[q]);
         first++;
     }
     int32_t pair = first / 2;
     for (; 2 * pair + 1 < end; pair++) {
         const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
-#pragma GCC unroll 12
-        for (int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
             sum[q] = ek_vf_fma(weights, ek_vf_pair(x + q * step + 2 * pair), sum[q]);
     }
     if (2 * pair < end) {
         const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
-#pragma GCC unroll 12
-        for (int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
             sum[q] = ek_vf_fma(weights, ek_vf_even(x[q * step + 2 * pair]), sum[q]);
     }
 }
@@ -72,15 +69,13 @@ EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y
     const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
     const int32_t row = (p->k_w * p->in_c + 1) / 2 * EK_VF_LANES;
     ek_vf sum[12];
-#pragma GCC unroll 12
-    for (int32_t q = 0; q < pixels; q++)
+    EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
         sum[q] = ek_vf_set(0);
     for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++)
         EK_FN_run(sum, x + (top + i * p->dilation_h) * p->step_h + left * p->in_c, w + i * row, j * p->in_c,
             end * p->in_c, pixels, p);
     const ek_vf bias = ek_vf_load(b, p->out_c);
-#pragma GCC unroll 12
-    for (int32_t q = 0; q < pixels; q++)
+    EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
         ek_vf_store(y + (h * p->out_w + v + q) * p->out_c, p->out_c,
             ek_vf_clamp(ek_vf_add(ek_vf_halves(sum[q]), bias), p->lo, p->hi));
 }

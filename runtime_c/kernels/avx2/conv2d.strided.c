@@ -52,27 +52,22 @@ EK_INLINE void EK_FN_enter(const EK_T *x, float *to, const int32_t t, const int3
     const int32_t left, const int32_t is_inside, const int32_t lanes, const struct EK_STRUCT *p)
 {
     ek_vf half[5][5];
-#pragma GCC unroll 5
-    for (int32_t j = 0; j < 5; j++) {
+    EK_UNROLLED_FOR(5, int32_t j = 0; j < 5; j++) {
         const int32_t column = left + j, is_here = is_inside || (column >= 0 && column < p->in_w);
         ek_vf cell[5];
-#pragma GCC unroll 5
-        for (int32_t i = 0; i < 5; i++) {
+        EK_UNROLLED_FOR(5, int32_t i = 0; i < 5; i++) {
             const int32_t row = top + i;
             cell[i] = ek_vf_set(0);
             if (is_inside || (is_here && row >= 0 && row < p->in_h))
                 cell[i] = ek_vf_load(x + row * p->step_h + column * p->step_w, lanes);
         }
         EK_FN_differences(cell);
-#pragma GCC unroll 5
-        for (int32_t i = 0; i < 5; i++)
+        EK_UNROLLED_FOR(5, int32_t i = 0; i < 5; i++)
             half[i][j] = cell[i];
     }
-#pragma GCC unroll 5
-    for (int32_t i = 0; i < 5; i++) {
+    EK_UNROLLED_FOR(5, int32_t i = 0; i < 5; i++) {
         EK_FN_differences(half[i]);
-#pragma GCC unroll 5
-        for (int32_t j = 0; j < 5; j++)
+        EK_UNROLLED_FOR(5, int32_t j = 0; j < 5; j++)
             ek_vf_store(to + EK_FN_at(i, j, t, tiles, p->in_c), lanes, half[i][j]);
     }
 }
@@ -83,21 +78,17 @@ EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_T *y, const int3
 {
     const ek_vf bias = ek_vf_load(b, lanes);
     ek_vf half[2][5];
-#pragma GCC unroll 5
-    for (int32_t j = 0; j < 5; j++) {
+    EK_UNROLLED_FOR(5, int32_t j = 0; j < 5; j++) {
         ek_vf product[5];
-#pragma GCC unroll 5
-        for (int32_t i = 0; i < 5; i++)
+        EK_UNROLLED_FOR(5, int32_t i = 0; i < 5; i++)
             product[i] = ek_vf_load(from + EK_FN_at(i, j, t, tiles, p->out_c), lanes);
         EK_FN_sums(product);
         half[0][j] = product[0];
         half[1][j] = product[1];
     }
-#pragma GCC unroll 2
-    for (int32_t i = 0; i < 2; i++) {
+    EK_UNROLLED_FOR(2, int32_t i = 0; i < 2; i++) {
         EK_FN_sums(half[i]);
-#pragma GCC unroll 2
-        for (int32_t j = 0; j < 2; j++)
+        EK_UNROLLED_FOR(2, int32_t j = 0; j < 2; j++)
             if (i < rows && j < columns)
                 ek_vf_store(y + (i * p->out_w + j) * p->out_c, lanes,
                     ek_vf_clamp(ek_vf_add(half[i][j], bias), p->lo, p->hi));

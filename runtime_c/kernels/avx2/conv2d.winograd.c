@@ -49,27 +49,22 @@ EK_INLINE void EK_FN_enter(const EK_T *x, float *to, const int32_t top, const in
     const int32_t is_inside, const int32_t lanes, const int32_t step, const struct EK_STRUCT *p)
 {
     ek_vf half[6][6];
-#pragma GCC unroll 6
-    for (int32_t j = 0; j < 6; j++) {
+    EK_UNROLLED_FOR(6, int32_t j = 0; j < 6; j++) {
         const int32_t column = left + j, is_here = is_inside || (column >= 0 && column < p->in_w);
         ek_vf cell[6];
-#pragma GCC unroll 6
-        for (int32_t i = 0; i < 6; i++) {
+        EK_UNROLLED_FOR(6, int32_t i = 0; i < 6; i++) {
             const int32_t row = top + i;
             cell[i] = ek_vf_set(0);
             if (is_inside || (is_here && row >= 0 && row < p->in_h))
                 cell[i] = ek_vf_load(x + row * p->step_h + column * p->step_w, lanes);
         }
         ek_winograd_enter(cell);
-#pragma GCC unroll 6
-        for (int32_t i = 0; i < 6; i++)
+        EK_UNROLLED_FOR(6, int32_t i = 0; i < 6; i++)
             half[i][j] = cell[i];
     }
-#pragma GCC unroll 6
-    for (int32_t i = 0; i < 6; i++) {
+    EK_UNROLLED_FOR(6, int32_t i = 0; i < 6; i++) {
         ek_winograd_enter(half[i]);
-#pragma GCC unroll 6
-        for (int32_t j = 0; j < 6; j++)
+        EK_UNROLLED_FOR(6, int32_t j = 0; j < 6; j++)
             ek_vf_store(to + (6 * i + j) * step, lanes, half[i][j]);
     }
 }
@@ -81,22 +76,17 @@ EK_INLINE void EK_FN_leave(const float *from, const EK_B *b, EK_ADD(const EK_T *
 {
     const ek_vf bias = ek_vf_load(b, lanes);
     ek_vf half[4][6];
-#pragma GCC unroll 6
-    for (int32_t j = 0; j < 6; j++) {
+    EK_UNROLLED_FOR(6, int32_t j = 0; j < 6; j++) {
         ek_vf point[6];
-#pragma GCC unroll 6
-        for (int32_t i = 0; i < 6; i++)
+        EK_UNROLLED_FOR(6, int32_t i = 0; i < 6; i++)
             point[i] = ek_vf_load(from + (6 * i + j) * step, lanes);
         ek_winograd_leave(point);
-#pragma GCC unroll 4
-        for (int32_t i = 0; i < 4; i++)
+        EK_UNROLLED_FOR(4, int32_t i = 0; i < 4; i++)
             half[i][j] = point[i];
     }
-#pragma GCC unroll 4
-    for (int32_t i = 0; i < 4; i++) {
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < 4; i++) {
         ek_winograd_leave(half[i]);
-#pragma GCC unroll 4
-        for (int32_t j = 0; j < 4; j++)
+        EK_UNROLLED_FOR(4, int32_t j = 0; j < 4; j++)
             if (i < rows && j < columns) {
                 const int32_t at = (i * p->out_w + j) * p->out_c;
                 ek_vf sum = ek_vf_add(half[i][j], bias);

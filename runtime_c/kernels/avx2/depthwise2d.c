@@ -44,23 +44,18 @@ EK_INLINE void EK_FN_taps(ek_vf sum[2][8], const EK_T *x, const EK_W *w, const i
     const struct EK_STRUCT *p)
 {
     const ek_vf none = ek_vf_set(0);
-#pragma GCC unroll 2
-    for (int32_t k = 0; k < vectors; k++)
-#pragma GCC unroll 2
-        for (int32_t first = 0; first < p->k_w; first += 4) {
+    EK_UNROLLED_FOR(2, int32_t k = 0; k < vectors; k++)
+        EK_UNROLLED_FOR(2, int32_t first = 0; first < p->k_w; first += 4) {
             const int32_t at = (k * p->k_h + i) * EK_FN_line(p) + first * EK_VF_LANES;
             const int32_t taps = p->k_w - first < 4 ? p->k_w - first : 4;
             ek_vf weights[4] = {none, none, none, none};
-#pragma GCC unroll 4
-            for (int32_t j = 0; j < taps; j++) {
+            EK_UNROLLED_FOR(4, int32_t j = 0; j < taps; j++) {
                 weights[j] =
                     ek_vf_weights_of_two(w, at + j / 2 * 2 * EK_VF_LANES, EK_VF_LANES, j % 2, EK_F32_KIND);
                 EK_VF_KEEP(weights[j]);
             }
-#pragma GCC unroll 8
-            for (int32_t q = 0; q < pixels; q++)
-#pragma GCC unroll 4
-                for (int32_t j = 0; j < taps; j++) {
+            EK_UNROLLED_FOR(8, int32_t q = 0; q < pixels; q++)
+                EK_UNROLLED_FOR(4, int32_t j = 0; j < taps; j++) {
                     const int32_t step = q * p->stride_w + (first + j) * p->dilation_w;
                     if (!is_cut || (left + step >= 0 && left + step < p->in_w))
                         sum[k][q] = ek_vf_fma(weights[j],
@@ -81,25 +76,20 @@ EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y
     const int32_t row = p->dilation_h * p->in_w * p->in_c;
     const EK_T *from = x + ((top + first * p->dilation_h) * p->in_w + v * p->stride_w) * p->in_c;
     ek_vf sum[2][8];
-#pragma GCC unroll 2
-    for (int32_t k = 0; k < vectors; k++) {
+    EK_UNROLLED_FOR(2, int32_t k = 0; k < vectors; k++) {
         const ek_vf bias = ek_vf_load(b + k * EK_VF_LANES, lanes);
-#pragma GCC unroll 8
-        for (int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(8, int32_t q = 0; q < pixels; q++)
             sum[k][q] = bias;
     }
     if (last - first == p->k_h && pixels < 6) { /* few sums wait for each other: rows side by side */
-#pragma GCC unroll 3
-        for (int32_t i = 0; i < p->k_h; i++)
+        EK_UNROLLED_FOR(3, int32_t i = 0; i < p->k_h; i++)
             EK_FN_taps(sum, from + i * row, w, vectors, lanes, i, left, pixels, is_cut, p);
     } else {
         for (int32_t i = first; i < last; i++)
             EK_FN_taps(sum, from + (i - first) * row, w, vectors, lanes, i, left, pixels, is_cut, p);
     }
-#pragma GCC unroll 2
-    for (int32_t k = 0; k < vectors; k++)
-#pragma GCC unroll 8
-        for (int32_t q = 0; q < pixels; q++)
+    EK_UNROLLED_FOR(2, int32_t k = 0; k < vectors; k++)
+        EK_UNROLLED_FOR(8, int32_t q = 0; q < pixels; q++)
             ek_vf_store(y + (h * p->out_w + v + q) * p->out_c + k * EK_VF_LANES, lanes,
                 ek_vf_clamp(sum[k][q], p->lo, p->hi));
 }

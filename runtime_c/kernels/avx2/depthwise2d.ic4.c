@@ -56,15 +56,13 @@ EK_INLINE void EK_FN_numbers(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *
         const EK_T *row = x + (top + i * p->dilation_h) * line + at;
         for (int32_t k = j; k < end; k++) {
             const ek_vf weight = ek_vf_weights(w, (i * p->k_w + k) * EK_VF_LANES, EK_F32_KIND);
-#pragma GCC unroll 8
-            for (int32_t q = 0; q < count; q++)
+            EK_UNROLLED_FOR(8, int32_t q = 0; q < count; q++)
                 sum[q] = ek_vf_fma(weight,
                     ek_vf_load(row + (k * p->dilation_w - p->pad_left) * p->in_c + q * EK_VF_LANES, lanes),
                     sum[q]);
         }
     }
-#pragma GCC unroll 8
-    for (int32_t q = 0; q < count; q++)
+    EK_UNROLLED_FOR(8, int32_t q = 0; q < count; q++)
         ek_vf_store(
             y + h * p->out_w * p->out_c + at + q * EK_VF_LANES, lanes, ek_vf_clamp(sum[q], p->lo, p->hi));
 }

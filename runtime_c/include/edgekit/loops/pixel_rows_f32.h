@@ -59,8 +59,7 @@ EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct
 {
     const int32_t bytes = ek_weight_bytes(s->kind), size = blocks * EK_VF_LANES * bytes;
     if (s->depth * s->tap_weights * bytes > 16384)
-#pragma GCC unroll 4
-        for (int32_t k = 0; k < size; k += 64)
+        EK_UNROLLED_FOR(4, int32_t k = 0; k < size; k += 64)
             ek_vf_fetch(w + 16 * s->tap_weights * bytes + k);
 }
 
@@ -71,18 +70,15 @@ EK_INLINE void ek_tap_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_
     const ek_vf none = ek_vf_set(0);
     ek_vf v[4] = {none, none, none, none};
     EK_VF_HIDE(x); /* or gcc keeps what windows share in memory, vector by vector */
-#pragma GCC unroll 4
-    for (int32_t o = 0; o < blocks; o++)
+    EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++)
         v[o] = o == blocks - 1 && o % 2 == 0
                    ? ek_vf_weights(w, o * s->block_weights, s->kind)
                    : ek_vf_weights_of_two(w, o / 2 * 2 * s->block_weights, s->block_weights, o % 2, s->kind);
     if (pixels > 1)
         ek_fetch_f32(w, blocks, s);
-#pragma GCC unroll 16
-    for (int32_t q = 0; q < pixels; q++) {
+    EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++) {
         const ek_vf t = ek_vf_set(x[q * x_step]);
-#pragma GCC unroll 4
-        for (int32_t o = 0; o < blocks; o++)
+        EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++)
             sum[q][o] = ek_vf_fma(t, v[o], sum[q][o]);
     }
 }
@@ -106,15 +102,12 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
     const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
     const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
     EK_VF_HIDE(y);
-#pragma GCC unroll 4
-    for (int32_t o = 0; o < blocks; o++) {
+    EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++) {
         const ek_vf bias =
             b ? ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs)) : ek_vf_set(0);
-#pragma GCC unroll 16
-        for (int32_t q = 0; q < pixels; q++) {
+        EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++) {
             sum[0][q][o] = bias;
-#pragma GCC unroll 4
-            for (int32_t k = 1; k < EK_VF_SPLIT; k++)
+            EK_UNROLLED_FOR(4, int32_t k = 1; k < EK_VF_SPLIT; k++)
                 sum[k][q][o] = ek_vf_set(0);
         }
     }
@@ -126,8 +119,7 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
             EK_VF_HIDE(from);
             EK_VF_HIDE(weights);
             for (; c <= s->depth; c += parts, from += parts * s->depth_step, weights += parts * bytes)
-#pragma GCC unroll 4
-                for (int32_t k = 0; k < parts; k++)
+                EK_UNROLLED_FOR(4, int32_t k = 0; k < parts; k++)
                     ek_tap_f32(
                         sum[k], from + k * s->depth_step, weights + k * bytes, x_step, pixels, blocks, s);
             if (parts > 1)
@@ -135,10 +127,8 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
                     ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
         }
     }
-#pragma GCC unroll 16
-    for (int32_t q = 0; q < pixels; q++)
-#pragma GCC unroll 4
-        for (int32_t o = 0; o < blocks; o++) {
+    EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++) {
             ek_vf total = sum[0][q][o];
             if (parts >= 2)
                 total = ek_vf_add(total, sum[EK_VF_SPLIT > 1][q][o]);
@@ -175,8 +165,7 @@ EK_INLINE int32_t ek_narrow_tiles_f32(const int32_t length, const int32_t pixels
 EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
 {
     int32_t best = 2, least = INT32_MAX;
-#pragma GCC unroll 16
-    for (int32_t n = 16; n > 1; n--) {
+    EK_UNROLLED_FOR(16, int32_t n = 16; n > 1; n--) {
         const int32_t tiles = (length + n - 1) / n, narrow = ek_narrow_tiles_f32(length, n, blocks);
         const int32_t time =
             (tiles - narrow) * ek_tile_time_f32(n, blocks) + narrow * ek_tile_time_f32(n - 1, blocks);

@@ -22,8 +22,7 @@ EK_INLINE void ek_block_pixel_wasm(int32_t *sums, const uint8_t *x, const int32_
     const int32_t words = 1 + 2 * cells;
     v128_t sum[2][2] = {{outputs->bias[0], outputs->bias[1]}, {wasm_i32x4_splat(0), wasm_i32x4_splat(0)}};
     for (int32_t i = 0; i < pairs; i++)
-#pragma clang loop unroll(full)
-        for (int32_t k = 0; k < 2; k++, w += words) {
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < 2; k++, w += words) {
             const v128_t t = wasm_v128_load32_splat(x + ek_block_at_wasm(w, cells));
             sum[k][0] = ek_dot_wasm(sum[k][0], ek_block_weights_wasm(w, 0, cells), t, cells);
             sum[k][1] = ek_dot_wasm(sum[k][1], ek_block_weights_wasm(w, 1, cells), t, cells);
@@ -37,16 +36,14 @@ EK_INLINE void ek_block_pixels_wasm(int32_t *sums, const uint8_t *const *x, cons
     const int32_t pairs, const struct ek_outputs_wasm *outputs, const int32_t cells)
 {
     v128_t sum[6][2];
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         sum[q][0] = outputs->bias[0];
         sum[q][1] = outputs->bias[1];
     }
     for (int32_t i = 0; i < 2 * pairs; i++, w += 1 + 2 * cells)
         ek_step_wasm(sum, x, ek_block_at_wasm(w, cells), ek_block_weights_wasm(w, 0, cells),
             ek_block_weights_wasm(w, 1, cells), cells);
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         wasm_v128_store(sums + 8 * q, sum[q][0]);
         wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
     }
@@ -76,8 +73,7 @@ EK_INLINE void ek_blocks_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t
                 ek_block_pixel_wasm(here, l->x + k * l->x_step, w, pairs, &outputs, cells);
             else {
                 const uint8_t *x[6];
-#pragma clang loop unroll(full)
-                for (int32_t q = 0; q < 6; q++)
+                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
                     x[q] = l->x + (k + q < l->length ? k + q : l->length - 1) * l->x_step;
                 ek_block_pixels_wasm(here, x, w, pairs, &outputs, cells);
             }

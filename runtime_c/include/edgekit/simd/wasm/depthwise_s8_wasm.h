@@ -86,23 +86,19 @@ EK_INLINE void ek_interleave_wasm(const struct ek_taps_s8_wasm *p, uint8_t *y, c
     }
     /* A vector too many is overwritten by what follows, or lies behind the line. */
     const int32_t total = columns * p->channels;
-#pragma clang loop unroll(disable)
-    for (int32_t i = 0; i < left; i += 4)
+    EK_ROLLED_FOR(int32_t i = 0; i < left; i += 4)
         wasm_v128_store(y + 4 * i, border);
-#pragma clang loop unroll(disable)
-    for (int32_t i = 0; i < size; i += 16) {
+    EK_ROLLED_FOR(int32_t i = 0; i < size; i += 16) {
         const int32_t at = i + 16 <= size || size < 16 ? i : size - 16;
         v128_t t[4];
-#pragma clang loop unroll(full)
-        for (int32_t k = 0; k < cells; k++)
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < cells; k++)
             t[k] = wasm_v128_load(from[k] + (at & moves[k]));
         if (cells == 4)
             for (int32_t k = 0; k < 4; k++)
                 t[k] = wasm_v128_xor(t[k], flip);
         ek_interleave_sixteen_wasm(y + 4 * (left + at), t, cells);
     }
-#pragma clang loop unroll(disable)
-    for (int32_t i = left + size; i < total; i += 4)
+    EK_ROLLED_FOR(int32_t i = left + size; i < total; i += 4)
         wasm_v128_store(y + 4 * i, border);
 }
 
@@ -111,8 +107,7 @@ EK_INLINE void ek_column_wasm(
     v128_t (*sum)[2], const uint8_t *const *x, const size_t at, const int8_t *w, const int32_t cells)
 {
     const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 16);
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 3; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 3; q++) {
         sum[q][0] = ek_dot_wasm(sum[q][0], v, wasm_v128_load(x[q] + at), cells);
         EK_IN_ORDER(sum[q][0])
         sum[q][1] = ek_dot_wasm(sum[q][1], u, wasm_v128_load(x[q] + at + 16), cells);
@@ -129,16 +124,14 @@ EK_INLINE void ek_three_pixels_wasm(int32_t *sums, const uint8_t *at_first, cons
     const uint8_t *const x[3] = {
         at_first, at_first + pixel * (size_t)near[0], at_first + pixel * (size_t)near[1]};
     v128_t sum[3][2];
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 3; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 3; q++) {
         sum[q][0] = outputs->bias[0];
         sum[q][1] = outputs->bias[1];
     }
     for (size_t g = 0; g < groups; g++)
         for (int32_t j = 0; j < k_w; j++, w += 32)
             ek_column_wasm(sum, x, g * step + (size_t)j * column, w, cells);
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 3; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 3; q++) {
         wasm_v128_store(sums + 8 * q, sum[q][0]);
         wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
     }
@@ -151,19 +144,15 @@ EK_INLINE void ek_sliding_wasm(int32_t *sums, const uint8_t *x, const int8_t *w,
     const int32_t pixels, const int32_t groups, const size_t step, const size_t pixel, const int32_t cells)
 {
     v128_t weights[2][3];
-#pragma clang loop unroll(full)
-    for (int32_t g = 0; g < groups; g++)
-#pragma clang loop unroll(full)
-        for (int32_t j = 0; j < 3; j++)
+    EK_UNROLLED_FOR(32, int32_t g = 0; g < groups; g++)
+        EK_UNROLLED_FOR(32, int32_t j = 0; j < 3; j++)
             weights[g][j] = wasm_v128_load(w + (g * 3 + j) * 32);
     v128_t first = bias, second = bias;
-#pragma clang loop unroll(disable)
-    for (int32_t v = 0; v < pixels + 2; v++, x += pixel, sums += 8) {
+    EK_ROLLED_FOR(int32_t v = 0; v < pixels + 2; v++, x += pixel, sums += 8) {
         v128_t third = second;
         second = first;
         first = bias;
-#pragma clang loop unroll(full)
-        for (int32_t g = 0; g < groups; g++) {
+        EK_UNROLLED_FOR(32, int32_t g = 0; g < groups; g++) {
             const v128_t t = wasm_v128_load(x + (size_t)g * step);
             third = ek_dot_wasm(third, weights[g][2], t, cells);
             second = ek_dot_wasm(second, weights[g][1], t, cells);
@@ -202,8 +191,7 @@ EK_INLINE void ek_interleave_weights_wasm(
     for (int32_t i = 0; i < k_h; i += cells)
         for (int32_t j = 0; j < k_w; j++, y += 32) {
             v128_t t[4];
-#pragma clang loop unroll(full)
-            for (int32_t k = 0; k < cells; k++)
+            EK_UNROLLED_FOR(32, int32_t k = 0; k < cells; k++)
                 t[k] = i + k < k_h ? wasm_v128_load64_zero(w + ((i + k) * k_w + j) * 8) : wasm_i32x4_splat(0);
             ek_interleave_sixteen_wasm(y, t, cells); /* the second half is overwritten by what follows */
         }

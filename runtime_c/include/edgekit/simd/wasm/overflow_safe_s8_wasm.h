@@ -38,17 +38,14 @@ EK_INLINE void ek_light_narrow_sums_wasm(
 {
     for (; at->x + 4 * steps <= at->end; ek_light_go_wasm(at, steps)) {
         v128_t some[4];
-#pragma clang loop unroll(full)
-        for (size_t k = 0; k < steps; k++) {
+        EK_UNROLLED_FOR(32, size_t k = 0; k < steps; k++) {
             const v128_t x = EK_LIGHT_CELLS_WASM(at, k);
-#pragma clang loop unroll(full)
-            for (size_t o = 0; o < 4; o++) {
+            EK_UNROLLED_FOR(32, size_t o = 0; o < 4; o++) {
                 const v128_t two = wasm_i16x8_relaxed_dot_i8x16_i7x16(EK_LIGHT_WEIGHTS_WASM(at, k, o), x);
                 some[o] = k ? wasm_i16x8_add(some[o], two) : two;
             }
         }
-#pragma clang loop unroll(full)
-        for (size_t o = 0; o < 4; o++)
+        EK_UNROLLED_FOR(32, size_t o = 0; o < 4; o++)
             sum[o] = wasm_i32x4_add(sum[o], wasm_i32x4_dot_i16x8(some[o], one));
     }
 }
@@ -57,17 +54,14 @@ EK_INLINE void ek_light_narrow_sums_wasm(
 EK_INLINE void ek_light_wide_sums_wasm(v128_t *sum, struct ek_light_wasm *at)
 {
     v128_t more[4];
-#pragma clang loop unroll(full)
-    for (size_t o = 0; o < 4; o++)
+    EK_UNROLLED_FOR(32, size_t o = 0; o < 4; o++)
         more[o] = wasm_i32x4_splat(0);
     for (; at->x + 8 <= at->end; ek_light_go_wasm(at, 2))
-#pragma clang loop unroll(full)
-        for (size_t o = 0; o < 4; o++) {
+        EK_UNROLLED_FOR(32, size_t o = 0; o < 4; o++) {
             sum[o] = ek_dot_wasm(sum[o], EK_LIGHT_WEIGHTS_WASM(at, 0, o), EK_LIGHT_CELLS_WASM(at, 0), 4);
             more[o] = ek_dot_wasm(more[o], EK_LIGHT_WEIGHTS_WASM(at, 1, o), EK_LIGHT_CELLS_WASM(at, 1), 4);
         }
-#pragma clang loop unroll(full)
-    for (size_t o = 0; o < 4; o++) {
+    EK_UNROLLED_FOR(32, size_t o = 0; o < 4; o++) {
         sum[o] = wasm_i32x4_add(sum[o], more[o]);
         if (at->x < at->end)
             sum[o] = ek_dot_wasm(sum[o], EK_LIGHT_WEIGHTS_WASM(at, 0, o), EK_LIGHT_CELLS_WASM(at, 0), 4);

@@ -66,19 +66,16 @@ EK_INLINE void ek_tile_f32_wasm(const float *const *x, const float *w, const v12
     const int32_t last, const int32_t n, const struct ek_lines_f32_wasm *l)
 {
     v128_t sum[6][2];
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         sum[q][0] = bias[0];
         sum[q][1] = bias[1];
     }
     const int32_t rows = l->rows, cells = l->cells, row_step = l->row_step;
     for (int32_t i = 0; i < rows; i++) {
         size_t at = (size_t)(i * row_step);
-#pragma clang loop unroll_count(2)
-        for (int32_t c = 0; c < cells; c++, at++, w += 8) {
+        EK_UNROLLED_FOR(2, int32_t c = 0; c < cells; c++, at++, w += 8) {
             const v128_t v = wasm_v128_load(w), u = wasm_v128_load(w + 4);
-#pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 6; q++) {
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
                 const v128_t t = wasm_v128_load32_splat(x[q] + at);
                 sum[q][0] = ek_madd_wasm(sum[q][0], t, v);
                 EK_KEEP_WASM(sum[q][0])
@@ -87,8 +84,7 @@ EK_INLINE void ek_tile_f32_wasm(const float *const *x, const float *w, const v12
             }
         }
     }
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         float *const here = y + (q < last ? q : last) * l->outputs;
         ek_store_f32_wasm(here, ek_within_wasm(sum[q][0], l->lo, l->hi), n);
         ek_store_f32_wasm(here + 4, ek_within_wasm(sum[q][1], l->lo, l->hi), n - 4);
@@ -113,8 +109,7 @@ static EK_SHARED void ek_lines_f32_wasm(const struct ek_lines_f32_wasm *l)
             const float *x[6];
             const float *const first_x = l->x + line * l->line_step + column * l->x_step;
             if (column + 6 <= l->length) {
-#pragma clang loop unroll(full)
-                for (int32_t q = 0; q < 6; q++)
+                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
                     x[q] = first_x + q * l->x_step;
                 column += 6;
                 if (column == l->length) {
@@ -122,8 +117,7 @@ static EK_SHARED void ek_lines_f32_wasm(const struct ek_lines_f32_wasm *l)
                     line++;
                 }
             } else
-#pragma clang loop unroll(full)
-                for (int32_t q = 0; q < 6; q++) {
+                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
                     x[q] = l->x + line * l->line_step + column * l->x_step;
                     if (start + q + 1 < pixels)
                         column++;
@@ -150,8 +144,7 @@ static EK_SHARED void ek_rows_f32_wasm(const struct ek_lines_f32_wasm *l)
                     sum[k][o] = k == 0 ? wasm_v128_load(l->b + first + 4 * o) : wasm_f32x4_splat(0.0f);
             int32_t c = 0;
             for (; c + 4 <= l->cells; c += 4, w += 32)
-#pragma clang loop unroll(full)
-                for (size_t k = 0; k < 4; k++) {
+                EK_UNROLLED_FOR(32, size_t k = 0; k < 4; k++) {
                     const v128_t t = wasm_v128_load32_splat(x + (size_t)c + k);
                     sum[k][0] = ek_madd_wasm(sum[k][0], t, wasm_v128_load(w + 8 * k));
                     sum[k][1] = ek_madd_wasm(sum[k][1], t, wasm_v128_load(w + 8 * k + 4));

@@ -106,8 +106,7 @@ EK_INLINE void ek_bordered_wasm(
 EK_INLINE void ek_step_wasm(v128_t (*sum)[2], const uint8_t *const *x, const size_t at, const v128_t v,
     const v128_t u, const int32_t cells)
 {
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         const v128_t t = wasm_v128_load32_splat(x[q] + at);
         sum[q][0] = ek_dot_wasm(sum[q][0], v, t, cells);
         EK_IN_ORDER(sum[q][0])
@@ -122,8 +121,7 @@ EK_INLINE void ek_six_pixels_wasm(int32_t *sums, const uint8_t *const *x, const 
 {
     const uint8_t *here[6];
     v128_t sum[6][2];
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         here[q] = x[q];
         sum[q][0] = outputs->bias[0];
         sum[q][1] = outputs->bias[1];
@@ -136,24 +134,20 @@ EK_INLINE void ek_six_pixels_wasm(int32_t *sums, const uint8_t *const *x, const 
                 sum, here, 0, ek_weights_wasm(w, cells), ek_weights_wasm(w + 4 * cells, cells), cells);
             ek_step_wasm(sum, here, 4, ek_weights_wasm(w + 8 * cells, cells),
                 ek_weights_wasm(w + 12 * cells, cells), cells);
-#pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 6; q++)
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
                 here[q] += 8;
         }
         if (chunks % 2) {
             ek_step_wasm(
                 sum, here, 0, ek_weights_wasm(w, cells), ek_weights_wasm(w + 4 * cells, cells), cells);
             w += 8 * cells;
-#pragma clang loop unroll(full)
-            for (int32_t q = 0; q < 6; q++)
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
                 here[q] += 4;
         }
-#pragma clang loop unroll(full)
-        for (int32_t q = 0; q < 6; q++)
+        EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
             here[q] += back;
     }
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         wasm_v128_store(sums + 8 * q, sum[q][0]);
         wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
     }
@@ -180,8 +174,7 @@ EK_INLINE void ek_lines_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t 
             const uint8_t *x[6];
             const uint8_t *const first_x = l->x + line * l->line_step + column * l->x_step;
             if (column + 6 <= l->length) {
-#pragma clang loop unroll(full)
-                for (int32_t q = 0; q < 6; q++)
+                EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
                     x[q] = first_x + q * l->x_step;
                 column += 6;
                 if (column == l->length) {
@@ -233,8 +226,7 @@ EK_INLINE void ek_rows_s8_wasm(const struct ek_lines_s8_wasm *l, const int32_t c
                     sum[k][o] = k == 0 ? bias[o] : wasm_i32x4_splat(0);
             int32_t c = 0;
             for (; c + 4 <= l->chunks; c += 4, w += 4 * block)
-#pragma clang loop unroll(full)
-                for (size_t k = 0; k < 4; k++) {
+                EK_UNROLLED_FOR(32, size_t k = 0; k < 4; k++) {
                     const v128_t t = wasm_v128_load32_splat(x + 4 * (size_t)c + 4 * k);
                     const v128_t v0 = ek_weights_wasm(w + k * (size_t)block, cells);
                     const v128_t v1 = ek_weights_wasm(w + k * (size_t)block + (size_t)block / 2, cells);

@@ -114,8 +114,7 @@ EK_INLINE void ek_pairs_wasm(const int32_t *sums, int8_t *y, const int32_t pixel
     EK_IN_ORDER(large) /* a constant outside the loop, which engines make anew wherever it is used */
     /* Of an odd number the last has one beside it that is not there: what lies behind sums can be read. */
     const int8_t *const end = y + pixels * step;
-#pragma clang loop unroll(disable)
-    for (; y < end; sums += 16, y += 2 * step) {
+    EK_ROLLED_FOR(; y < end; sums += 16, y += 2 * step) {
         const v128_t z[4] = {ek_fixed_wasm(wasm_v128_load(sums), factor[0], offset[0], nudge[0], is_signed),
             ek_fixed_wasm(wasm_v128_load(sums + 4), factor[1], offset[1], nudge[1], is_signed),
             ek_fixed_wasm(wasm_v128_load(sums + 8), factor[0], offset[0], nudge[0], is_signed),

@@ -89,8 +89,7 @@ EK_INLINE void ek_cells_at_points_wasm(const struct ek_points_s8_wasm *p)
             for (int32_t c = 0; c < p->channels; c += 8, to += 8) {
                 const int16_t *from = p->x + 4 * i * row + 4 * j * p->channels + c;
                 v128_t some[6][6];
-#pragma clang loop unroll(disable)
-                for (int32_t k = 0; k < 6; k++, from += row) {
+                EK_ROLLED_FOR(int32_t k = 0; k < 6; k++, from += row) {
                     v128_t d[6];
                     for (int32_t n = 0; n < 6; n++)
                         d[n] = wasm_v128_load(from + n * p->channels);
@@ -99,8 +98,7 @@ EK_INLINE void ek_cells_at_points_wasm(const struct ek_points_s8_wasm *p)
                         some[k][n] = d[n];
                 }
                 int16_t *here = to;
-#pragma clang loop unroll(disable)
-                for (int32_t k = 0; k < 6; k++, here += all) {
+                EK_ROLLED_FOR(int32_t k = 0; k < 6; k++, here += all) {
                     v128_t d[6];
                     for (int32_t n = 0; n < 6; n++)
                         d[n] = some[n][k];
@@ -118,8 +116,7 @@ EK_INLINE void ek_weights_at_points_wasm(const int8_t *w, int16_t *to, const int
     for (int32_t c = 0; c < channels; c += 2, w += 9 * 16)
         for (int32_t half = 0; half < 2; half++, to += 8) {
             v128_t some[3][6];
-#pragma clang loop unroll(disable)
-            for (int32_t k = 0; k < 3; k++) {
+            EK_ROLLED_FOR(int32_t k = 0; k < 3; k++) {
                 v128_t g[6];
                 for (int32_t n = 0; n < 3; n++)
                     g[n] = wasm_i16x8_load8x8(w + (3 * k + n) * 16 + 8 * half);
@@ -128,8 +125,7 @@ EK_INLINE void ek_weights_at_points_wasm(const int8_t *w, int16_t *to, const int
                     some[k][n] = g[n];
             }
             int16_t *here = to;
-#pragma clang loop unroll(disable)
-            for (int32_t k = 0; k < 6; k++, here += all) {
+            EK_ROLLED_FOR(int32_t k = 0; k < 6; k++, here += all) {
                 v128_t g[6] = {some[0][k], some[1][k], some[2][k]};
                 ek_points_of_weights_wasm(g);
                 for (int32_t n = 0; n < 6; n++)
@@ -144,20 +140,17 @@ EK_INLINE void ek_six_tiles_wasm(
 {
     v128_t sum[6][2];
     const uint8_t *here[6];
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         sum[q][0] = sum[q][1] = wasm_i32x4_splat(0);
         here[q] = x[q];
     }
     for (int32_t c = 0; c < channels; c += 4, w += 32) {
         ek_step_wasm(sum, here, 0, wasm_v128_load(w), wasm_v128_load(w + 8), 2);
         ek_step_wasm(sum, here, 4, wasm_v128_load(w + 16), wasm_v128_load(w + 24), 2);
-#pragma clang loop unroll(full)
-        for (int32_t q = 0; q < 6; q++)
+        EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++)
             here[q] += 8;
     }
-#pragma clang loop unroll(full)
-    for (int32_t q = 0; q < 6; q++) {
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < 6; q++) {
         wasm_v128_store(sums + 8 * q, sum[q][0]);
         wasm_v128_store(sums + 8 * q + 4, sum[q][1]);
     }
@@ -168,8 +161,7 @@ EK_INLINE void ek_sums_of_tile_wasm(
     const int32_t *products, const v128_t bias, int32_t *sums, const int32_t line)
 {
     v128_t some[6][4];
-#pragma clang loop unroll(disable)
-    for (int32_t k = 0; k < 6; k++, products += 6 * 48) {
+    EK_ROLLED_FOR(int32_t k = 0; k < 6; k++, products += 6 * 48) {
         v128_t d[6];
         for (int32_t n = 0; n < 6; n++)
             d[n] = wasm_v128_load(products + 48 * n);
@@ -177,8 +169,7 @@ EK_INLINE void ek_sums_of_tile_wasm(
         for (int32_t n = 0; n < 4; n++)
             some[k][n] = d[n];
     }
-#pragma clang loop unroll(disable)
-    for (int32_t k = 0; k < 4; k++, sums += 8) {
+    EK_ROLLED_FOR(int32_t k = 0; k < 4; k++, sums += 8) {
         v128_t d[6];
         for (int32_t n = 0; n < 6; n++)
             d[n] = some[n][k];

@@ -10,8 +10,7 @@ EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, cons
     const int8_t shift = (int8_t)(g->shift + up);
     EK_WIDE(ints) acc[8];
     EK_WIDE(products)(acc, (const uint8_t *)h, row, blocks, parts, &s);
-    EK_UNROLL
-    for (int32_t n = 0; n < blocks; n++) {
+    EK_UNROLLED_FOR(32, int32_t n = 0; n < blocks; n++) {
         const struct EK_WIDE(scales) scales = EK_WIDE(scales)(0, g->m, &shift, row + EK_LANES * n);
         EK_WIDE(save)(sum + EK_LANES * n, EK_WIDE(requantized)(0, EK_WIDE(up)(acc[n], up), &scales));
     }

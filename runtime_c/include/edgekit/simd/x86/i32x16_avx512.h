@@ -63,8 +63,7 @@ EK_INLINE __m512i ek_x16_dot(__m512i acc, const __m512i a, const __m512i b)
 EK_PART void ek_x16_dots(__m512i *acc, const uint8_t *x, const __m512i *w, const int32_t blocks)
 {
     const __m512i t = ek_x16_spread(x);
-    EK_UNROLL
-    for (int32_t o = 0; o < blocks; o++)
+    EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
         acc[o] = ek_x16_dot(acc[o], t, w[o]);
 }
 
@@ -311,8 +310,7 @@ EK_INLINE void ek_x16_window(__m512i *sum, const uint8_t *x, const int8_t *w, co
     __m512i s[4] = {sum[0], sum[1], sum[2], sum[3]};
     for (int32_t i = 0; i < t->k_h; i += 4) {
         const int32_t last = t->k_h - 1 - i; /* the weights behind it are 0 */
-        EK_UNROLL
-        for (int32_t j = 0; j < t->k_w; j++, w += 256) {
+        EK_UNROLLED_FOR(32, int32_t j = 0; j < t->k_w; j++, w += 256) {
             const uint8_t *const from = x + ek_x16_tap(t, i, j);
             const __m512i r0 = ek_x16_load(from),
                           r1 = ek_x16_load(from + (last < 1 ? last : 1) * t->row_step);
@@ -326,8 +324,7 @@ EK_INLINE void ek_x16_window(__m512i *sum, const uint8_t *x, const int8_t *w, co
             s[3] = ek_x16_dot(s[3], _mm512_unpackhi_epi16(b, d), ek_x16_load(w + 192));
         }
     }
-    EK_UNROLL
-    for (int32_t k = 0; k < 4; k++)
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
         sum[k] = s[k];
 }
 

@@ -335,8 +335,7 @@ EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, con
 {
     const int32_t count = t->k_h * t->k_w;
     __m256i low = sum[0], high = sum[1];
-    EK_UNROLL
-    for (int32_t n = 0; n < count; n += 2, w += 64) {
+    EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 2, w += 64) {
         const int32_t next = n + 1 < count ? n + 1 : n; /* its weights are 0 */
         const __m256i u = ek_x8_load(x + ek_x8_tap(t, n / t->k_w, n % t->k_w));
         const __m256i v = ek_x8_load(x + ek_x8_tap(t, next / t->k_w, next % t->k_w));

@@ -58,8 +58,7 @@ EK_INLINE void ek_x8v_window(__m256i *sum, const uint8_t *x, const int8_t *w, co
     __m256i s[4] = {sum[0], sum[1], sum[2], sum[3]};
     for (int32_t i = 0; i < t->k_h; i += 4) {
         const int32_t last = t->k_h - 1 - i; /* the weights behind it are 0 */
-        EK_UNROLL
-        for (int32_t j = 0; j < t->k_w; j++, w += 128) {
+        EK_UNROLLED_FOR(32, int32_t j = 0; j < t->k_w; j++, w += 128) {
             const uint8_t *const from = x + ek_x8v_tap(t, i, j);
             const __m256i r0 = ek_x8v_load(from),
                           r1 = ek_x8v_load(from + (last < 1 ? last : 1) * t->row_step);
@@ -73,8 +72,7 @@ EK_INLINE void ek_x8v_window(__m256i *sum, const uint8_t *x, const int8_t *w, co
             s[3] = ek_x8v_dot(s[3], _mm256_unpackhi_epi16(b, d), ek_x8v_load(w + 96));
         }
     }
-    EK_UNROLL
-    for (int32_t k = 0; k < 4; k++)
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
         sum[k] = s[k];
 }
 
@@ -86,10 +84,9 @@ EK_INLINE void ek_x8v_store_group(
     if (count == 32)
         ek_x8_store_all(y, mixed);
     else
-        EK_UNROLL
-    for (int32_t k = 0; k < 4; k++)
-        if (count > 8 * k)
-            ek_x8_store(y + 8 * k, mixed, k, count < 8 * k + 8 ? count - 8 * k : 8);
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
+            if (count > 8 * k)
+                ek_x8_store(y + 8 * k, mixed, k, count < 8 * k + 8 ? count - 8 * k : 8);
 }
 
 /* Vectors of the sums of a window. */

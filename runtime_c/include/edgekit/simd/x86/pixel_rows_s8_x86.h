@@ -26,24 +26,20 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
     const int32_t last = count - 1, room = s->outputs - first - EK_LANES * (blocks - 1);
     const int32_t rest = room < EK_LANES ? room : EK_LANES;
     EK_WIDE(ints) z[64];
-    EK_UNROLL
-    for (int32_t o = 0; o < blocks; o++) {
+    EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++) {
         const struct EK_WIDE(scales) scales = EK_WIDE(scales)(s->kind, s->m, s->e, first + EK_LANES * o);
-        EK_UNROLL
-        for (int32_t n = o; n < count; n += blocks)
+        EK_UNROLLED_FOR(32, int32_t n = o; n < count; n += blocks)
             z[n] = EK_WIDE(requantized)(s->kind, sum[n], &scales);
     }
     if (s->is_wide) {
-        EK_UNROLL
-        for (int32_t n = 0; n < count; n++)
+        EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n++)
             EK_WIDE(store_s16)
         ((int16_t *)(void *)y + n / blocks * s->outputs + EK_LANES * (n % blocks),
             EK_WIDE(bounded)(EK_WIDE(add)(z[n], EK_WIDE(same)(s->zero)), s->lo, s->hi),
             n % blocks + 1 < blocks ? EK_LANES : rest);
         return;
     }
-    EK_UNROLL
-    for (int32_t n = 0; n < count; n += 4) {
+    EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 4) {
         const EK_WIDE(ints) packed = EK_WIDE(packed)(z[n], z[n + 1 < last ? n + 1 : last],
             z[n + 2 < last ? n + 2 : last], z[n + 3 < last ? n + 3 : last], s->zero, s->lo, s->hi);
         if (blocks % 4 == 0 && rest == EK_LANES)
@@ -52,11 +48,10 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
             EK_WIDE(store_half)(y + n / 2 * s->outputs, packed, 0);
             EK_WIDE(store_half)(y + (n / 2 + 1) * s->outputs, packed, 1);
         } else
-            EK_UNROLL
-        for (int32_t k = 0; k < 4; k++)
-            if (n + k < count)
-                EK_WIDE(store)(y + (n + k) / blocks * s->outputs + EK_LANES * ((n + k) % blocks), packed, k,
-                    (n + k) % blocks + 1 < blocks ? EK_LANES : rest);
+            EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
+                if (n + k < count)
+                    EK_WIDE(store)(y + (n + k) / blocks * s->outputs + EK_LANES * ((n + k) % blocks), packed,
+                        k, (n + k) % blocks + 1 < blocks ? EK_LANES : rest);
     }
 }
 
@@ -67,22 +62,18 @@ EK_PART void EK_WIDE(tile)(const uint8_t *x, int8_t *y, const int32_t first, con
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
     EK_WIDE(ints) sum[64];
-    EK_UNROLL
-    for (int32_t o = 0; o < blocks; o++) {
+    EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++) {
         const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first + EK_LANES * o);
-        EK_UNROLL
-        for (int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(32, int32_t q = 0; q < pixels; q++)
             sum[q * blocks + o] = bias;
     }
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *from = x + i * s->row_step;
         for (int32_t c = 0; c < s->steps; c++, from += 4, w += EK_LANES * EK_TAPS) {
             EK_WIDE(ints) v[4];
-            EK_UNROLL
-            for (int32_t o = 0; o < blocks; o++)
+            EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
                 v[o] = EK_WIDE(weights)(w + o * block_weights);
-            EK_UNROLL
-            for (int32_t q = 0; q < pixels; q++)
+            EK_UNROLLED_FOR(32, int32_t q = 0; q < pixels; q++)
                 EK_WIDE(dots)(sum + q * blocks, from + q * x_step, v, blocks);
         }
     }
@@ -95,25 +86,21 @@ EK_PART void EK_WIDE(products)(EK_WIDE(ints) * sum, const uint8_t *x, const int3
 {
     const int32_t block_weights = s->rows * s->steps * EK_LANES * EK_TAPS;
     const int8_t *w = s->w + first * s->rows * s->steps * EK_TAPS;
-    EK_UNROLL
-    for (int32_t n = 0; n < blocks * parts; n++)
+    EK_UNROLLED_FOR(32, int32_t n = 0; n < blocks * parts; n++)
         sum[n] = n < blocks ? EK_WIDE(load)(s->b + first + EK_LANES * n) : EK_WIDE(same)(0);
     for (int32_t i = 0; i < s->rows; i++) {
         const uint8_t *from = x + i * s->row_step;
         for (int32_t c = 0; c < s->steps; c += parts)
-            EK_UNROLL
-        for (int32_t k = 0; k < parts; k++)
-            if (c + k < s->steps) {
-                const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
-                const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
-                EK_UNROLL
-                for (int32_t o = 0; o < blocks; o++)
-                    sum[k * blocks + o] =
-                        EK_WIDE(dot)(sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
-            }
+            EK_UNROLLED_FOR(32, int32_t k = 0; k < parts; k++)
+                if (c + k < s->steps) {
+                    const EK_WIDE(ints) t = EK_WIDE(spread)(from + 4 * (c + k));
+                    const int8_t *at = w + (i * s->steps + c + k) * EK_LANES * EK_TAPS;
+                    EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
+                        sum[k * blocks + o] =
+                            EK_WIDE(dot)(sum[k * blocks + o], t, EK_WIDE(weights)(at + o * block_weights));
+                }
     }
-    EK_UNROLL
-    for (int32_t n = blocks; n < blocks * parts; n++)
+    EK_UNROLLED_FOR(32, int32_t n = blocks; n < blocks * parts; n++)
         sum[n % blocks] = EK_WIDE(add)(sum[n % blocks], sum[n]);
 }
 
@@ -204,14 +191,12 @@ EK_PART void EK_WIDE(block_tile)(const uint8_t *x, int8_t *y, const int32_t *w, 
 {
     const EK_WIDE(ints) bias = EK_WIDE(load)(s->b + first);
     EK_WIDE(ints) sum[64];
-    EK_UNROLL
-    for (int32_t q = 0; q < count; q++)
+    EK_UNROLLED_FOR(32, int32_t q = 0; q < count; q++)
         sum[q] = bias;
     for (int32_t i = 0; i < 2 * pairs; i++, w += EK_BLOCK_WORDS) {
         const uint8_t *const from = x + w[0] * (4 / EK_TAPS);
         const EK_WIDE(ints) weights = EK_WIDE(weights)((const int8_t *)(const void *)(w + 1));
-        EK_UNROLL
-        for (int32_t q = 0; q < count; q++)
+        EK_UNROLLED_FOR(32, int32_t q = 0; q < count; q++)
             sum[q] = EK_WIDE(dot)(sum[q], EK_WIDE(spread)(from + q * x_step), weights);
     }
     EK_WIDE(finish)(sum, y, first, count, 1, s);
@@ -222,17 +207,15 @@ EK_PART void EK_WIDE(block_row)(const uint8_t *x, int8_t *y, const int32_t *w, c
     const int32_t first, const struct EK_WIDE(layer) * s)
 {
     EK_WIDE(ints) sum[4];
-    EK_UNROLL
-    for (int32_t k = 0; k < 4; k++)
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
         sum[k] = k == 0 ? EK_WIDE(load)(s->b + first) : EK_WIDE(same)(0);
     for (int32_t i = 0; i < pairs; i += 2)
-        EK_UNROLL
-    for (int32_t k = 0; k < 4; k++)
-        if (i + k / 2 < pairs) {
-            const int32_t *const block = w + (2 * i + k) * EK_BLOCK_WORDS;
-            const EK_WIDE(ints) weights = EK_WIDE(weights)((const int8_t *)(const void *)(block + 1));
-            sum[k] = EK_WIDE(dot)(sum[k], EK_WIDE(spread)(x + block[0] * (4 / EK_TAPS)), weights);
-        }
+        EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
+            if (i + k / 2 < pairs) {
+                const int32_t *const block = w + (2 * i + k) * EK_BLOCK_WORDS;
+                const EK_WIDE(ints) weights = EK_WIDE(weights)((const int8_t *)(const void *)(block + 1));
+                sum[k] = EK_WIDE(dot)(sum[k], EK_WIDE(spread)(x + block[0] * (4 / EK_TAPS)), weights);
+            }
     sum[0] = EK_WIDE(add)(EK_WIDE(add)(sum[0], sum[1]), EK_WIDE(add)(sum[2], sum[3]));
     EK_WIDE(finish)(sum, y, first, 1, 1, s);
 }

@@ -9,13 +9,6 @@
 /* Stands before functions whose loops are as long as their arguments say: always parts of their callers. */
 #define EK_PART static inline __attribute__((always_inline))
 
-/* Stands before a loop whose length the compiler knows, and over arrays that are to be registers. */
-#if defined(__clang__)
-#define EK_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define EK_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 EK_INLINE int32_t ek_requantize_e_kind(void)
 {
     return 0;
