@@ -273,7 +273,8 @@ def _definitions() -> Mapping[str, tuple[str, ...]]:
 
 def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[str]:
     """The headers that define what a text uses: those that it includes go first, then those that are named
-    after one of the instruction sets, in their order. Conversions of 16-bit floats hide behind macros."""
+    after one of the instruction sets, in their order, then what these include. Conversions of 16-bit floats
+    hide behind macros."""
     sets = [f"_{isa}.h" for isa in isas]
     used = set(re.findall(r"\b(?:ek|EK)_\w+\b", COMMENT.sub("", text)))
     found = set()
@@ -281,10 +282,18 @@ def _supports(text: str, included: Sequence[str], isas: Sequence[str]) -> set[st
         headers = _definitions()[name]
         own = [header for header in headers if header in included]
         own += [header for ending in sets for header in headers if header.endswith(ending)]
+        own += [header for ending in sets for header in headers if header in _included_by(ending)]
         found.add((own or list(headers))[0])
     if used & {f"EK_{verb}_{t}" for verb in ("LOAD", "STORE") for t in ("f16", "bf16")}:
         found.add("half.h")
     return found | {"types.h"}
+
+
+@cache
+def _included_by(ending: str) -> frozenset[str]:
+    """The headers that those whose names end so include."""
+    named = [header for header in contracts.headers() if header.endswith(ending)]
+    return frozenset(name for name, _ in support_files(named)) - {*named}
 
 
 def support_files(headers: Sequence[str]) -> Iterator[tuple[str, str]]:

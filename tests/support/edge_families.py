@@ -15,13 +15,13 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.layer_norm import LayerNorm, RmsNorm
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.pool2d import Pool2d
-from edgekit.core.ops.quantize import Dequantize
+from edgekit.core.ops.quantize import Dequantize, Quantize
 from edgekit.core.ops.recurrent import Gru, Lstm, Rnn
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.ops.resample import Resample
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.ops.transpose import Transpose
-from edgekit.core.types import DType, Quant
+from edgekit.core.types import DType, Quant, Type
 
 ROUNDINGS = ("E", "tfl", "tflm")
 
@@ -292,6 +292,28 @@ def many_dimensions(b: Bench) -> None:
         b.result(Reduce(kind, axes), b.input(2, 3, 4, 2, 3, quant=one(0.3, 5)), quant=one(2.0, -3))
 
 
+def rests_of_vectors(b: Bench) -> None:
+    """Numbers one by one, windows and rows of whole vectors, up to four of AVX-512, and of what is left."""
+    for b.rounding, rest in product(("E", "tfl"), (0, 19)):
+        image = (1, 4, 5, 16 + rest)
+        b.result(Mul(), b.input(2, 64 + rest), b.input(2, 64 + rest), quant=b.quant(-6, 2))
+        b.result(Mul(), b.input(2, 64 + rest), b.input(2, 1), quant=b.quant(-6, 2))
+        x = b.input(*image)
+        if b.rounding == "E":
+            b.result(Pool2d("mean", (2, 3)), x, quant=b.quant())
+            scale, bias = (b.constant(np.linspace(-1, 2, 64 + rest).astype(np.float32)) for _ in range(2))
+            b.result(LayerNorm(1e-5), b.input(2, 64 + rest), scale, bias, quant=one(0.05))
+        else:
+            b.result(Pool2d("mean", (3, 3), (1, 2), (1, 1, 1, 1)), x, quant=b.builder.type(x).quant)
+        quant = b.quant(-6, 0)
+        reals = np.arange(64 + rest, dtype=np.float32) * quant.scale[0] / 2 - 8
+        reals[5:13] = (np.inf, -np.inf, np.nan, -0.0, 3e38, -3e38, 0.49999997, 1e-40)
+        name = f"x{len(b.inputs)}"
+        b.builder.input(name, Type(DType.F32, reals.shape))
+        b.inputs[name] = reals
+        b.result(Quantize(DType.S8), name, quant=quant)
+
+
 FAMILIES = (
     far_results,
     exact_products,
@@ -318,4 +340,5 @@ FAMILIES = (
     lines_of_whole_vectors,
     hardly_scaled,
     many_dimensions,
+    rests_of_vectors,
 )

@@ -1,37 +1,60 @@
+/* int8 sum or difference of rows, or of a row and a number: see affine_s8.h. Four vectors advance together.
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
 /* int8 sum or difference of rows: see affine_s8.h.
- * @when sa[5] == 1 and sb[5] == 1 */
-/* int8 sum or difference of rows, sixteen at a time: see affine_s8.h.
- * @as avx512/affine_s8 x8=x16
- * @when sa[5] == 1 and sb[5] == 1 */
+ * @as avx512/affine_s8
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
+/* int8 sum or difference of rows: see affine_s8.h.
+ * @as wasm/affine_s8
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
+/* int8 sum or difference of rows, for factors of 16 bits: see affine_s8.h.
+ * @as neon/affine_s8.contiguous s32=s16
+ * @when -32768 <= first and first <= 32767
+ * @when -32768 <= second and second <= 32767
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
+/* int8 sum or difference of rows, for factors of 32 bits: see affine_s8.h.
+ * @as neon/affine_s8.contiguous_s32
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
+/* int8 sum or difference of rows, for factors of 16 bits: see affine_s8.h.
+ * @as neon32/affine_s8.contiguous s32=s16
+ * @when -32768 <= first and first <= 32767
+ * @when -32768 <= second and second <= 32767
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
+/* int8 sum or difference of rows, for factors of 32 bits: see affine_s8.h.
+ * @as neon32/affine_s8.contiguous_s32
+ * @when sa[5] == 1 and sb[5] in (0, 1) */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"
-#include "edgekit/simd/x86/rules_x86.h"
 
-/* Four vectors of results. */
 EK_INLINE void EK_FN_vectors(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)
 {
-    ek_x8_ints z[4];
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++) {
-        const ek_x8_ints u = ek_x8_times(ek_x8_widened(a + k * EK_X8_LANES), ek_x8_same(p->first));
-        const ek_x8_ints v = ek_x8_times(ek_x8_widened(b + k * EK_X8_LANES), ek_x8_same(p->second));
-        z[k] = ek_x8_shifted(ek_x8_add(ek_x8_add(u, ek_x8_same(p->constant)), v), p->shift);
+    ek_vi u[4], v[4];
+    ek_vi_load_s8(u, a, 0);
+    ek_vi_load_s8(v, b, 0);
+    EK_UNROLLED_FOR(4, int32_t k = 0; k < 4; k++) {
+        const ek_vi of_a = ek_vi_add(ek_vi_mul(u[k], ek_s32_factor(p->first)), ek_vi_same(p->constant));
+        const ek_vi of_b = ek_vi_mul(v[k], ek_s32_factor(p->second));
+        u[k] = ek_vi_shifted(ek_vi_add(of_a, of_b), p->shift);
     }
-    ek_x8_store_all(y, ek_x8_packed(z[0], z[1], z[2], z[3], 0, p->lo, p->hi));
+    ek_vi_store_s8(y, u, 0, p->lo, p->hi);
 }
 
-/* One row of `size` elements; y may be a or b. */
-EK_INLINE void EK_FN_row(
-    const int8_t *a, const int8_t *b, int8_t *y, const int32_t size, const struct EK_STRUCT *p)
+/* A row of `n` numbers; y may be a or b, of which one number may be for all. */
+EK_VI_SHARED void EK_FN_row(
+    const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *given)
 {
+    const struct EK_STRUCT copy = *given, *const p = &copy; /* y might be anywhere */
+    int8_t rest[2][4 * EK_VI_LANES] = {{0}}, same[4 * EK_VI_LANES];
     int32_t i = 0;
-    for (; i + 4 * EK_X8_LANES <= size; i += 4 * EK_X8_LANES)
-        EK_FN_vectors(a + i, b + i, y + i, p);
-    if (i < size) {
-        int8_t rest[3][4 * EK_X8_LANES] = {{0}};
-        (void)__builtin_memcpy(rest[0], a + i, (size_t)(size - i));
-        (void)__builtin_memcpy(rest[1], b + i, (size_t)(size - i));
-        EK_FN_vectors(rest[0], rest[1], rest[2], p);
-        (void)__builtin_memcpy(y + i, rest[2], (size_t)(size - i));
+    for (int32_t k = 0; k < 4 * EK_VI_LANES; k++)
+        same[k] = b[0];
+    for (; i + 4 * EK_VI_LANES <= n; i += 4 * EK_VI_LANES)
+        EK_FN_vectors(a + i, p->sb[5] ? b + i : same, y + i, p);
+    if (i < n) {
+        ek_vi_copy_s8(rest[0], a + i, n - i);
+        if (p->sb[5])
+            ek_vi_copy_s8(same, b + i, n - i);
+        EK_FN_vectors(rest[0], same, rest[1], p);
+        ek_vi_copy_s8(y + i, rest[1], n - i);
     }
 }
 

@@ -22,18 +22,6 @@ static inline int32x4_t ek_dot16_neon(int32x4_t sum, int16x8_t a, int16x8_t b)
     return vmlal_s16(vmlal_s16(sum, vget_low_s16(a), vget_low_s16(b)), vget_high_s16(a), vget_high_s16(b));
 }
 
-/* sum + a m + b n, for factors of 16 bits and of 32. */
-static inline int32x4_t ek_s16_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)
-{
-    const int32x4_t wide_m = vmovl_s16(vdup_n_s16((int16_t)m)), wide_n = vmovl_s16(vdup_n_s16((int16_t)n));
-    return vmlaq_s32(vmlaq_s32(sum, vmovl_s16(a), wide_m), vmovl_s16(b), wide_n);
-}
-
-static inline int32x4_t ek_s32_affine(int32x4_t sum, int16x4_t a, int32_t m, int16x4_t b, int32_t n)
-{
-    return vmlaq_n_s32(vmlaq_n_s32(sum, vmovl_s16(a), m), vmovl_s16(b), n);
-}
-
 /* n bytes, which do not overlap; without a call, as they are few. */
 static inline void ek_copy_neon(int8_t *y, const int8_t *x, int32_t n)
 {

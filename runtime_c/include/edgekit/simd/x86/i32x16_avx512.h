@@ -111,17 +111,18 @@ EK_INLINE struct ek_x16_scales ek_x16_scales(
     return s;
 }
 
-/* Those of rule T with one multiplier and exponent. */
-EK_INLINE struct ek_x16_scales ek_x16_scale(const int32_t m, const int32_t e)
+/* The same with one multiplier and exponent for all. */
+EK_INLINE struct ek_x16_scales ek_x16_scale(const int32_t kind, const int32_t m, const int32_t e)
 {
-    const __m512i one = _mm512_set1_epi32(1), down = _mm512_set1_epi32(e < 0 ? -e : 0);
+    const __m512i one = _mm512_set1_epi32(1);
     struct ek_x16_scales s;
     s.m = _mm512_set1_epi32(m);
     s.m_odd = s.m;
-    s.shift = _mm512_set1_epi32(e < 0 ? 1 : e + 1);
-    s.last_shift = down;
-    s.half = _mm512_sllv_epi32(one, _mm512_sub_epi32(down, one));
-    s.away = _mm512_test_epi32_mask(down, down);
+    s.shift = _mm512_set1_epi32(kind < 3 ? e : e < 0 ? 1 : e + 1);
+    s.last_shift = _mm512_set1_epi32(kind < 3 ? e - 32 : e < 0 ? -e : 0);
+    s.half = kind == 0 ? _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_set1_epi64(e - 1))
+                       : _mm512_sllv_epi32(one, _mm512_sub_epi32(s.last_shift, one));
+    s.away = _mm512_test_epi32_mask(s.last_shift, s.last_shift);
     return s;
 }
 

@@ -119,16 +119,17 @@ EK_INLINE struct ek_x8_scales ek_x8_scales(
     return s;
 }
 
-/* Those of rule T with one multiplier and exponent. */
-EK_INLINE struct ek_x8_scales ek_x8_scale(const int32_t m, const int32_t e)
+/* The same with one multiplier and exponent for all. */
+EK_INLINE struct ek_x8_scales ek_x8_scale(const int32_t kind, const int32_t m, const int32_t e)
 {
     const __m256i one = _mm256_set1_epi32(1), zero = _mm256_setzero_si256();
     struct ek_x8_scales s;
     s.m = _mm256_set1_epi32(m);
     s.m_odd = s.m;
-    s.shift = _mm256_set1_epi32(e < 0 ? 1 : e + 1);
-    s.last_shift = _mm256_set1_epi32(e < 0 ? -e : 0);
-    s.half = _mm256_sllv_epi32(one, _mm256_sub_epi32(s.last_shift, one));
+    s.shift = _mm256_set1_epi32(kind < 3 ? e : e < 0 ? 1 : e + 1);
+    s.last_shift = _mm256_set1_epi32(kind < 3 ? e - 32 : e < 0 ? -e : 0);
+    s.half = kind == 0 ? _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_set1_epi64x(e - 1))
+                       : _mm256_sllv_epi32(one, _mm256_sub_epi32(s.last_shift, one));
     s.away = _mm256_cmpgt_epi32(s.last_shift, zero);
     return s;
 }

@@ -1,0 +1,61 @@
+/* Reals to int8, halves to the even integer: see quantize.h. Four vectors advance together.
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves away from zero: see quantize.h.
+ * @as avx2/quantize_tfl_s8 even=away
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves to the even integer: see quantize.h.
+ * @as avx512/quantize_s8
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves away from zero: see quantize.h.
+ * @as avx512/quantize_tfl_s8 even=away
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves to the even integer: see quantize.h.
+ * @as wasm/quantize_s8
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves away from zero: see quantize.h.
+ * @as wasm/quantize_tfl_s8 even=away
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves to the even integer: see quantize.h.
+ * @as neon/quantize_s8
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+/* Reals to int8, halves away from zero: see quantize.h.
+ * @as neon/quantize_tfl_s8 even=away
+ * @for Y=s8
+ * @when lo <= 0 and hi >= 0 */
+#include "edgekit/contracts/quantize.h"
+
+EK_INLINE void EK_FN_vectors(const float *x, int8_t *y, const struct EK_STRUCT *p)
+{
+    ek_vi z[4];
+    EK_UNROLLED_FOR(4, int32_t k = 0; k < 4; k++)
+        z[k] = ek_even_vi(x + k * EK_VI_LANES, p->scale, (float)-p->zero); /* what is no number becomes 0 */
+    ek_vi_store_s8(y, z, p->zero, p->lo, p->hi);
+}
+
+EK_VI_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *given)
+{
+    const struct EK_STRUCT copy = *given, *const p = &copy; /* y might be anywhere */
+    int32_t i = 0;
+    for (; i + 4 * EK_VI_LANES <= p->n; i += 4 * EK_VI_LANES)
+        EK_FN_vectors(x + i, y + i, p);
+    if (i < p->n) {
+        float rest[4 * EK_VI_LANES] = {0};
+        int8_t last[4 * EK_VI_LANES];
+        for (int32_t k = 0; i + k < p->n; k++)
+            rest[k] = x[i + k];
+        EK_FN_vectors(rest, last, p);
+        ek_vi_copy_s8(y + i, last, p->n - i);
+    }
+}
+
+EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)
+{
+    EK_FN_run(x, y, p);
+}
