@@ -17,6 +17,7 @@ The comment at the head of a file says what the kernel is, in sentences, then by
 More comments may follow before the code, each for another kernel of the same code:
 
     @as neon/conv2d_int.right_shift dot=mmla  its instruction set and name; ek_mmla_... stands for ek_dot_...
+    @as neon/norm_s8, wasm/norm_s8            several that are alike
 
 It says all of itself, but for layouts and working memory that are those of the first one. `<kernel>` names
 the general kernel of an instruction set, `<kernel>.<variant>` a special one. Users get the sentences only.
@@ -42,10 +43,12 @@ KERNELS = Path(str(files("edgekit.runtime_c"))) / "kernels"
 _HEAD = re.compile(r"\s*(/\*.*?\*/)", re.DOTALL)
 _LINE = re.compile(r"(?:/\*| \*| {2,3})(?: (.*?))?(?: ?\*/)?")
 _STRAY = re.compile(r"^\s*/?\*+ ?@(\w+)", re.MULTILINE)
-_AS = re.compile(r"@as +(\w+)/(\w+)")
+_AS = re.compile(r"@as (.*)")
+_PLACE = re.compile(r"(\w+)/(\w+)")
 _ALSO = re.compile(r"@also +(\w+)")
 _INCLUDE = re.compile(r'^#include "edgekit/contracts/(\w+)\.h"', re.MULTILINE)
 _BRACES = re.compile(r"\{(.*?)\}")
+_NAME = r"\w+/\w+(\.\w+)?( \w+=\w+)*"
 _FORMS = {
     "for": r"[A-Z]=\w+( [A-Z]=\w+)*",
     "rule": r"\w+(=\w+)?( \w+(=\w+)?)*",
@@ -57,7 +60,7 @@ _FORMS = {
     "also": r"\w+",
     "apart": r"",
     "split": r"never|\w+(/[^>]+)?( >= .+)?",
-    "as": r"\w+/\w+(\.\w+)?( \w+=\w+)*",
+    "as": rf"{_NAME}(, {_NAME})*",
 }
 # As these tags were written without @: a sentence has no such line.
 _OLD = re.compile(
@@ -163,7 +166,8 @@ def _files() -> Mapping[tuple[str, str], Sequence[Path]]:
     found: dict[tuple[str, str], list[Path]] = {}
     for path in KERNELS.glob("*/*.c"):
         text = path.read_text(encoding="utf-8")
-        named = {(path.parent.name, path.stem.partition(".")[0]), *_AS.findall(text)}
+        alike = (pair for line in _AS.findall(text) for pair in _PLACE.findall(line))
+        named = {(path.parent.name, path.stem.partition(".")[0]), *alike}
         also = _ALSO.findall(text)
         for place in named | {(isa, kernel) for isa, _ in named for kernel in also}:
             found.setdefault(place, []).append(path)
@@ -190,10 +194,11 @@ def read(path: Path) -> tuple[Variant, ...]:
             raise KernelFileError(f"{_short(path)}:{line}: a kernel of the same code begins with @as")
         if own and not found:
             raise own[0].wrong("this kernel is named by its file")
-        name, *changes = own[0].text.split() if own else [f"{path.parent.name}/{path.stem}"]
         base = found[0] if found else None
         include = included[1] if included else ""
-        found.append(_variant(path, name, words, tags, base, include, dict(_pairs(changes))))
+        for one in own[0].text.split(", ") if own else [f"{path.parent.name}/{path.stem}"]:
+            name, *changes = one.split()
+            found.append(_variant(path, name, words, tags, base, include, dict(_pairs(changes))))
     return tuple(found)
 
 

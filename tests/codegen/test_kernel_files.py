@@ -59,6 +59,15 @@ def test_one_text_serves_several_kernels(tmp_path: Path) -> None:
     assert second.source() == "/* Another. */\n" + changed
 
 
+def test_kernels_that_are_alike_share_a_comment(tmp_path: Path) -> None:
+    of_all = "Of others.\n * @as mve/dense_int, neon/dense_int.wide dot=mmla\n * @when rows > 1"
+    _, second, third = written(tmp_path, "One.\n * @when rows > 2", of_all)
+    assert (second.file, third.file) == ("mve/dense_int", "neon/dense_int.wide")
+    assert (second.changes, third.changes) == ({}, {"dot": "mmla"})
+    assert second.conditions == third.conditions
+    assert second.words == third.words
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

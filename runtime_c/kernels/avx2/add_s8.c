@@ -4,10 +4,7 @@
  * @as avx512/add_s8
  * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
 /* int8 sum or difference of rows: see add_s8.h.
- * @as neon/add_s8.contiguous
- * @when sa[5] == 1 and sb[5] == 1 */
-/* int8 sum or difference of rows: see add_s8.h.
- * @as neon32/add_s8.contiguous
+ * @as neon/add_s8.contiguous, neon32/add_s8.contiguous
  * @when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/contracts/add_s8.h"
 #include "edgekit/loops/rows.h"

@@ -2,19 +2,11 @@
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
 /* int8 product of rows: see mul_s8.h.
- * @as avx512/mul_s8
+ * @as avx512/mul_s8, wasm/mul_s8
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
 /* int8 product of rows: see mul_s8.h.
- * @as wasm/mul_s8
- * @rule e e_wide tfl
- * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
-/* int8 product of rows: see mul_s8.h.
- * @as neon/mul_s8.contiguous
- * @rule e e_wide tfl
- * @when sa[5] == 1 and sb[5] in (0, 1) */
-/* int8 product of rows: see mul_s8.h.
- * @as neon32/mul_s8.contiguous
+ * @as neon/mul_s8.contiguous, neon32/mul_s8.contiguous
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) */
 #include "edgekit/contracts/mul_s8.h"

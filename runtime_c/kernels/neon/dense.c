@@ -4,17 +4,13 @@
  * @pack b: O/4! o4
  * @order rows 4 4 */
 /* As dense.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon/dense.bf16 f32_fma=bf16_fma
+ * @as neon/dense.bf16 f32_fma=bf16_fma, neon32/dense.bf16 f32_fma=bf16_fma
  * @for T=f32 W=bf16 B=f32
  * @order rows 4 4 */
 /* Fully connected layer of floats: see dense.h. Sixteen outputs of up to four rows advance together.
  * Subnormal numbers count as 0, as this unit has it.
  * @as neon32/dense
  * @for T=f32 W=f32 B=f32
- * @order rows 4 4 */
-/* As dense.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon32/dense.bf16 f32_fma=bf16_fma
- * @for T=f32 W=bf16 B=f32
  * @order rows 4 4 */
 #include "edgekit/contracts/dense.h"
 
