@@ -38,28 +38,38 @@ EK_INLINE struct ek_cells_inside ek_cells_inside(int32_t top, int32_t left, cons
     return inside;
 }
 
-/* The sums of sixteen channels of `rows` by `columns` cells. */
-EK_INLINE void ek_sums_of_cells(
-    ek_vi *sum, const int8_t *x, const int32_t rows, const int32_t columns, const struct ek_window_sums *p)
+/* Adds the sums of a row of cells of sixteen channels; compilers would unroll a long one, for nothing. */
+EK_INLINE void ek_add_row_of_cells(
+    ek_vi *sum, const int8_t *x, const int32_t columns, const int32_t is_small, const int32_t step)
 {
-    for (int32_t k = 0; k < 16 / EK_VI_LANES; k++)
-        sum[k] = ek_vi_same(0);
-    for (int32_t i = 0; i < rows; i++, x += p->dilation_h * p->in_w * p->channels) {
-        ek_v16 row = ek_v16_none();
+    ek_v16 row = ek_v16_none();
+    if (is_small)
         for (int32_t j = 0; j < columns; j++)
-            row = ek_v16_add_s8(row, x + j * p->dilation_w * p->channels);
-        ek_vi_add_v16(sum, row);
-    }
+            row = ek_v16_add_s8(row, x + j * step);
+    else
+        EK_ROLLED_FOR(int32_t j = 0; j < columns; j++)
+            row = ek_v16_add_s8(row, x + j * step);
+    ek_vi_add_v16(sum, row);
 }
 
-/* The same of the cells of a window that lie inside: compilers know how many there are of a whole one. */
+/* The sums of the cells of a window that lie inside: a small window that is whole has no loops. */
 EK_INLINE void ek_window_sums(
     ek_vi *sum, const int8_t *x, const struct ek_cells_inside *cells, const struct ek_window_sums *p)
 {
-    if (!EK_IS_COMPACT && cells->rows == p->k_h && cells->columns == p->k_w)
-        ek_sums_of_cells(sum, x + cells->first, p->k_h, p->k_w, p);
+    const int32_t step = p->dilation_w * p->channels, row_step = p->dilation_h * p->in_w * p->channels;
+    const int32_t is_small = !EK_IS_COMPACT && p->k_h <= 4 && p->k_w <= 4;
+    x += cells->first;
+    for (int32_t k = 0; k < 16 / EK_VI_LANES; k++)
+        sum[k] = ek_vi_same(0);
+    if (is_small && cells->rows == p->k_h && cells->columns == p->k_w)
+        EK_UNROLLED_FOR(4, int32_t i = 0; i < p->k_h; i++)
+            ek_add_row_of_cells(sum, x + i * row_step, p->k_w, 1, step);
+    else if (is_small)
+        for (int32_t i = 0; i < cells->rows; i++)
+            ek_add_row_of_cells(sum, x + i * row_step, cells->columns, 1, step);
     else
-        ek_sums_of_cells(sum, x + cells->first, cells->rows, cells->columns, p);
+        EK_ROLLED_FOR(int32_t i = 0; i < cells->rows; i++)
+            ek_add_row_of_cells(sum, x + i * row_step, cells->columns, 0, step);
 }
 
 #endif

@@ -275,60 +275,6 @@ EK_INLINE void ek_x16_copy(const int8_t *x, uint8_t *y, int32_t size)
     }
 }
 
-/* One number, `count` times. */
-EK_INLINE void ek_x16_fill(const int32_t x, uint8_t *y, const int32_t count)
-{
-    if (count > 0)
-        (void)__builtin_memset(y, (uint8_t)(x + 128), (size_t)count);
-}
-
-/* Where the taps of a window are. */
-struct ek_x16_taps {
-    int32_t k_h;
-    int32_t k_w;
-    int32_t row_step; /* bytes from one row of taps to the next */
-    int32_t stride; /* columns of each remainder lie together */
-    int32_t dilation;
-    int32_t plane; /* bytes of those */
-    int32_t cell; /* bytes of a pixel */
-};
-
-EK_INLINE int32_t ek_x16_tap(const struct ek_x16_taps *t, const int32_t i, const int32_t j)
-{
-    const int32_t column = j * t->dilation;
-    return i * t->row_step + column % t->stride * t->plane + column / t->stride * t->cell;
-}
-
-/* Bytes of the weights of a channel. */
-EK_INLINE int32_t ek_x16_tap_bytes(const struct ek_x16_taps *t)
-{
-    return (t->k_h + 3) / 4 * 4 * t->k_w;
-}
-
-/* Adds the products of 64 channels, four taps of a column at a time; the order of sums is that of vpunpck. */
-EK_INLINE void ek_x16_window(__m512i *sum, const uint8_t *x, const int8_t *w, const struct ek_x16_taps *t)
-{
-    __m512i s[4] = {sum[0], sum[1], sum[2], sum[3]};
-    for (int32_t i = 0; i < t->k_h; i += 4) {
-        const int32_t last = t->k_h - 1 - i; /* the weights behind it are 0 */
-        EK_UNROLLED_FOR(32, int32_t j = 0; j < t->k_w; j++, w += 256) {
-            const uint8_t *const from = x + ek_x16_tap(t, i, j);
-            const __m512i r0 = ek_x16_load(from),
-                          r1 = ek_x16_load(from + (last < 1 ? last : 1) * t->row_step);
-            const __m512i r2 = ek_x16_load(from + (last < 2 ? last : 2) * t->row_step);
-            const __m512i r3 = last < 3 ? r2 : ek_x16_load(from + 3 * t->row_step);
-            const __m512i a = _mm512_unpacklo_epi8(r0, r1), b = _mm512_unpackhi_epi8(r0, r1);
-            const __m512i c = _mm512_unpacklo_epi8(r2, r3), d = _mm512_unpackhi_epi8(r2, r3);
-            s[0] = ek_x16_dot(s[0], _mm512_unpacklo_epi16(a, c), ek_x16_load(w));
-            s[1] = ek_x16_dot(s[1], _mm512_unpackhi_epi16(a, c), ek_x16_load(w + 64));
-            s[2] = ek_x16_dot(s[2], _mm512_unpacklo_epi16(b, d), ek_x16_load(w + 128));
-            s[3] = ek_x16_dot(s[3], _mm512_unpackhi_epi16(b, d), ek_x16_load(w + 192));
-        }
-    }
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
-        sum[k] = s[k];
-}
-
 /* `count` of 64 results of a window. */
 EK_INLINE void ek_x16_store_group(
     int8_t *y, const __m512i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
@@ -349,12 +295,14 @@ EK_INLINE void ek_x16_store_group(
 #define EK_WIDE(name) ek_x16_##name
 #define EK_LANES 16
 #define EK_TAPS 4
+#define EK_UNPACK(which, a, b) _mm512_unpack##which(a, b)
 #define EK_BLOCKS 4
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
 #undef EK_WIDE
 #undef EK_LANES
 #undef EK_TAPS
+#undef EK_UNPACK
 #undef EK_BLOCKS
 #undef EK_PIXELS
 

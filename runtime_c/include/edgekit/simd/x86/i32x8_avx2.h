@@ -308,45 +308,6 @@ EK_INLINE void ek_x8_fill(const int32_t x, uint8_t *y, int32_t count)
     }
 }
 
-/* Where the taps of a window are. */
-struct ek_x8_taps {
-    int32_t k_h;
-    int32_t k_w;
-    int32_t row_step; /* bytes from one row of taps to the next */
-    int32_t stride; /* columns of each remainder lie together */
-    int32_t dilation;
-    int32_t plane; /* bytes of those */
-    int32_t cell; /* bytes of a pixel */
-};
-
-EK_INLINE int32_t ek_x8_tap(const struct ek_x8_taps *t, const int32_t i, const int32_t j)
-{
-    const int32_t column = j * t->dilation;
-    return i * t->row_step + column % t->stride * t->plane + column / t->stride * t->cell;
-}
-
-/* Bytes of the weights of a channel. */
-EK_INLINE int32_t ek_x8_tap_bytes(const struct ek_x8_taps *t)
-{
-    return (t->k_h * t->k_w + 1) / 2 * 4;
-}
-
-/* Adds the products of sixteen channels, two taps at a time; the order of sums is that of vpunpck. */
-EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, const struct ek_x8_taps *t)
-{
-    const int32_t count = t->k_h * t->k_w;
-    __m256i low = sum[0], high = sum[1];
-    EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 2, w += 64) {
-        const int32_t next = n + 1 < count ? n + 1 : n; /* its weights are 0 */
-        const __m256i u = ek_x8_load(x + ek_x8_tap(t, n / t->k_w, n % t->k_w));
-        const __m256i v = ek_x8_load(x + ek_x8_tap(t, next / t->k_w, next % t->k_w));
-        low = ek_x8_dot(low, _mm256_unpacklo_epi16(u, v), ek_x8_load(w));
-        high = ek_x8_dot(high, _mm256_unpackhi_epi16(u, v), ek_x8_load(w + 32));
-    }
-    sum[0] = low;
-    sum[1] = high;
-}
-
 /* `count` of sixteen results of a window. */
 EK_INLINE void ek_x8_store_group(
     int8_t *y, const __m256i *z, const int32_t zero, const int32_t lo, const int32_t hi, const int32_t count)
@@ -378,5 +339,27 @@ EK_INLINE void ek_x8_store_group(
 #undef EK_TAPS
 #undef EK_BLOCKS
 #undef EK_PIXELS
+
+/* Bytes of the weights of a channel. */
+EK_INLINE int32_t ek_x8_tap_bytes(const struct ek_x8_taps *t)
+{
+    return (t->k_h * t->k_w + 1) / 2 * 4;
+}
+
+/* Adds the products of sixteen channels, two taps at a time; the order of sums is that of vpunpck. */
+EK_INLINE void ek_x8_window(__m256i *sum, const uint8_t *x, const int8_t *w, const struct ek_x8_taps *t)
+{
+    const int32_t count = t->k_h * t->k_w;
+    __m256i low = sum[0], high = sum[1];
+    EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 2, w += 64) {
+        const int32_t next = n + 1 < count ? n + 1 : n; /* its weights are 0 */
+        const __m256i u = ek_x8_load(x + ek_x8_tap(t, n / t->k_w, n % t->k_w));
+        const __m256i v = ek_x8_load(x + ek_x8_tap(t, next / t->k_w, next % t->k_w));
+        low = ek_x8_dot(low, _mm256_unpacklo_epi16(u, v), ek_x8_load(w));
+        high = ek_x8_dot(high, _mm256_unpackhi_epi16(u, v), ek_x8_load(w + 32));
+    }
+    sum[0] = low;
+    sum[1] = high;
+}
 
 #endif

@@ -19,8 +19,6 @@
 #define ek_x8v_store ek_x8_store
 #define ek_x8v_store_s16 ek_x8_store_s16
 #define ek_x8v_bounded ek_x8_bounded
-#define ek_x8v_taps ek_x8_taps
-#define ek_x8v_tap ek_x8_tap
 #define EK_X8V_LANES 8
 
 /* acc + products of four unsigned bytes of a and four signed ones of b, in each lane. Not the intrinsic: gcc 12 stores
@@ -29,12 +27,6 @@ EK_INLINE __m256i ek_x8v_dot(__m256i acc, const __m256i a, const __m256i b)
 {
     __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
     return acc;
-}
-
-/* Bytes of the weights of a channel. */
-EK_INLINE int32_t ek_x8v_tap_bytes(const struct ek_x8v_taps *t)
-{
-    return (t->k_h + 3) / 4 * 4 * t->k_w;
 }
 
 /* The same for four bytes of x and one or two vectors of weights. */
@@ -50,30 +42,6 @@ EK_PART void ek_x8v_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const
         __asm__("vpbroadcastd %3, %2\n\t%{vex%} vpdpbusd %4, %2, %0\n\t%{vex%} vpdpbusd %5, %2, %1"
             : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t)
             : "m"(*from), "x"(w[0]), "x"(w[1]));
-}
-
-/* Adds the products of 32 channels, four taps of a column at a time; the order of sums is that of vpunpck. */
-EK_INLINE void ek_x8v_window(__m256i *sum, const uint8_t *x, const int8_t *w, const struct ek_x8v_taps *t)
-{
-    __m256i s[4] = {sum[0], sum[1], sum[2], sum[3]};
-    for (int32_t i = 0; i < t->k_h; i += 4) {
-        const int32_t last = t->k_h - 1 - i; /* the weights behind it are 0 */
-        EK_UNROLLED_FOR(32, int32_t j = 0; j < t->k_w; j++, w += 128) {
-            const uint8_t *const from = x + ek_x8v_tap(t, i, j);
-            const __m256i r0 = ek_x8v_load(from),
-                          r1 = ek_x8v_load(from + (last < 1 ? last : 1) * t->row_step);
-            const __m256i r2 = ek_x8v_load(from + (last < 2 ? last : 2) * t->row_step);
-            const __m256i r3 = last < 3 ? r2 : ek_x8v_load(from + 3 * t->row_step);
-            const __m256i a = _mm256_unpacklo_epi8(r0, r1), b = _mm256_unpackhi_epi8(r0, r1);
-            const __m256i c = _mm256_unpacklo_epi8(r2, r3), d = _mm256_unpackhi_epi8(r2, r3);
-            s[0] = ek_x8v_dot(s[0], _mm256_unpacklo_epi16(a, c), ek_x8v_load(w));
-            s[1] = ek_x8v_dot(s[1], _mm256_unpackhi_epi16(a, c), ek_x8v_load(w + 32));
-            s[2] = ek_x8v_dot(s[2], _mm256_unpacklo_epi16(b, d), ek_x8v_load(w + 64));
-            s[3] = ek_x8v_dot(s[3], _mm256_unpackhi_epi16(b, d), ek_x8v_load(w + 96));
-        }
-    }
-    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
-        sum[k] = s[k];
 }
 
 /* `count` of 32 results of a window. */
@@ -106,25 +74,20 @@ EK_INLINE void ek_x8v_copy(const int8_t *x, uint8_t *y, int32_t size)
         *y = (uint8_t)(*x + 128);
 }
 
-/* One number, `count` times. */
-EK_INLINE void ek_x8v_fill(const int32_t x, uint8_t *y, const int32_t count)
-{
-    if (count > 0)
-        (void)__builtin_memset(y, (uint8_t)(x + 128), (size_t)count);
-}
-
 /* Bytes of a number in the copy. */
 #define EK_X8V_SIZE 1
 
 #define EK_WIDE(name) ek_x8v_##name
 #define EK_LANES 8
 #define EK_TAPS 4
+#define EK_UNPACK(which, a, b) _mm256_unpack##which(a, b)
 #define EK_BLOCKS 2
 #define EK_PIXELS(blocks) ((blocks) == 1 ? 12 : 6)
 #include "edgekit/simd/x86/pixel_rows_s8_x86.h"
 #undef EK_WIDE
 #undef EK_LANES
 #undef EK_TAPS
+#undef EK_UNPACK
 #undef EK_BLOCKS
 #undef EK_PIXELS
 

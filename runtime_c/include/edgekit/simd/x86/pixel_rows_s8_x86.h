@@ -2,6 +2,63 @@
  * EK_WIDE(name) is that of a width, and the headers of widths (vector_*.h) include this text. Weights are tiled
  * O/lanes! H WI/taps! o wi; x is copied with its borders, as the instructions want it. */
 
+/* Where the taps of a window are. */
+struct EK_WIDE(taps) {
+    int32_t k_h;
+    int32_t k_w;
+    int32_t row_step; /* bytes from one row of taps to the next */
+    int32_t stride; /* columns of each remainder lie together */
+    int32_t dilation;
+    int32_t plane; /* bytes of those */
+    int32_t cell; /* bytes of a pixel */
+};
+
+EK_INLINE int32_t EK_WIDE(tap)(const struct EK_WIDE(taps) * t, const int32_t i, const int32_t j)
+{
+    const int32_t column = j * t->dilation;
+    return i * t->row_step + column % t->stride * t->plane + column / t->stride * t->cell;
+}
+
+#if EK_TAPS == 4
+/* Bytes of the weights of a channel. */
+EK_INLINE int32_t EK_WIDE(tap_bytes)(const struct EK_WIDE(taps) * t)
+{
+    return (t->k_h + 3) / 4 * 4 * t->k_w;
+}
+
+/* Adds the products of four vectors of channels, four taps of a column at a time; the order of sums is that of vpunpck. */
+EK_INLINE void EK_WIDE(window)(
+    EK_WIDE(ints) * sum, const uint8_t *x, const int8_t *w, const struct EK_WIDE(taps) * t)
+{
+    EK_WIDE(ints) s[4] = {sum[0], sum[1], sum[2], sum[3]};
+    for (int32_t i = 0; i < t->k_h; i += 4) {
+        const int32_t last = t->k_h - 1 - i; /* the weights behind it are 0 */
+        EK_UNROLLED_FOR(32, int32_t j = 0; j < t->k_w; j++, w += 16 * EK_LANES) {
+            const uint8_t *const from = x + EK_WIDE(tap)(t, i, j);
+            const EK_WIDE(ints) r0 = EK_WIDE(load)(from),
+                                r1 = EK_WIDE(load)(from + (last < 1 ? last : 1) * t->row_step);
+            const EK_WIDE(ints) r2 = EK_WIDE(load)(from + (last < 2 ? last : 2) * t->row_step);
+            const EK_WIDE(ints) r3 = last < 3 ? r2 : EK_WIDE(load)(from + 3 * t->row_step);
+            const EK_WIDE(ints) a = EK_UNPACK(lo_epi8, r0, r1), b = EK_UNPACK(hi_epi8, r0, r1);
+            const EK_WIDE(ints) c = EK_UNPACK(lo_epi8, r2, r3), d = EK_UNPACK(hi_epi8, r2, r3);
+            s[0] = EK_WIDE(dot)(s[0], EK_UNPACK(lo_epi16, a, c), EK_WIDE(load)(w));
+            s[1] = EK_WIDE(dot)(s[1], EK_UNPACK(hi_epi16, a, c), EK_WIDE(load)(w + 4 * EK_LANES));
+            s[2] = EK_WIDE(dot)(s[2], EK_UNPACK(lo_epi16, b, d), EK_WIDE(load)(w + 8 * EK_LANES));
+            s[3] = EK_WIDE(dot)(s[3], EK_UNPACK(hi_epi16, b, d), EK_WIDE(load)(w + 12 * EK_LANES));
+        }
+    }
+    EK_UNROLLED_FOR(32, int32_t k = 0; k < 4; k++)
+        sum[k] = s[k];
+}
+
+/* One number, `count` times. */
+EK_INLINE void EK_WIDE(fill)(const int32_t x, uint8_t *y, const int32_t count)
+{
+    if (count > 0)
+        (void)__builtin_memset(y, (uint8_t)(x + 128), (size_t)count);
+}
+#endif
+
 /* A layer over windows of `rows` runs of x, each of `steps` times four bytes. */
 struct EK_WIDE(layer) {
     int32_t rows;
@@ -33,10 +90,9 @@ EK_PART void EK_WIDE(finish)(const EK_WIDE(ints) * sum, int8_t *y, const int32_t
     }
     if (s->is_wide) {
         EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n++)
-            EK_WIDE(store_s16)
-        ((int16_t *)(void *)y + n / blocks * s->outputs + EK_LANES * (n % blocks),
-            EK_WIDE(bounded)(EK_WIDE(add)(z[n], EK_WIDE(same)(s->zero)), s->lo, s->hi),
-            n % blocks + 1 < blocks ? EK_LANES : rest);
+            EK_WIDE(store_s16)((int16_t *)(void *)y + n / blocks * s->outputs + EK_LANES * (n % blocks),
+                EK_WIDE(bounded)(EK_WIDE(add)(z[n], EK_WIDE(same)(s->zero)), s->lo, s->hi),
+                n % blocks + 1 < blocks ? EK_LANES : rest);
         return;
     }
     EK_UNROLLED_FOR(32, int32_t n = 0; n < count; n += 4) {
