@@ -81,12 +81,16 @@ class Bindings:
         for name in self.shapes:
             if name not in inputs:
                 hint = suggest.hint(name, list(inputs), "inputs")
-                raise EdgeKitError("E0103", f"--shape names {name}, which is not an input", hint=hint)
+                raise EdgeKitError(
+                    "E0103", f"the model has no input named {name}, which --shape names", hint=hint
+                )
         for name in self.dims:
             if name not in self._names:
                 hint = suggest.hint(name, list(self._names), "dimensions")
                 hint = hint if self._names else "the file names no dimension: --shape binds an input"
-                raise EdgeKitError("E0103", f"--dim names {name}, which is not a dimension", hint=hint)
+                raise EdgeKitError(
+                    "E0103", f"the model has no dimension named {name}, which --dim names", hint=hint
+                )
         raise_all(self._open)
 
 
@@ -142,7 +146,9 @@ def fix_inputs(graph: Graph, constants: Mapping[str, float | Array]) -> Graph:
     for name, value in constants.items():
         if name not in graph.inputs:
             hint = suggest.hint(name, list(graph.inputs), "inputs")
-            raise EdgeKitError("E0103", f"--const names {name}, which is not an input", hint=hint)
+            raise EdgeKitError(
+                "E0103", f"the model has no input named {name}, which --const names", hint=hint
+            )
         type = graph.type(name)
         data = fixed_input(name, value, type)
         if data.shape != type.shape or data.dtype != type.dtype.numpy:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.core import suggest
+from edgekit.core import number_formats, suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
@@ -59,7 +59,9 @@ def wanted(
             known = _known(graph, name)
             if name != known and known in by_name:
                 raise EdgeKitError("E0103", f"{field} of input {known} is there twice")
-            if not isinstance(value, str):
+            if field == "raw":
+                value = number_formats.among(value, RAW)
+            else:
                 value = tuple(map(float, value if isinstance(value, Sequence) else [value]))
             found[known] = replace(found.get(known, Normalization()), **{field: value})
     return found
@@ -84,7 +86,7 @@ def _known(graph: Graph, name: str) -> str:
             hint=f"name it, as in {graph.inputs[0]}=..." if graph.inputs else "",
         )
     raise EdgeKitError(
-        "E0108", f"{name} is not an input of {graph.name}", hint=suggest.hint(name, graph.inputs, "inputs")
+        "E0108", f"{graph.name} has no input named {name}", hint=suggest.hint(name, graph.inputs, "inputs")
     )
 
 
@@ -177,9 +179,8 @@ def _check(graph: Graph, name: str, how: Normalization) -> None:
     if name in graph.exits:
         raise EdgeKitError("E0103", f"{name} is an output, too, and cannot become raw")
     if how.raw not in RAW:
-        raise EdgeKitError(
-            "E0103", f"no such type of raw data: {how.raw}", hint=f"--raw is one of {', '.join(RAW)}"
-        )
+        hint = suggest.hint(how.raw, RAW)
+        raise EdgeKitError("E0103", f"unknown type of raw data: {how.raw}", hint=hint)
     if not np.isfinite(how.mean).all() or not np.isfinite(how.std).all() or min(how.std, default=0) <= 0:
         raise EdgeKitError(
             "E0103",

@@ -14,7 +14,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from edgekit import commands, console, settings
+from edgekit import commands, console, settings, usage
+from edgekit.command_help import Command, Group
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.reasons import reason_of
 from edgekit.settings import Setting
@@ -23,12 +24,14 @@ from edgekit.settings import Setting
 _INTERRUPTED, _CLOSED_PIPE, _TERMINATED = (128 + number for number in (2, 13, 15))
 
 app = typer.Typer(
+    cls=Group,
+    suggest_commands=False,  # usage.py does
     rich_markup_mode=None,  # plain help: importing rich would double the time of every start
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Turn a trained model into a small, readable C library, measured and verified before it is flashed.",
-    epilog="edgekit.toml, your own or in the working folder, sets defaults: a table for each command.",
+    epilog="edgekit COMMAND --help shows options and examples, edgekit explain CODE what an error means. "
+    "edgekit.toml, your own or in the working folder, sets defaults: a table for each command.",
 )
 
 
@@ -74,7 +77,8 @@ def _options(command: Callable[..., object]) -> dict[str, Setting]:
 
 for _module in iter_modules(commands.__path__):
     if not _module.name.startswith("_"):
-        app.command()(getattr(import_module(f"edgekit.commands.{_module.name}"), _module.name))
+        _verb = import_module(f"edgekit.commands.{_module.name}")
+        app.command(cls=Command, rich_help_panel=_verb.PANEL)(getattr(_verb, _module.name))
 
 
 # The class of all usage errors: newer typers carry their own copy of click, so it cannot be imported.
@@ -112,10 +116,7 @@ def _run(words: Sequence[str], *, debug: bool) -> int:
             traceback.print_exception(error.__cause__)
         fault = error
     except _UsageProblem as problem:
-        context = getattr(problem, "ctx", None)
-        command = context.command_path if context else "edgekit"
-        message = problem.format_message().replace("Value error, ", "")  # what pydantic puts in front
-        fault = EdgeKitError("E0100", message, hint=f"see {command} --help")
+        fault = usage.error_of(problem)
     except OSError as error:
         if debug:
             traceback.print_exc()

@@ -77,8 +77,8 @@ class Judge:
         if self.gate.max_drop is not None:
             # A count of samples, not a difference of rounded shares.
             passed &= before - after <= self.gate.max_drop + 1e-9
-            limit = f"{self.gate.max_drop:.2%} is allowed"
-            parts.append(f"accuracy {after:.2%}, float {before:.2%}: a drop of {before - after:.2%}, {limit}")
+            limit = f"a drop of {self.gate.max_drop:.2%} is allowed"
+            parts.append(f"accuracy {after:.2%}, float {before:.2%}: {change(before, after)}, {limit}")
         return Verdict(passed, "; ".join(parts), quality, after, before)
 
     def _accuracies(self, trial: Trial) -> tuple[float, float]:
@@ -96,6 +96,13 @@ class Judge:
         if not total:
             raise EdgeKitError("E0110", "there is no labelled sample to measure accuracy on")
         return sum(self._before) / total, right / total
+
+
+def change(before: float, after: float) -> str:
+    """What became of the accuracy, in words."""
+    if math.isclose(before, after, abs_tol=5e-5):
+        return "no change"
+    return f"{abs(after - before):.2%} {'better' if after > before else 'worse'}"
 
 
 def answer(graph: Graph, sample: Sample) -> int:

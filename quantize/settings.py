@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from edgekit.core import number_formats, suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.calibration.observe import RANGES
 from edgekit.quantize.gate import Gate
@@ -32,19 +33,47 @@ class Settings:
     formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate
 
     def __post_init__(self) -> None:
+        for name, value in self._canonical().items():
+            object.__setattr__(self, name, value)
         for value, known, what in (
             (self.calibrate, METHODS, "calibration"),
             (self.io, KINDS, "kind of inputs and outputs"),
-            (self.dtype, tuple(ACTIVATIONS), "format"),
+            (self.dtype, (*ACTIVATIONS, "int16", "int4"), "format"),
             (self.activations, ("", *ACTIVATIONS.get(self.dtype, ())), f"activations with {self.dtype}"),
             (self.weights, ("", *WEIGHTS.get(self.dtype, ())), f"format of weights with {self.dtype}"),
             (self.effort, EFFORTS, "effort"),
             *((name, LADDER, "format of layers") for name in self.formats),
         ):
             if value not in known:
-                raise EdgeKitError(
-                    "E0103", f"no such {what}: {value}", hint=f"one of {', '.join(filter(None, known))}"
-                )
+                hint = suggest.hint(value, filter(None, known))
+                raise EdgeKitError("E0103", f"unknown {what}: {value}", hint=hint)
+
+    def _canonical(self) -> dict[str, object]:
+        """Formats by their one name. int16 stands for activations of 16 bits beside weights of 8, as that of
+        other tools does, and int4 for weights of 4 bits beside activations of 8."""
+        dtype, weights, activations = number_formats.canonical(self.dtype), self.weights, self.activations
+        if dtype == "int16":
+            dtype, activations = "int8", activations or "int16"
+        if dtype == "int4":
+            dtype, weights = "int8", weights or "int4"
+        return {
+            "dtype": dtype,
+            "weights": number_formats.among(weights, WEIGHTS.get(dtype, ())),
+            "activations": number_formats.among(activations, ACTIVATIONS.get(dtype, ())),
+            "io": number_formats.among(self.io, KINDS),
+            "formats": tuple(number_formats.among(name, LADDER) for name in self.formats),
+        }
+
+    @property
+    def name(self) -> str:
+        """What a file in these formats is called after: the format that was asked for."""
+        return self.activations if self.activations == "int16" else self.weights or self.dtype
+
+    @property
+    def meaning(self) -> str:
+        """The formats in words."""
+        activations = self.activations or ACTIVATIONS[self.dtype][0]
+        return f"weights in {self.weights or self.dtype}, activations in {activations}"
 
 
 DEFAULT = Settings()

@@ -182,7 +182,9 @@ class OnnxImporter:
         for name in self.constants:
             if name not in scope:
                 hint = suggest.hint(name, inputs, "inputs")
-                raise EdgeKitError("E0103", f"--const names {name}, which is not an input", hint=hint)
+                raise EdgeKitError(
+                    "E0103", f"the model has no input named {name}, which --const names", hint=hint
+                )
         return inputs
 
     def const(self, data: Array, hint: str) -> Tensor:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import CODE, GENERAL, INPUTS, option
 from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.target import Target
@@ -44,42 +45,47 @@ Model = Annotated[
 ]
 Shapes = Annotated[
     list[str] | None,
-    typer.Option("--shape", metavar="X=1,3,224,224", help="Set the shape of a dynamic input."),
+    option("--shape", group=INPUTS, metavar="X=1,3,224,224", help="Set the shape of a dynamic input."),
 ]
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dim", metavar="SEQUENCE=64", help="Set a dynamic dimension by its name."),
+    option("--dim", group=INPUTS, metavar="SEQUENCE=64", help="Set a dynamic dimension by its name."),
 ]
 Consts = Annotated[
-    list[str] | None, typer.Option("--const", metavar="SR=16000", help="Replace an input by a constant.")
+    list[str] | None,
+    option("--const", group=INPUTS, metavar="SR=16000", help="Replace an input by a constant."),
 ]
 MaxIterations = Annotated[
-    str, typer.Option("--max-iterations", metavar="N", help="Limit loops whose end depends on data.")
+    str, option("--max-iterations", group=INPUTS, metavar="N", help="Limit loops whose end depends on data.")
 ]
 Mean = Annotated[
     list[str] | None,
-    typer.Option("--mean", metavar="M,M,M", help="Accept raw data: subtract this inside the model."),
+    option("--mean", group=INPUTS, metavar="M,M,M", help="Accept raw data: subtract this inside the model."),
 ]
-Std = Annotated[list[str] | None, typer.Option("--std", metavar="S,S,S", help="Divide raw data by this.")]
+Std = Annotated[
+    list[str] | None, option("--std", group=INPUTS, metavar="S,S,S", help="Divide raw data by this.")
+]
 Raw = Annotated[
     list[str] | None,
-    typer.Option("--raw", metavar="TYPE", help="Type of raw data; uint8 with --mean or --std."),
+    option("--raw", group=INPUTS, metavar="TYPE", help="Type of raw data; uint8 with --mean or --std."),
 ]
 SignatureOption = Annotated[
     Profile | None,
-    typer.Option("--profile", help="Engine to match bit by bit, for TFLite models; default: litert."),
+    option("--profile", group=INPUTS, help="Engine to match bit by bit, for TFLite models; default: litert."),
 ]
 Signature = Annotated[
-    str, typer.Option("--signature", metavar="NAME", help="Entry point of a TFLite file with several.")
+    str,
+    option("--signature", group=INPUTS, metavar="NAME", help="Entry point of a TFLite file with several."),
 ]
 WideWeights = Annotated[
     bool,
-    typer.Option("--wide-weights", help="Widen weights that are stored in 8 or 16 bits to float32."),
+    option("--wide-weights", group=INPUTS, help="Widen weights that are stored in 8 or 16 bits to float32."),
 ]
 Cores = Annotated[
     int,
-    typer.Option(
+    option(
         "--cores",
+        group=CODE,
         metavar="2",
         help="Split layers into so many parts at most, which several cores may run.",
         show_default=False,
@@ -87,14 +93,15 @@ Cores = Annotated[
 ]
 WeightGrowth = Annotated[
     float,
-    typer.Option(
+    option(
         "--weight-growth",
+        group=CODE,
         metavar="2.0",
         help="Let weights grow up to this factor where that is faster.",
         show_default=False,
     ),
 ]
-Name = Annotated[str, typer.Option("--name", help="Prefix of all names in the generated C.")]
+Name = Annotated[str, option("--name", group=CODE, help="Prefix of all names in the generated C.")]
 
 
 def _trusted_target(context: typer.Context, name: str) -> str:
@@ -113,8 +120,13 @@ def _is_own(name: str) -> bool:
     return Path(name).resolve().is_relative_to(settings.user_folder().resolve())
 
 
+def _targets(incomplete: str) -> list[str]:
+    """Targets, for shells that complete words."""
+    return [name for name in targets.names() if name.startswith(incomplete)]
+
+
 def target_option(help: str) -> Any:
-    return typer.Option("--target", help=help, callback=_trusted_target)
+    return option("--target", "-t", group=CODE, help=help, callback=_trusted_target, autocompletion=_targets)
 
 
 TargetName = Annotated[str, target_option("One of `edgekit targets`, or a .toml file.")]
@@ -128,12 +140,15 @@ RunnerOption = Annotated[
     ),
     settings.RUNS,
 ]
-OptimizeOption = Annotated[Optimize, typer.Option("--optimize", help="Optimize code for size or speed.")]
-PortsOption = Annotated[
-    Ports, typer.Option("--ports", help="Keep inputs and outputs in the caller's memory or in the arena.")
+OptimizeOption = Annotated[
+    Optimize, option("--optimize", group=CODE, help="Optimize code for size or speed.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line for each layer.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+PortsOption = Annotated[
+    Ports,
+    option("--ports", group=CODE, help="Keep inputs and outputs in the caller's memory or in the arena."),
+]
+Verbose = Annotated[bool, option("--verbose", "-v", group=GENERAL, help="Print a line for each layer.")]
+Json = Annotated[bool, option("--json", group=GENERAL, help="Print JSON instead of text.")]
 
 
 class BoundInputs(TypedDict):
@@ -187,13 +202,13 @@ def written(metavar: str, help: str) -> Any:
     return typer.Option("--output", "-o", metavar=metavar, help=help)
 
 
-def arrays_file(option: str, help: str) -> Any:
-    return typer.Option(option, metavar="X.NPZ", help=help)
+def arrays_file(*names: str, help: str) -> Any:
+    return typer.Option(*names, metavar="X.NPZ", help=help)
 
 
-def page(option: str) -> Any:
+def page(*names: str) -> Any:
     return typer.Option(
-        option, metavar="PAGE.HTML", help="Write an HTML report with a section for each layer."
+        *names, metavar="PAGE.HTML", help="Write an HTML report with a section for each layer."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -25,6 +26,8 @@ from edgekit.commands._shared import (
     run_by,
 )
 
+PANEL = Panel.CHECKS
+
 
 def bench(
     model: Model,
@@ -40,7 +43,11 @@ def bench(
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
-    """Measure the time of a run, or its instructions in an emulator."""
+    """Measure the time of a run, or its instructions in an emulator.
+
+    edgekit bench digits.onnx                        # time on this machine
+    edgekit bench digits.onnx -t cortex-m4 --layers  # instructions of each layer, in an emulator
+    """
     from edgekit import api
     from edgekit.reports import bench as reports_bench
 

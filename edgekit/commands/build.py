@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Cores,
@@ -34,6 +35,8 @@ from edgekit.commands._shared import (
     written,
 )
 
+PANEL = Panel.LIBRARIES
+
 
 class Weights(StrEnum):
     """How constants are written."""
@@ -41,6 +44,13 @@ class Weights(StrEnum):
     AUTO = "auto"
     C = "c"
     BIN = "bin"
+
+
+def _packages(incomplete: str) -> list[str]:
+    """Packages, for shells that complete words."""
+    from edgekit.codegen import packages
+
+    return [kind for kind in packages.kinds() if kind.startswith(incomplete)]
 
 
 def build(
@@ -58,7 +68,12 @@ def build(
     ] = None,
     package: Annotated[
         list[str] | None,
-        typer.Option("--package", metavar="npm,arduino", help="Also write packages for these build systems."),
+        typer.Option(
+            "--package",
+            metavar="npm,arduino",
+            help="Also write packages for these build systems.",
+            autocompletion=_packages,
+        ),
     ] = None,
     helpers: Annotated[
         list[str] | None,
@@ -90,7 +105,13 @@ def build(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Write a C library; compile, measure and verify it."""
+    """Write a C library; compile, measure and verify it.
+
+    edgekit build digits.onnx                              # for this machine, into digits/
+    edgekit build digits.onnx -t cortex-m4 -o lib          # for a Cortex-M4, into lib/
+    edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
+    edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
+    """
     from edgekit import api
     from edgekit.reports import results
 

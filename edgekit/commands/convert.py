@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -27,6 +28,8 @@ from edgekit.commands._shared import (
     written,
 )
 
+PANEL = Panel.MODELS
+
 
 def convert(
     model: Model,
@@ -44,7 +47,12 @@ def convert(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Convert a model to a simplified, checked .ek file."""
+    """Convert a model to a simplified, checked .ek file.
+
+    edgekit convert digits.onnx                     # to digits.ek
+    edgekit convert digits.onnx --dim batch=4       # with a dimension that the file leaves open
+    edgekit convert digits.onnx --std 16 -o raw.ek  # for bytes from 0 to 16
+    """
     from edgekit import api
     from edgekit.api.models import left_over
     from edgekit.inspection import broken_weights, float_layers

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -22,6 +23,8 @@ from edgekit.commands._shared import (
     page,
 )
 
+PANEL = Panel.CHECKS
+
 
 class Order(StrEnum):
     """Which layers come first."""
@@ -33,18 +36,24 @@ class Order(StrEnum):
 def diff(
     a: Model,
     b: Model,
-    data: Annotated[str, arrays_file("--data", "Or a folder of them. Default: seeded random inputs.")] = "",
+    data: Annotated[
+        str, arrays_file("--data", help="Or a folder of them. Default: seeded random inputs.")
+    ] = "",
     order: Annotated[
         Order, typer.Option("--order", help="List the most harmful layer first, or follow the graph.")
     ] = Order.CULPRIT,
-    html: Annotated[str, page("--html"), settings.WRITES] = "",
+    html: Annotated[str, page("--html", "--output", "-o"), settings.WRITES] = "",
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
     signature: Signature = "",
     json: Json = False,
 ) -> None:
-    """Compare the outputs and layers of two models."""
+    """Compare the outputs and layers of two models.
+
+    edgekit diff digits.onnx digits_int8.ek  # with random inputs
+    edgekit diff digits.onnx digits_int8.ek --data x.npz -o page.html
+    """
     from edgekit import api
     from edgekit.core import ek_file
     from edgekit.reports import comparison_page, results

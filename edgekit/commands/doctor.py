@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from edgekit.command_help import Panel
 from edgekit.commands._shared import Json, emit
+
+PANEL = Panel.HELP
 
 
 def doctor(json: Json = False) -> None:
-    """Check which tools are installed, and what they allow."""
+    """Check which tools are installed, and what they allow.
+
+    edgekit doctor
+    """
     from edgekit import api
     from edgekit.reports import results
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -25,6 +26,8 @@ from edgekit.commands._shared import (
     emit,
 )
 
+PANEL = Panel.LIBRARIES
+
 
 def estimate(
     model: Model,
@@ -42,7 +45,11 @@ def estimate(
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
-    """Estimate flash, RAM and time of a model on a target."""
+    """Estimate flash, RAM and time of a model on a target.
+
+    edgekit estimate digits.onnx -t cortex-m4
+    edgekit estimate digits.onnx -t stm32f407 --count  # instructions to the last one, slower
+    """
     from edgekit import api
     from edgekit.reports import footprint
 

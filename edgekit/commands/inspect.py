@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -15,6 +16,8 @@ from edgekit.commands._shared import (
     emit,
 )
 
+PANEL = Panel.MODELS
+
 
 def inspect(
     model: Model,
@@ -26,7 +29,11 @@ def inspect(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Show inputs, outputs, layers, parameters, MACs and memory."""
+    """Show inputs, outputs, layers, parameters, MACs and memory.
+
+    edgekit inspect digits.onnx
+    edgekit inspect digits.onnx -v -t cortex-m4  # a line for each layer, as this target runs it
+    """
     from edgekit import api
     from edgekit.reports import results
 

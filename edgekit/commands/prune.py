@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -25,6 +26,8 @@ from edgekit.commands._shared import (
     written,
 )
 from edgekit.core.errors import EdgeKitError, Exit
+
+PANEL = Panel.SMALLER
 
 
 class Criterion(StrEnum):
@@ -99,7 +102,11 @@ def prune(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Make a model smaller by removing its least important channels."""
+    """Make a model smaller by removing its least important channels.
+
+    edgekit prune digits.onnx --macs 50% --calib calib.npz
+    edgekit prune digits.onnx --flash 16K -t cortex-m4 --calib calib.npz -o small.ek
+    """
     from edgekit import api
     from edgekit.api.models import check_graph_path
     from edgekit.reports import footprint
@@ -140,6 +147,6 @@ def prune(
     drop = (found.accuracy_before or 0) - (found.accuracy or 0)
     if allowed is not None and drop > allowed + 1e-9:
         hint = f"{path} was written all the same; less pruning, more data, or fine-tuning helps"
-        what = f"accuracy drops by {drop:.2%}, {allowed:.2%} is allowed"
+        what = f"accuracy drops by {drop:.2%}, a drop of {allowed:.2%} is allowed"
         console.say_error(EdgeKitError("E0603", what, hint=hint))
         raise typer.Exit(Exit.GATE)

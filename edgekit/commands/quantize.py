@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -28,6 +29,7 @@ from edgekit.commands._shared import (
 )
 from edgekit.core.errors import EdgeKitError, Exit
 
+PANEL = Panel.SMALLER
 _REPORTED = 16  # calibration samples that the report is made on
 
 
@@ -48,14 +50,6 @@ class Effort(StrEnum):
     HIGH = "high"
 
 
-class Format(StrEnum):
-    """What numbers become."""
-
-    INT8 = "int8"
-    BF16 = "bf16"
-    F16 = "f16"
-
-
 class Io(StrEnum):
     """What goes in and comes out."""
 
@@ -70,8 +64,14 @@ def quantize(
         str, written("NET.EK", "Default: the model's name and the format."), settings.WRITES
     ] = "",
     dtype: Annotated[
-        Format, typer.Option("--dtype", help="int8, or 16-bit floats for weights: half the flash.")
-    ] = Format.INT8,
+        str,
+        typer.Option(
+            "--dtype",
+            metavar="int8|int16|int4|f16|bf16",
+            help="int8; int16 activations or int4 weights beside it; or 16-bit floats (fp16, bfloat16, ...).",
+            autocompletion=lambda: ["int8", "int16", "int4", "f16", "bf16"],
+        ),
+    ] = "int8",
     weights: Annotated[
         str,
         typer.Option("--weights", help="int8, or int4 for half the flash; with bf16 or f16 the same type."),
@@ -119,14 +119,32 @@ def quantize(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Quantize a model to int8, int4 or 16-bit floats."""
+    """Quantize a model to int8, int4 or 16-bit floats.
+
+    edgekit quantize digits.onnx --calib calib.npz  # int8
+    edgekit quantize digits.onnx --dtype fp16       # weights of 16 bits, no data needed
+    edgekit quantize digits.onnx --calib calib.npz --min-sqnr 25dB -o small.ek
+    """
     from edgekit import api
     from edgekit.api.models import check_graph_path
     from edgekit.reports import comparison_page
     from edgekit.reports import results as words
 
-    narrowest = weights or dtype.value
-    path = output or f"{name or Path(model).stem}_{narrowest}.ek"
+    chosen = api.Settings(
+        dtype=dtype,
+        weights=weights,
+        effort=effort.value,
+        activations=activations,
+        calibrate=calibrate.value,
+        io=io.value,
+        formats=tuple(formats.split(",")),
+        gate=api.Gate(
+            settings.decibels(min_sqnr),
+            settings.share(max_drop),
+            api.read_labels(labels) if labels else None,
+        ),
+    )
+    path = output or f"{name or Path(model).stem}_{chosen.name}.ek"
     if report:
         comparison_page.check_destination(Path(report))
     with console.progress() as progress:
@@ -134,20 +152,6 @@ def quantize(
         raw_inputs = settings.raw_inputs(mean, std, raw)
         graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name, **raw_inputs)
         check_graph_path(path)
-        chosen = api.Settings(
-            dtype=dtype.value,
-            weights=weights,
-            effort=effort.value,
-            activations=activations,
-            calibrate=calibrate.value,
-            io=io.value,
-            formats=tuple(formats.split(",")),
-            gate=api.Gate(
-                settings.decibels(min_sqnr),
-                settings.share(max_drop),
-                api.read_labels(labels) if labels else None,
-            ),
-        )
         made, found = api.quantize_model(graph, calib or None, chosen, progress=progress)
         distance = api.diff(graph, made, calib or None, most=_REPORTED, progress=progress) if report else None
     api.save(made, path)
@@ -155,6 +159,8 @@ def quantize(
         comparison_page.save(Path(report), distance, [Path(model).name, Path(path).name], found.warnings)
     emit("quantize", words.Quantized(path, found), words.quantization(path, found), json)
     note_left_open(model, graph)
+    if dtype != chosen.dtype:
+        console.say(f"note: --dtype {dtype} means {chosen.meaning}")
     for warning in found.warnings:
         console.say(f"warning: {warning}")
     if not found.verdict.passed:

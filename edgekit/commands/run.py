@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -29,10 +30,12 @@ from edgekit.commands._shared import (
     written,
 )
 
+PANEL = Panel.CHECKS
+
 
 def run(
     model: Model,
-    input: Annotated[str, arrays_file("--input", "Arrays by input name, or one as .npy.")],
+    input: Annotated[str, arrays_file("--input", "-i", help="Arrays by input name, or one as .npy.")],
     output: Annotated[
         str, written("Y.NPZ", "Write the outputs instead of printing them."), settings.WRITES
     ] = "",
@@ -48,7 +51,11 @@ def run(
     max_iterations: MaxIterations = "",
     json: Json = False,
 ) -> None:
-    """Run a model on inputs from a file."""
+    """Run a model on inputs from a file.
+
+    edgekit run digits.onnx -i x.npz                        # in the simulator, printed
+    edgekit run digits.onnx -i x.npz -t cortex-m4 -o y.npz  # compiled, into a file
+    """
     from edgekit import api
     from edgekit.reports import results
     from edgekit.samples import arrays

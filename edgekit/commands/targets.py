@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from edgekit.command_help import Panel
 from edgekit.commands._shared import Json, emit
+
+PANEL = Panel.LIBRARIES
 
 
 def targets(json: Json = False) -> None:
-    """List the targets that libraries can be built for."""
+    """List the targets that libraries can be built for.
+
+    edgekit targets
+    """
     from edgekit import api
     from edgekit.reports import results
 

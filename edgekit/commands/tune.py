@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from edgekit import console, settings
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -26,6 +27,8 @@ from edgekit.commands._shared import (
 )
 from edgekit.commands.quantize import Io
 from edgekit.core.errors import EdgeKitError, Exit
+
+PANEL = Panel.SMALLER
 
 
 def tune(
@@ -55,7 +58,7 @@ def tune(
         str, typer.Option("--min-sqnr", metavar="25dB", help="Least signal-to-noise ratio of the outputs.")
     ] = "",
     budget: Annotated[str, typer.Option("--budget", metavar="N", help="Number of variants to try.")] = "40",
-    seed: Annotated[str, typer.Option("--seed", metavar="N", help="Seed of the search.")] = "0",
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="Random seed of the search.")] = "0",
     jobs: Annotated[
         str, typer.Option("--jobs", metavar="N", help="Number of processes; default: one for each core.")
     ] = "",
@@ -78,7 +81,10 @@ def tune(
     name: Name = "",
     json: Json = False,
 ) -> None:
-    """Search for the pruning, formats and code that fit a board."""
+    """Search for the pruning, formats and code that fit a board.
+
+    edgekit tune digits.onnx --calib calib.npz -t stm32f407 --ram 8K --flash 16K --max-drop 1%
+    """
     from edgekit import api
     from edgekit.reports import tuning
 

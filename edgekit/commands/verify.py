@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from edgekit import console
+from edgekit.command_help import Panel
 from edgekit.commands._shared import (
     Consts,
     Cores,
@@ -28,11 +29,13 @@ from edgekit.commands._shared import (
     run_by,
 )
 
+PANEL = Panel.CHECKS
+
 
 def verify(
     model: Model,
     target: TargetName = "host",
-    input: Annotated[str, arrays_file("--input", "Default: seeded random inputs.")] = "",
+    input: Annotated[str, arrays_file("--input", "-i", help="Default: seeded random inputs.")] = "",
     runner: RunnerOption = "",
     optimize: OptimizeOption = Optimize.SPEED,
     ports: PortsOption = Ports.CALLER,
@@ -45,7 +48,11 @@ def verify(
     max_iterations: MaxIterations = "",
     json: Json = False,
 ) -> None:
-    """Compare compiled code with the simulator; write nothing."""
+    """Compare compiled code with the simulator; write nothing.
+
+    edgekit verify digits.onnx -t cortex-m4
+    edgekit verify digits.ek -i x.npz --cores 4
+    """
     from edgekit import api
     from edgekit.reports import results
 

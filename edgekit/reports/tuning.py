@@ -12,7 +12,7 @@ from edgekit.tuning.tune import Missed, Tried, in_words
 
 
 def lines(found: Tuned, folder: Path) -> list[str]:
-    """What was chosen, and the points that no other one beats."""
+    """What was chosen, and the Pareto-optimal points."""
     chosen = found.best or found.closest
     rows = [
         ("tried", f"{len(found.tried)} variants of {found.name}, judged by {found.samples} samples"),
@@ -30,7 +30,7 @@ def lines(found: Tuned, folder: Path) -> list[str]:
     head = ("", "variant", "flash", "ram", "instructions", "accuracy", "SQNR")
     front = sorted(found.front, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
     points = [_row(one, "*" if one is found.best else "" if one.fits else "-") for one in front]
-    notes = ["", "* chosen, - not within the budget"]
+    notes = ["", "Pareto-optimal variants: * chosen, - not within the budget"]
     return [
         *table(rows),
         "",

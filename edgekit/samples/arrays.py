@@ -164,7 +164,7 @@ def _name_faults(graph: Graph, given: Arrays) -> Iterator[EdgeKitError]:
     for name in given:
         if name not in graph.inputs:
             hint = suggest.hint(name, graph.inputs, "inputs")
-            yield EdgeKitError("E0108", f"{name} is not an input of {graph.name}", hint=hint)
+            yield EdgeKitError("E0108", f"{graph.name} has no input named {name}", hint=hint)
     for name in graph.inputs:
         if name not in given:
             yield EdgeKitError("E0101", f"input {name} is missing", hint=f"{name} is {graph.type(name)}")

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from edgekit.core import fixed, simulate
+from edgekit.core import fixed, number_formats, simulate, suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
@@ -63,8 +63,9 @@ def prepare_qat(
     Batch normalization behind a layer of a module goes on: in training mode by the statistics of each batch,
     until `freeze_batch_norms`, in evaluation mode by the running ones. Any other is folded with the
     statistics that it has."""
+    target = number_formats.among(target, _FORMATS)
     if target not in _FORMATS:
-        raise EdgeKitError("E0103", f"unknown format {target}", hint=f"one of {', '.join(_FORMATS)}")
+        raise EdgeKitError("E0103", f"unknown format {target}", hint=suggest.hint(target, _FORMATS))
     if isinstance(model, Graph):
         return Qat(prepare(model), arrays_of(model, calibration), target)
     found = traced(model, example_inputs, prepare)

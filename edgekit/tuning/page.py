@@ -44,7 +44,7 @@ class _Chart:
     across: tuple[_Tick, ...]
     up: tuple[_Tick, ...]
     dots: tuple[_Dot, ...]
-    front: str  # a line through the points that no other one beats in this chart
+    front: str  # a line through the points that are Pareto-optimal in this chart
     limits: tuple[tuple[str, str, str, str], ...]  # lines x1 y1 x2 y2
 
 

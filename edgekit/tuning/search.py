@@ -58,7 +58,7 @@ class TuningSearch:
 
     @property
     def front(self) -> Sequence[Point]:
-        """The points that no other one beats, the best quality first."""
+        """The Pareto-optimal points, the best quality first."""
         results = self.results
         best = [
             point

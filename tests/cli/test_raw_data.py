@@ -64,8 +64,8 @@ def test_the_type_of_raw_data_can_be_said(cli: CommandLine) -> None:
         ("--std", "0", "normalize nothing"),
         ("--mean", "nan", "normalize nothing"),
         ("--mean", "1,2", "2 numbers for the channels of x"),
-        ("--mean", "y=1", "y is not an input of digits"),
-        ("--raw", "float16", "no such type of raw data: float16"),
+        ("--mean", "y=1", "digits has no input named y"),
+        ("--raw", "float16", "unknown type of raw data: float16"),
     ],
 )
 def test_what_makes_no_sense_is_refused(cli: CommandLine, option: str, text: str, words: str) -> None:

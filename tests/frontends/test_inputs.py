@@ -32,7 +32,7 @@ def test_integers_take_no_fractions(dtype: DType, value: float) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("z", 1.0, "z, which is not an input"),
+        ("z", 1.0, "no input named z"),
         ("a", np.zeros((2, 3), np.float64), "float64"),
         ("a", np.zeros((3, 2), np.float32), "3, 2"),
     ],

@@ -106,8 +106,8 @@ def test_a_batch_is_1_wherever_its_name_stands() -> None:
 @pytest.mark.parametrize(
     ("bound", "words"),
     [
-        ({"dims": {"sequences": 4}}, "sequences, which is not a dimension.*did you mean sequence"),
-        ({"shapes": {"id": (1, 4)}}, "--shape names id, which is not an input"),
+        ({"dims": {"sequences": 4}}, "no dimension named sequences.*did you mean sequence"),
+        ({"shapes": {"id": (1, 4)}}, "the model has no input named id"),
         (
             {"shapes": {"ids": (1, 4, 1)}},
             r"shape \[1, 4, 1\] does not fit input ids, which is \[batch,sequence\]",
@@ -115,7 +115,7 @@ def test_a_batch_is_1_wherever_its_name_stands() -> None:
         ({"dims": {"sequence": 4}, "shapes": {"ids": (1, 5)}}, r"shape \[1, 5\] does not fit input ids"),
         (
             {"dims": {"sequence": 4, "words": 2}, "constants": {"x": 1.0}},
-            "--const names x, which is not an input",
+            "the model has no input named x",
         ),
     ],
 )
@@ -190,7 +190,7 @@ def test_inputs_of_any_graph_become_constants() -> None:
     assert fixed.inputs == ("a",)
     (y,) = simulate.run(fixed, {"a": np.array([1, 2], np.float32)}).values()
     assert y.tolist() == [4, 5]
-    with pytest.raises(EdgeKitError, match="--const names c, which is not an input"):
+    with pytest.raises(EdgeKitError, match="the model has no input named c"):
         fix_inputs(graph, {"c": 1.0})
 
 

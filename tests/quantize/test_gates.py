@@ -16,6 +16,7 @@ from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
 from edgekit.core.ops.dense import Dense
 from edgekit.core.types import Array, DType, Type
+from edgekit.quantize.gate import change
 
 SIZE, CLASSES = 24, 5
 RANDOM = np.random.default_rng(7)
@@ -156,7 +157,7 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
         (["--max-drop", "much"], "not a number"),
         (["--max-drop", "120%"], "not a share"),
         (["--min-sqnr", "nan"], "not a number"),
-        (["--formats", "int9"], "no such format of layers"),
+        (["--formats", "int9"], "unknown format of layers"),
         (["--activations", "bf16"], "no such activations with int8"),
     ):
         done = cli("quantize", "net.ek", "--calib", "x.npz", *options)
@@ -202,3 +203,11 @@ def test_the_worst_output_is_judged_and_named() -> None:
     _, missed = api.quantize_model(graph, {"x": x}, int8, gate=api.Gate(min_sqnr=wanted))
     assert not missed.verdict.passed
     assert f"output {graph.outputs[1]} has {hard:.1f} dB, at least" in missed.verdict.text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [(0.98, 0.97, "1.00% worse"), (0.97, 0.9778, "0.78% better"), (0.97, 0.97, "no change")],
+)
+def test_a_gain_of_accuracy_is_no_negative_drop(before: float, after: float, words: str) -> None:
+    assert change(before, after) == words

@@ -45,7 +45,7 @@ def with_one(name: str, value: float) -> Arrays:
     ("change", "code", "words"),
     [
         ({"vector": None}, "E0101", "input vector is missing"),
-        ({"sound": np.zeros(3, np.float32)}, "E0108", "sound is not an input of net"),
+        ({"sound": np.zeros(3, np.float32)}, "E0108", "net has no input named sound"),
         ({"image": np.zeros((16, 1, 4, 5, 3), np.float32)}, "E0102", r"input image is \[16,1,4,5,3\]"),
         ({"image": np.zeros((16, 1, 3, 4, 4), np.float32)}, "E0102", r"input image is \[16,1,3,4,4\]"),
         ({"image": np.zeros((0, 4), np.float32)}, "E0102", r"input image is \[0,4\]"),

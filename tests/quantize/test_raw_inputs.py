@@ -139,7 +139,7 @@ def test_each_of_several_inputs_is_named() -> None:
         EdgeKitError, match=r"(?s)E0103 net has 2 inputs: which one is raw.*name it, as in a="
     ):
         convert(graph, mean=5)
-    with pytest.raises(EdgeKitError, match="E0108 c is not an input"):
+    with pytest.raises(EdgeKitError, match="E0108 net has no input named c"):
         convert(graph, mean={"c": 5})
 
 

@@ -21,7 +21,9 @@ def _pages() -> list[Path]:
         "*.md",
     ]
     names = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    return sorted(ROOT / name for name in names if name and (ROOT / name).is_file())
+    return sorted(
+        ROOT / name for name in names if name and (ROOT / name).is_file() and not (ROOT / name).is_symlink()
+    )
 
 
 PAGES = _pages()
