@@ -1,4 +1,4 @@
-"""Packages for other ecosystems: one file of this folder for each kind, found by its name."""
+"""Packages for other ecosystems: each kind is a file of this folder, or a folder of templates/languages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from edgekit.codegen.compilation.toolchain import Sizes
 from edgekit.codegen.printing.render import Optimize, Weights
@@ -70,7 +70,7 @@ class Kind(Protocol):
 def kinds() -> list[str]:
     """The kinds of packages that there are."""
     names = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
-    return sorted(name.replace("_", "-") for name in names)
+    return sorted([*(name.replace("_", "-") for name in names), *_languages().languages()])
 
 
 def check(names: Sequence[str], helpers: Sequence[str], target: Target) -> None:
@@ -92,6 +92,14 @@ def make(name: str, request: PackageRequest) -> Package:
     return _kind(name).make(request)
 
 
+def _languages() -> Any:
+    """The module of languages, which imports this one."""
+    return importlib.import_module(f"{__name__}._language")
+
+
 def _kind(name: str) -> Kind:
+    if name in _languages().languages():
+        language: Kind = _languages().Language(name)
+        return language
     module: Kind = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return module

@@ -81,11 +81,18 @@ def _language(escaped: Escape, *inside: Context) -> Context:
 
 
 _LANGUAGES = {
-    **dict.fromkeys((".c", ".h", ".S", ".ino"), _language(escape.code, *_C)),
+    **dict.fromkeys((".c", ".h", ".S", ".ino", ".cpp", ".hpp"), _language(escape.code, *_C)),
     **dict.fromkeys((".js", ".ts"), _language(escape.code, *_JS)),
     **dict.fromkeys(
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),
+    **dict.fromkeys(
+        (".py", ".build", ".toml"),
+        _language(
+            escape.unquoted, _HASH, *(_string(quote, escape.unicode_string) for quote in ('"""', '"', "'"))
+        ),
+    ),
+    ".in": _language(escape.unquoted, _HASH),
     ".yml": _language(escape.unquoted, _HASH, _string('"', escape.unicode_string)),
     "Kconfig": _language(escape.code, _HASH, _string('"', escape.kconfig_string)),
     ".properties": _language(escape.properties_value, _HASH),

@@ -21,6 +21,7 @@ from support.tools import ROOT, require, require_module
 from edgekit import EdgeKitError, build
 from edgekit.codegen import packages
 from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.packages._language import languages
 from edgekit.codegen.program import Program
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
@@ -154,6 +155,6 @@ def test_the_page_shows_what_happens(
 
 
 def test_every_kind_is_tested_and_described() -> None:
-    assert packages.kinds() == sorted([*KINDS, "npm"])
+    assert packages.kinds() == sorted([*KINDS, "npm", *languages()])
     page = (ROOT / "docs/boards.md").read_text()
     assert sorted(re.findall(r"^\| `([a-z-]+)` \| `out/", page, re.MULTILINE)) == KINDS

@@ -1,0 +1,141 @@
+"""Packages for programming languages: each is a folder of templates, which know the model's ports.
+
+A folder of templates/languages becomes a package as it is: NAME in a path is the model's name, and
+package.toml says where the C of the library goes, or the compiled library, and what elements are called.
+Nothing else knows of a language.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from edgekit.codegen.compilation import build, sbom
+from edgekit.codegen.packages import Package, PackageRequest, _shared_library
+from edgekit.codegen.packages._ports import VERSION, values
+from edgekit.codegen.packages._wheel import wheel
+from edgekit.codegen.printing.render import environment, model_origin, sources
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification import selftest
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
+
+_ABOUT = "package.toml"
+
+
+def folder() -> Traversable:
+    """Where the languages are."""
+    return files("edgekit.codegen.printing") / "templates" / "languages"
+
+
+def languages() -> list[str]:
+    """The languages that there are templates for."""
+    return sorted(entry.name for entry in folder().iterdir() if (entry / _ABOUT).is_file())
+
+
+@dataclass(frozen=True)
+class Language:
+    """A kind of package."""
+
+    name: str
+    HELPERS: tuple[str, ...] = ()
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        return tomllib.loads((folder() / self.name / _ABOUT).read_text(encoding="utf-8"))
+
+    def check(self, target: Target) -> None:
+        """EdgeKitError where programs of this language do not run."""
+        if target.gpu or _shared_library.platform_of(target) is None:
+            hint = "--target host, x86-64, aarch64 or another of a PC or phone; edgekit targets lists them"
+            what = f"there is no package {self.name} for target {target.name}"
+            raise EdgeKitError("E0103", what, hint=hint)
+
+    def make(self, request: PackageRequest) -> Package:
+        """The folder's templates with the library, a sample of each input, and a self-test."""
+        program = request.program
+        if program.ports != "caller":
+            what = f"a package {self.name} passes inputs and outputs to the library"
+            raise EdgeKitError("E0103", what, hint="leave out --ports arena")
+        test = request.test or selftest.prepare(program.graph)
+        made = build.generate(program, request.optimize, "c", test)
+        sample = test.samples[0]
+        inside = {
+            **self._library(request, made),
+            **self._rendered(request, made),
+            **{
+                f"{self._path('sample', program)}/{p.c}.bin": sample[p.name].tobytes() for p in program.inputs
+            },
+        }
+        if self.about.get("wheel"):
+            inside = self._in_wheel(request, inside)
+        if request.sbom:
+            inside |= sbom.file(program, inside, request.optimize, request.compiler, self.name)
+        size = sum(map(len, inside.values()))
+        where = f"{self.name}/{program.name}"
+        words = f"{where}: {len(inside)} files, {size:,} B; its README.md says how to use it"
+        found = {f"{program.name}/{path}": inside[path] for path in sorted(inside)}
+        return Package(self.name, found, (("package", words),))
+
+    def _path(self, key: str, program: Program) -> str:
+        """A path of package.toml."""
+        return str(self.about[key]).replace("NAME", program.name)
+
+    def _library(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
+        """The library as C, or compiled."""
+        if "sources" in self.about:
+            below = self._path("sources", request.program)
+            return {f"{below}/{path}": data for path, data in made.items() if path.endswith((".c", ".h"))}
+        data, suffix = _shared_library.compiled(request, made)
+        return {f"{self._path('library', request.program)}{suffix}": data}
+
+    def _rendered(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
+        program = request.program
+        known = values(request, self.about["types"], frozenset(self.about.get("keywords", "").split()))
+        below = self.about.get("sources", "")
+        known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
+        known["public"] = _public(made, f"{program.name}.h")
+        found: dict[str, bytes] = {}
+        for path in _files(folder() / self.name):
+            if path.endswith(".j2"):
+                template = environment().get_template(f"languages/{self.name}/{path}")
+                found[path.removesuffix(".j2")] = template.render(known).encode()
+            elif path != _ABOUT:
+                found[path] = (folder() / self.name / path).read_bytes()
+        return {path.replace("NAME", program.name): data for path, data in found.items()}
+
+    def _in_wheel(self, request: PackageRequest, inside: Mapping[str, bytes]) -> dict[str, bytes]:
+        """The files that belong together as a wheel, and the others beside it."""
+        name = request.program.name
+        within = {path: data for path, data in inside.items() if path.startswith(f"{name}/")}
+        tag = _shared_library.wheel_tag(request.program.target)
+        summary = f"The neural network {name} of {model_origin(request.program)}"
+        path, data = wheel(name, VERSION, summary, tag, within)
+        return {p: d for p, d in inside.items() if p not in within} | {path: data}
+
+
+def _public(made: Mapping[str, bytes], header: str) -> list[str]:
+    """The headers that a header leads to: those that programs need beside it."""
+    found: list[str] = []
+    left = [header]
+    while left:
+        inner = re.findall(r'#include "(edgekit/.*)"', made[left.pop()].decode())
+        new = [path for path in inner if path not in found]
+        found += new
+        left += new
+    return sorted(found)
+
+
+def _files(place: Traversable, path: str = "") -> tuple[str, ...]:
+    """The files of a language, by their paths in its folder."""
+    found: list[str] = []
+    for entry in place.iterdir():
+        inner = f"{path}{entry.name}"
+        found += _files(entry, f"{inner}/") if entry.is_dir() else [inner]
+    return tuple(sorted(found))

@@ -1,0 +1,69 @@
+"""The one description of a model that templates of all languages get: ports, memory, sizes, options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import edgekit
+from edgekit.codegen.compilation import build
+from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.packages._words import meaning
+from edgekit.codegen.printing.render import model_origin
+from edgekit.codegen.program import Port
+from edgekit.codegen.verification import verify
+from edgekit.core.escape import Code
+
+VERSION = "1.0.0"  # of what is packed: the first one
+
+
+def values(
+    request: PackageRequest, types: Mapping[str, str], keywords: Collection[str] = ()
+) -> dict[str, Any]:
+    """What templates know, in the words of a language: `types` names elements, a name that is among
+    `keywords` gets an underscore."""
+    program = request.program
+    inputs = [_port(port, "input", types, keywords) for port in program.inputs]
+    outputs = [_port(port, "output", types, keywords) for port in program.outputs]
+    return {
+        "name": program.name,
+        "lower": re.sub("[^a-z0-9]+", "-", program.name.lower()).strip("-") or "model",
+        "guard": program.name.upper(),
+        "version": edgekit.__version__,
+        "package_version": VERSION,
+        "origin": model_origin(program),
+        "target": program.target.name,
+        "target_description": program.target.description,
+        "inputs": inputs,
+        "outputs": outputs,
+        "ports": [*inputs, *outputs],
+        "has_state": bool(program.states),
+        "state_bytes": program.state_bytes,
+        "arena_bytes": program.arena.size,
+        "align": program.target.align,
+        "weight_bytes": program.weight_bytes,
+        "sizes": request.sizes,
+        "compiler": request.compiler,
+        "options": [verify.LEVEL[request.optimize], *build.FLOATS, *program.target.cflags],
+    }
+
+
+def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[str]) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "name": port.name,
+        "c": port.c,  # the parameter in C
+        "id": _identifier(port.c, keywords),  # and in the language
+        "ctype": port.type.dtype.c,
+        "type": Code(types[port.type.dtype.c]),
+        "size": port.type.size,
+        "shape": list(port.type.shape),
+        "meaning": meaning(port.type.quant),
+    }
+
+
+def _identifier(name: str, keywords: Collection[str]) -> str:
+    """A name that is public in every language, and no keyword of this one."""
+    public = f"t{name}" if name.startswith("_") else name
+    return f"{public}_" if public in keywords else public

@@ -1,0 +1,100 @@
+"""A compiled shared library, for packages of languages that load one; by zig for other systems."""
+
+from __future__ import annotations
+
+import platform
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from edgekit.codegen.compilation import build, toolchain
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.printing.render import sources
+from edgekit.codegen.verification.verify import LEVEL
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.target import Target
+
+_TRIPLE = re.compile(r"zig cc -target (\w+)-(\w+)\S*(.*)")
+_GLIBC = "2.17"  # of manylinux2014, whose libraries run on every Linux since
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # as other systems call them
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A machine and its system."""
+
+    machine: str  # x86_64 or aarch64
+    system: str  # linux, macos or windows
+    options: str = ""  # of zig, for its processor
+
+    @property
+    def suffix(self) -> str:
+        """Of shared libraries."""
+        return {"windows": ".dll", "macos": ".dylib"}.get(self.system, ".so")
+
+    @property
+    def zig(self) -> str:
+        """The compiler of the target as zig, for programs with a C library."""
+        ends = {"linux": f"linux-gnu.{_GLIBC}", "macos": "macos", "windows": "windows-gnu"}
+        return f"zig cc -target {self.machine}-{ends[self.system]}{self.options}"
+
+
+def platform_of(target: Target) -> Platform | None:
+    """Where programs for a target run; None for boards and browsers."""
+    triples = (match for name in target.compilers if (match := _TRIPLE.match(name)))
+    if match := next(triples, None):
+        machine, system, options = match.groups()
+        system = target.startup if system == "freestanding" else system  # tests run it without a C library
+    elif target.name == "host":
+        machine, system, options = platform.machine().lower(), platform.system().lower(), ""
+    else:
+        return None
+    found = Platform(_MACHINES.get(machine, machine), {"darwin": "macos"}.get(system, system), options)
+    is_known = found.machine in _MACHINES.values() and found.system in ("linux", "macos", "windows")
+    return found if is_known else None
+
+
+def compiled(request: PackageRequest, made: Mapping[str, bytes]) -> tuple[bytes, str]:
+    """The shared library of C files, and its suffix."""
+    target = request.program.target
+    compiler, place = _compiler(target), _place(target)
+    shared = ["-shared", "-s", *["-fPIC"] * (place.system != "windows")]
+    options = [*build.BASE_FLAGS, LEVEL[request.optimize], *target.cflags, *shared, "-I."]
+    with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
+        folder = Path(scratch)
+        write(dict(made), folder)
+        names = [path for path in sources(made, request.optimize) if path.endswith(".c")]
+        request.progress(f"compiling a shared library with {compiler.name}")
+        compiler.run([*options, *names, "-o", f"library{place.suffix}"], folder)
+        return (folder / f"library{place.suffix}").read_bytes(), place.suffix
+
+
+def wheel_tag(target: Target) -> str:
+    """The tag of a wheel with this library. What this machine's own compiler makes is for this machine."""
+    place = _place(target)
+    match place.system:
+        case "windows":
+            return {"x86_64": "win_amd64", "aarch64": "win_arm64"}[place.machine]
+        case "macos":
+            return f"macosx_11_0_{'arm64' if place.machine == 'aarch64' else place.machine}"
+    start = f"manylinux_{_GLIBC.replace('.', '_')}" if "zig" in _compiler(target).name else "linux"
+    return f"{start}_{place.machine}"
+
+
+def _place(target: Target) -> Platform:
+    place = platform_of(target)
+    assert place is not None  # Language.check asked
+    return place
+
+
+def _compiler(target: Target) -> toolchain.Compiler:
+    """zig, whose libraries run on any system of the kind, or for this machine its own compiler."""
+    try:
+        return toolchain.find(replace(target, compilers=(_place(target).zig,)))
+    except EdgeKitError:
+        if target.name != "host":
+            raise
+        return toolchain.find(target)

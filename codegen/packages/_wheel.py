@@ -1,0 +1,40 @@
+"""Wheels: zip files with metadata, the same bytes for the same files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+
+_FIRST = (1980, 1, 1, 0, 0, 0)  # the first time that zip files know
+
+
+def wheel(name: str, version: str, summary: str, tag: str, files: Mapping[str, bytes]) -> tuple[str, bytes]:
+    """The name and the bytes of a wheel with these files for this platform, for any Python 3."""
+    info = f"{name}-{version}.dist-info"
+    metadata = (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
+        "Requires-Python: >=3.9\nRequires-Dist: numpy\n"
+    )
+    marks = f"Wheel-Version: 1.0\nGenerator: edgekit\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"
+    inside = {
+        **{path: files[path] for path in sorted(files)},
+        f"{info}/METADATA": metadata.encode(),
+        f"{info}/WHEEL": marks.encode(),
+    }
+    record = "".join(f"{path},{_hash(data)},{len(data)}\n" for path, data in inside.items())
+    inside[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in inside.items():
+            entry = zipfile.ZipInfo(path, _FIRST)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return f"{name}-{version}-py3-none-{tag}.whl", made.getvalue()
+
+
+def _hash(data: bytes) -> str:
+    return f"sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')}"

@@ -1,0 +1,319 @@
+"""Packages for applications: built, installed and run as their users do, with the simulator's results."""
+
+import base64
+import hashlib
+import importlib
+import re
+import subprocess
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.nets import Net
+from support.stateful import random_graph
+from support.tools import ROOT, require, require_module
+
+from edgekit import EdgeKitError
+from edgekit.codegen import packages
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.packages import PackageRequest, _language, _shared_library
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import SelfTest, prepare
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Type
+
+STRICT = ("-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+USE_CMAKE = """\
+cmake_minimum_required(VERSION 3.16)
+project(app LANGUAGES CXX)
+find_package(digits 1.0 REQUIRED)
+add_executable(app app.cpp)
+target_compile_features(app PRIVATE cxx_std_20)
+target_link_libraries(app PRIVATE digits::digits)
+"""
+USE_CPP = """\
+#include <array>
+#include <cstdio>
+#include <digits.hpp>
+int main()
+{
+    digits::Model model;
+    std::array<float, digits::Model::x_size> image{};
+    float scores[digits::Model::y_size];
+    model.run(image, scores);
+    std::printf("%.6f", static_cast<double>(scores[0]));
+    return model.self_test() ? 0 : 1;
+}
+"""
+USE_C = """\
+#include <digits.h>
+static _Alignas(DIGITS_ARENA_ALIGN) unsigned char arena[DIGITS_ARENA_SIZE];
+static float image[DIGITS_X_SIZE], scores[DIGITS_Y_SIZE];
+int main(void)
+{
+    digits_run(image, scores, arena);
+    return scores[0] > 0 && scores[0] < 1 ? 0 : 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def digits() -> Program:
+    """A network of two layers, which compiles fast."""
+    net = Net()
+    x = net(Dense(), net.x(1, 64), net.random(10, 64) / 8, net.random(10))
+    return fit(net.done(net(Softmax(), x, name="y")).with_name("digits"), targets.load("host"))
+
+
+@pytest.fixture(scope="module")
+def test(digits: Program) -> SelfTest:
+    return prepare(digits.graph)
+
+
+def made(kind: str, program: Program, folder: Path, test: SelfTest | None = None) -> Path:
+    """The folder of a package."""
+    request = PackageRequest(program, "speed", "auto", False, test=test)
+    write(packages.make(kind, request).files, folder / kind)
+    return folder / kind / program.name
+
+
+def ran(*command: object, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def several() -> Program:
+    """A program with inputs and outputs of many types, whose names mean something in some language."""
+    types = (
+        DType.F32,
+        DType.F64,
+        DType.F16,
+        DType.BF16,
+        DType.U8,
+        DType.S16,
+        DType.U32,
+        DType.S64,
+        DType.BOOL,
+    )
+    names = ["model", "self", "lambda", "type", "fn", "func", "count", "arena", "_private"]
+    net = Net()
+    inputs = [net.input(name, Type(dtype, (3,))) for dtype, name in zip(types, names, strict=True)]
+    net.inputs += inputs
+    graph = net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name("several")
+    return fit(graph, targets.load("host"))
+
+
+def stream() -> Program:
+    return fit(random_graph(1).with_name("stream"), targets.load("host"))
+
+
+# CMake
+
+
+def test_cmake_builds_checks_installs_and_is_found(digits: Program, test: SelfTest, tmp_path: Path) -> None:
+    cmake = require("cmake")
+    require("g++")
+    package, prefix = made("cmake", digits, tmp_path, test), tmp_path / "prefix"
+    ran(
+        cmake,
+        "-B",
+        "build",
+        "-DBUILD_SHARED_LIBS=ON",
+        f"-DCMAKE_INSTALL_PREFIX={prefix}",
+        ".",
+        folder=package,
+    )
+    ran(cmake, "--build", "build", folder=package)
+    ran("ctest", "--test-dir", "build", folder=package)
+    said = ran("build/digits_classify", "example/x.bin", folder=package)
+    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+    ran(cmake, "--install", "build", folder=package)
+    app = tmp_path / "app"
+    app.mkdir()
+    for name, text in (("CMakeLists.txt", USE_CMAKE), ("app.cpp", USE_CPP), ("app.c", USE_C)):
+        (app / name).write_text(text)
+    ran(cmake, "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}", folder=app)
+    ran(cmake, "--build", "build", folder=app)
+    zeros = simulate.run(digits.graph, {"x": np.zeros((1, 64), np.float32)})["y"]
+    assert float(ran("build/app", folder=app)) == pytest.approx(float(zeros[0, 0]), abs=1e-5)
+    configured = {"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
+    flags = ran(require("pkg-config"), "--cflags", "--libs", "digits", folder=app, **configured).split()
+    ran(require("gcc"), "app.c", "-o", "c_app", *flags, folder=app)
+    ran(app / "c_app", folder=app, LD_LIBRARY_PATH=str(prefix / "lib"))
+
+
+def test_meson_builds_and_checks(digits: Program, test: SelfTest, tmp_path: Path) -> None:
+    meson = require("meson")
+    package = made("cmake", digits, tmp_path, test)
+    ran(meson, "setup", "build", folder=package)
+    assert re.search(r"Ok: +1\b", ran(meson, "test", "-C", "build", folder=package))
+
+
+def test_cpp_of_unusual_models_is_clean(tmp_path: Path) -> None:
+    compiler = require("g++")
+    for program in (several(), stream()):
+        package = made("cmake", program, tmp_path)
+        ran(compiler, *STRICT, "-fsyntax-only", "-Isrc", "example/classify.cpp", folder=package)
+
+
+# Python
+
+
+def installed(program: Program, folder: Path, test: SelfTest | None = None) -> Path:
+    """A folder for sys.path that holds what is in the wheel."""
+    (wheel,) = made("python", program, folder, test).glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def imported(name: str, site: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(site)
+    return importlib.import_module(name)
+
+
+def test_pip_installs_the_wheel_and_it_classifies(digits: Program, test: SelfTest, tmp_path: Path) -> None:
+    require("gcc")
+    (wheel,) = made("python", digits, tmp_path, test).glob("*.whl")
+    site = tmp_path / "site"
+    ran(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel, folder=tmp_path)
+    said = ran(sys.executable, "-m", "digits", folder=tmp_path, PYTHONPATH=str(site))
+    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+    check_record(wheel)
+
+
+def check_record(wheel: Path) -> None:
+    """RECORD has the hash and the size of every other file."""
+    with zipfile.ZipFile(wheel) as archive:
+        (record,) = (name for name in archive.namelist() if name.endswith("RECORD"))
+        rows = dict(line.split(",", 1) for line in archive.read(record).decode().splitlines())
+        assert rows.keys() == set(archive.namelist())
+        for name in rows.keys() - {record}:
+            digest = (
+                base64.urlsafe_b64encode(hashlib.sha256(archive.read(name)).digest()).decode().rstrip("=")
+            )
+            assert rows[name] == f"sha256={digest},{len(archive.read(name))}"
+
+
+def test_python_gives_the_numbers_of_the_simulator(
+    digits: Program, test: SelfTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several threads at once, with a model each."""
+    require("gcc")
+    module = imported("digits", installed(digits, tmp_path, test), monkeypatch)
+    inputs = [sample["x"] for sample in test.samples] * 5
+
+    def all_of_them(_: int) -> list[np.ndarray]:
+        model = module.Model()
+        assert model.self_test()
+        return [model.run(x).y for x in inputs]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(all_of_them, range(4))
+    expected = [simulate.run(digits.graph, {"x": x})["y"] for x in inputs]
+    np.testing.assert_allclose(first, expected, atol=1e-5)
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+    with pytest.raises(ValueError, match="x has shape"):
+        module.Model().run(np.zeros(3, np.float32))
+    with pytest.raises(TypeError, match="x is complex"):
+        module.Model().run(np.zeros((1, 64), np.complex64))
+
+
+def test_python_takes_unusual_types_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("gcc")
+    program = several()
+    module = imported("several", installed(program, tmp_path), monkeypatch)
+    given = module.sample()
+    for x, y in zip(given, module.Model().run(*given), strict=True):
+        np.testing.assert_array_equal(x.view(np.uint8).reshape(-1), y.view(np.uint8).reshape(-1))
+    with pytest.raises(ValueError, match="fn has values beyond those of uint8"):
+        module.Model().run(*given[:4], [300, 1, 2], *given[5:])
+
+
+def test_python_keeps_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require("gcc")
+    program = stream()
+    module = imported("stream", installed(program, tmp_path), monkeypatch)
+    model = module.Model()
+    assert model.self_test()
+    first, second = model.run(*module.sample()), model.run(*module.sample())
+    model.reset()
+    again = model.run(*module.sample())
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_wheels_for_other_systems_are_cross_compiled(tmp_path: Path) -> None:
+    require_module("ziglang")
+    tags = {
+        "windows-x86-64": "win_amd64",
+        "macos-aarch64": "macosx_11_0_arm64",
+        "aarch64": "manylinux_2_17_aarch64",
+        "x86-64-avx2": "manylinux_2_17_x86_64",
+    }
+    assert {name: _shared_library.wheel_tag(targets.load(name)) for name in tags} == tags
+    net = Net()
+    graph = net.done(net.one(Reshape((5, 1)), net.x(5))).with_name("plain")
+    package = made("python", fit(graph, targets.load("windows-x86-64")), tmp_path)
+    with zipfile.ZipFile(package / "plain-1.0.0-py3-none-win_amd64.whl") as archive:
+        library = archive.read("plain/_library.dll")
+    assert library[:2] == b"MZ"
+    assert b"plain_run\0" in library
+
+
+# All languages
+
+
+@pytest.mark.parametrize("target", ["cortex-m4", "wasm32", "opencl"])
+@pytest.mark.parametrize("kind", _language.languages())
+def test_a_target_without_an_operating_system_is_refused(kind: str, target: str) -> None:
+    with pytest.raises(EdgeKitError, match="E0103 there is no package"):
+        packages.check([kind], [], targets.load(target))
+
+
+def test_ports_in_the_arena_are_refused() -> None:
+    net = Net()
+    graph = net.done(net.one(Reshape((5, 1)), net.x(5)))
+    with pytest.raises(EdgeKitError, match="leave out --ports arena"):
+        packages.make(
+            "cmake", PackageRequest(fit(graph, targets.load("host"), "arena"), "speed", "auto", False)
+        )
+
+
+def test_a_folder_is_a_language(
+    digits: Program, test: SelfTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "esperanto").mkdir()
+    (tmp_path / "esperanto" / "package.toml").write_text(
+        'sources = "c"\nsample = "data"\n[types]\nfloat = "f"\n'
+    )
+    (tmp_path / "esperanto" / "NAME.txt").write_text("saluton")
+    monkeypatch.setattr(_language, "folder", lambda: tmp_path)
+    assert "esperanto" in packages.kinds()
+    package = made("esperanto", digits, tmp_path, test)
+    assert (package / "digits.txt").read_text() == "saluton"
+    assert (package / "c" / "digits.c").is_file()
+    assert (package / "data" / "x.bin").stat().st_size == 4 * 64
+
+
+def test_the_page_lists_every_language() -> None:
+    page = (ROOT / "docs" / "apps.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)` \| `app/", page, re.MULTILINE) == _language.languages()
