@@ -158,7 +158,7 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
         (["--max-drop", "120%"], "not a share"),
         (["--min-sqnr", "nan"], "not a number"),
         (["--formats", "int9"], "unknown format of layers"),
-        (["--activations", "bf16"], "no such activations with int8"),
+        (["--activations", "bf16"], "unknown activations with int8"),
     ):
         done = cli("quantize", "net.ek", "--calib", "x.npz", *options)
         assert done.code == Exit.USAGE, options

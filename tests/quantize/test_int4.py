@@ -94,9 +94,9 @@ def test_a_gate_gives_int8_weights_to_the_layers_that_need_them() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weights": "int2"}, "no such format of weights with int8: int2"),
-        ({"weights": "int4", "dtype": "bf16"}, "no such format of weights with bf16: int4"),
-        ({"effort": "heroic"}, "no such effort: heroic"),
+        ({"weights": "int2"}, "unknown format of weights with int8: int2"),
+        ({"weights": "int4", "dtype": "bf16"}, "unknown format of weights with bf16: int4"),
+        ({"effort": "heroic"}, "unknown effort: heroic"),
     ],
 )
 def test_what_does_not_exist_is_refused(options: dict[str, str], message: str) -> None:

@@ -153,7 +153,7 @@ def test_each_of_several_inputs_is_named() -> None:
         ({"mean": float("nan")}, "normalize nothing"),
         ({"std": float("inf")}, "normalize nothing"),
         ({"std": ()}, "normalize nothing"),
-        ({"raw": "float16"}, "no such type of raw data: float16"),
+        ({"raw": "float16"}, "unknown type of raw data: float16"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wanted: dict[str, object], words: str) -> None:
