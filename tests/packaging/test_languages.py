@@ -261,7 +261,7 @@ def test_python_keeps_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert not all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def test_wheels_for_other_systems_are_cross_compiled(tmp_path: Path) -> None:
+def test_wheels_for_other_systems_have_their_tags() -> None:
     require_module("ziglang")
     tags = {
         "windows-x86-64": "win_amd64",
@@ -270,13 +270,6 @@ def test_wheels_for_other_systems_are_cross_compiled(tmp_path: Path) -> None:
         "x86-64-avx2": "manylinux_2_17_x86_64",
     }
     assert {name: _shared_library.wheel_tag(targets.load(name)) for name in tags} == tags
-    net = Net()
-    graph = net.done(net.one(Reshape((5, 1)), net.x(5))).with_name("plain")
-    package = made("python", fit(graph, targets.load("windows-x86-64")), tmp_path)
-    with zipfile.ZipFile(package / "plain-1.0.0-py3-none-win_amd64.whl") as archive:
-        library = archive.read("plain/_library.dll")
-    assert library[:2] == b"MZ"
-    assert b"plain_run\0" in library
 
 
 # All languages
