@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from edgekit.codegen.memory.planner import MemoryPlan, Peak, Place, assign
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.describe import layer_comment
 from edgekit.codegen.printing.literal import elements, number
-from edgekit.codegen.printing.names import HEADERS, Names, identifier, readable
+from edgekit.codegen.printing.names import HEADERS, LONGEST, Names, identifier, readable
 from edgekit.codegen.printing.pointers import ArenaRow, Named, Pointers
 from edgekit.core.escape import Code
 from edgekit.core.ir import Graph
@@ -87,7 +88,7 @@ class Test:
 class ProgramCall:
     """One kernel call of the program."""
 
-    c: str  # names its parameters, and its function at --optimize speed
+    c: str  # the name of its layer, in that of its parameters and its function
     kernel: Kernel
     operands: tuple[Operand, ...]
     params: tuple[tuple[Field, Code], ...]
@@ -228,7 +229,7 @@ class _Constants:
             aligned = is_tiled(tag)
             key = (str(data.dtype), dtype, aligned, data.tobytes())
             if key not in self.found:
-                c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w")
+                c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
                 self.found[key] = Constant(c, name, dtype, data, value.type, tag, aligned)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
@@ -262,12 +263,14 @@ def _lines(
         loop: identifier("i", taken, "i")
         for loop in dict.fromkeys(g for s in memory.calls for g in s.guards if isinstance(g, Loop))
     }
+    calls = Counter(scheduled.node.origin for scheduled in memory.calls)
     names = []
     for scheduled, kernel in zip(memory.calls, kernels, strict=True):
-        kind = kernel.name.split("_")[0]
-        layer = scheduled.node.origin.split("/")[-1]
-        layer = layer if kind in layer else f"{layer}_{kind}"
-        names.append(identifier(readable(layer), taken, "layer", f"{pool.prefix}_"))
+        layer, kind = scheduled.node.origin.split("/")[-1], kernel.name.split("_")[0]
+        is_only = calls[scheduled.node.origin] == 1 or kind in layer.replace("_", "")
+        layer = layer if layer and is_only else f"{layer}_{kind}"
+        forms = (f"{pool.prefix}_{{}}", f"{pool.prefix}_{{}}_part", "{}_params")
+        names.append(identifier(readable(layer), taken, "layer", forms))
     pointers.taken |= taken - arguments
     for scheduled, kernel, name in zip(memory.calls, kernels, names, strict=True):
         call = scheduled.call

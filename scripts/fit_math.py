@@ -336,7 +336,7 @@ def header_text(suffix: str) -> str:
     guard = f"EDGEKIT_MATH_POLY_{suffix.upper()}_H"
     return "\n\n".join(
         [
-            f"/* Minimax polynomials of the {suffix} math. Written by scripts/fit_math.py; do not edit. */\n"
+            f"/* Minimax polynomials of the {suffix} math. Fitted by a script; do not edit. */\n"
             f"#ifndef {guard}\n#define {guard}",
             "#include <stdint.h>",
             *parts,

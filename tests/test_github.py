@@ -132,10 +132,11 @@ def test_the_default_requirement_is_ours() -> None:
     assert parsed(ACTION / "action.yml")["inputs"]["edgekit"]["default"].startswith(f"{PROJECT['name']}[")
 
 
-def test_patterns_of_owners_match_something() -> None:
+def test_each_line_of_owners_has_a_path_and_an_account() -> None:
     lines = (GITHUB / "CODEOWNERS").read_text(encoding="utf-8").splitlines()
-    patterns = [line.split()[0] for line in lines if line and not line.startswith("#")]
-    assert [p for p in patterns if p != "*" and not (ROOT / p.strip("/")).exists()] == []
+    owned = [line.split() for line in lines if line and not line.startswith("#")]
+    assert [path for path, *_ in owned if path != "*" and not (ROOT / path.strip("/")).exists()] == []
+    assert [path for path, *owners in owned if not owners or not all("@" in owner for owner in owners)] == []
 
 
 def test_the_citation_is_of_a_version_in_the_changelog() -> None:

@@ -34,6 +34,7 @@ from edgekit.core.types import Array, DType
 
 _DIMS = {1: "O", 2: "OI", 3: "OWI", 4: "OHWI"}
 _TOKEN = re.compile(r"([A-Za-z]+)(?:/(\d+)(?:!|(~))?)?(\d+)?(?:\((\w+)\))?$")
+_EXPRESSION = re.compile(r"\{.*?\}")
 _PHASES = re.compile(r"phases (\d+)x(\d+) ")
 _WINOGRAD, _STRIDED, _SAME = "winograd ", "strided ", "same! "
 _NARROWER = re.compile(r"^O/(\d+)!(\d+)")
@@ -78,6 +79,15 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[Block]:
 def is_tiled(tag: str) -> bool:
     """Are all blocks of this layout whole?"""
     return any(sign in tag for sign in "!~:")
+
+
+def stored_dtype(tag: str) -> DType | None:
+    """The type that a layout states behind its colon; integers of four bits are stored two in a byte."""
+    words = [word for word in _EXPRESSION.sub("", tag).partition(":")[2].split() if word[0] not in "x+"]
+    if not words:
+        return None
+    dtype = DType(words[-1])
+    return DType.S8 if dtype in (DType.S4, DType.U4) else dtype
 
 
 def pack(tag: str, weights: Array, groups: int = 1) -> Array:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.contracts import COMMENT, FIELD
 from edgekit.codegen.kernels.kernel_files import Variant
+from edgekit.codegen.kernels.pack import stored_dtype
 from edgekit.codegen.kernels.selection import cheapest
 from edgekit.codegen.kernels.symbols import instance_name, kernel_id
 from edgekit.codegen.kernels.variants import fitting, layouts, variant_named
@@ -143,6 +144,7 @@ def _instantiate(
         text, header = may_meet(text), may_meet(header)
     included = _INCLUDE.findall(text)
     given = [macro for macro, operand in _OPTIONAL.items() if operand.search(header)]
+    tokens |= _stored_types(variant.pack, header)
     text, header = _substitute(text, tokens, given), _substitute(header, tokens, given)
     guard = f"EDGEKIT_{name.upper()}_H"
     header = header.replace(f"EDGEKIT_{contract[:-2].upper()}_H", guard)
@@ -150,16 +152,62 @@ def _instantiate(
     includes = "".join(f'#include "{h}"\n' for h in supports)
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
+    held = {header for header, _ in support_files(supports)}
+    own = {contract, f"{variant.path.name.partition('.')[0]}.h"}
+    text, header = (_with_own_files(part, own, f"{name}.h", held) for part in (text, header))
     pointers, fields = _signature(header, name)
     operands = {
         pointer.name for pointer in pointers
     }  # of this contract: the text may serve another with more
     pack = {operand: tag for operand, tag in variant.pack.items() if operand in operands}
     interface = _interface(header, variant)
+    if notes := _layout_notes(pack, variant.fold):
+        header = header.replace("EK_KERNEL void", f"{notes}EK_KERNEL void", 1)
     header = _behind_includes(header, f"\n#define EDGEKIT_{name.upper()}_INTERFACE 0x{interface}\n")
     return Kernel(
         name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports, interface
     )
+
+
+# Files that libraries do not hold, in comments: other contracts of a text, and kernels that this one is like.
+_OTHER = re.compile(r"see \w+\.h,? and \w+_add\w*\.h with a sum")
+_LIKE = re.compile(r": as (?:\w+/)?[\w.]+\.c(?=[.,])|\b[Aa]s (?:\w+/)?[\w.]+\.c, (\w)")
+_RULES = re.compile(r"(: see )fixed\.h\b|\b()fixed\.h\b")
+
+
+def _with_own_files(text: str, own: Collection[str], header: str, held: Collection[str]) -> str:
+    """The text of an instance, whose comments speak of the files that lie beside it."""
+    text = _OTHER.sub(f"see {header}", text)
+    text = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(own)))})(?![\w\"])", header, text)
+    text = _LIKE.sub(lambda match: (match[1] or "").upper(), text)
+    if "fixed.h" in held:
+        return text
+    rules = next((name for name in sorted(held) if name.startswith("fixed_")), "")
+    return _RULES.sub(lambda match: f"{match[1] or ''}{rules}" if rules else "", text)
+
+
+def _stored_types(layouts: Mapping[str, str], header: str) -> Iterator[tuple[str, str]]:
+    """The letters of packed operands stand for what is stored."""
+    for operand, layout in layouts.items():
+        letter = re.search(rf"\bconst (EK_\w) \*EK_RESTRICT {operand}\b", header)
+        dtype = stored_dtype(layout)
+        if letter and dtype:
+            yield letter[1], dtype.c
+
+
+def _layout_notes(layouts: Mapping[str, str], folds: Mapping[str, tuple[int, str]]) -> str:
+    """A comment that says how operands lie, and what is in them beside their numbers in the model."""
+    lines = [f"{operand}: {layout}" for operand, layout in layouts.items()]
+    lines += [
+        f"{operand} holds {factor} times the sum of an output's {w}, too"
+        for operand, (factor, w) in folds.items()
+    ]
+    if not lines:
+        return ""
+    title = (
+        "How operands lie, in the words of the library's weights header; braces differ from layer to layer:"
+    )
+    return "/* " + "\n * ".join([title, *lines]) + " */\n"
 
 
 def _interface(header: str, variant: Variant) -> str:

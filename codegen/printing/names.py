@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from edgekit.core import escape
 
@@ -24,6 +24,7 @@ stdalign stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib st
 tgmath threads time uchar unistd wchar wctype
 """
 HEADERS = frozenset(_SYSTEM.split())
+LONGEST = 63  # characters that C99 promises to tell apart
 _LONGEST = 48
 _LONGEST_END = 16  # of that, behind what is left out in the middle
 
@@ -36,32 +37,42 @@ class Names(set[str]):
         self.numbers: dict[tuple[str, str], int] = {}
 
 
-def identifier(text: str, taken: set[str], fallback: str = "t", prefix: str = "") -> str:
-    """An identifier near `text` that is not in `taken`, alone or behind the prefix; both are added there."""
+def identifier(
+    text: str,
+    taken: set[str],
+    fallback: str = "t",
+    forms: Sequence[str] = ("{}",),
+    longest: int = _LONGEST,
+) -> str:
+    """An identifier near `text`, none of whose forms (`digits_{}`) is in `taken`; they are added there."""
     name = escape.c_identifier(text) or fallback
     if name[0].isdigit() or name == "ek" or name.startswith("ek_"):
         name = f"{fallback}_{name}"
-    name = name[:_LONGEST]
+    name = name[:longest]
     # Names are only ever added: what was taken stays taken.
     numbers = taken.numbers if isinstance(taken, Names) else {}
-    i = numbers.get((name, prefix), 1)
+    key = (name, "".join(forms))
+    i = numbers.get(key, 1)
     unique = name if i == 1 else f"{name}_{i}"
-    while unique in RESERVED or unique.endswith("_t") or not taken.isdisjoint({unique, f"{prefix}{unique}"}):
+    while (
+        unique in RESERVED or unique.endswith("_t") or not taken.isdisjoint(f.format(unique) for f in forms)
+    ):
         i += 1
         unique = f"{name}_{i}"
-    numbers[name, prefix] = i
-    taken.update((unique, f"{prefix}{unique}"))
+    numbers[key] = i
+    taken.update(form.format(unique) for form in forms)
     return unique
 
 
 def readable(text: str) -> str:
     """A name without what makes it long: of the layers that TFLite merged and lists, the first; and of very
     long ones the beginning and the end, in whole words: the end tells the bias of a layer from its scale."""
+    text, mark, made = text.partition("#")  # what was made of the tensor
     first, _, others = text.partition(";")
     if others:
         own = others.rpartition(";")[2].rpartition("_")[2]
         text = f"{first}_{own}" if own.isalpha() and own.islower() else first
-    words = [word for word in escape.c_identifier(text).split("_") if word]
+    words = [word for word in escape.c_identifier(f"{text}{mark}{made}").split("_") if word]
     if len("_".join(words)) <= _LONGEST:
         return "_".join(words)
     end = [words.pop()]

@@ -29,7 +29,19 @@ Weights = Literal["auto", "c", "bin"]
 # Above this many bytes a compiler takes seconds for the text of the weights, and the assembler includes them.
 BINARY_WEIGHTS = 1 << 20
 _WIDTH = 110
+_SIGNS = (" + ", " && ", " || ", " ? ", " : ")
 _HEAD = re.compile(r"^(?:EK_\w+|static)\b[\w *]*\([^(){};]*\);?", re.MULTILINE)
+
+# What stands behind a tensor's name, where a constant is made of it, and what that is.
+_MADE = {
+    "bias": "the bias in accumulator units, with integers less in_zero times the sum of the weights",
+    "multiplier": "scales accumulators to outputs, with #exponent, by the rule in the contract",
+    "exponent": "see #multiplier",
+    "scale": "the scales of the weights",
+    "exp": "exponentials of all inputs",
+    "table": "the result for every input",
+    "phases": "the part of a transposed convolution's weights for each phase of its stride",
+}
 
 
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
@@ -54,8 +66,8 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
         files |= pool_files(program.target)
     for kernel in program.kernels:
         header = kernel.header if optimize == "speed" else kernel.shared_header
-        files[f"edgekit/{kernel.name}.h"] = _with_short_prototypes(header)
-        files[f"edgekit/{kernel.name}.c"] = _with_short_prototypes(kernel.source)
+        files[f"edgekit/{kernel.name}.h"] = _with_short_lines(header)
+        files[f"edgekit/{kernel.name}.c"] = _with_short_lines(kernel.source)
         supports |= set(kernel.supports)
     for path, text in support_files(sorted(supports)):
         files[f"edgekit/{path}"] = text
@@ -137,6 +149,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             arguments=Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
             weight_offsets=offsets,
             has_layouts=any(c.layout for c in program.constants),
+            made=[*_made(program)],
         )
     )
     return (
@@ -217,6 +230,12 @@ def model_origin(program: Program) -> str:
     return ", ".join(filter(None, words)) or "made in memory"
 
 
+def _made(program: Program) -> Iterator[tuple[str, str]]:
+    """The endings of names of constants, and what they mean."""
+    endings = {ending for c in program.constants for ending in re.findall(r"#([a-z]+)", c.name)}
+    yield from ((ending, text) for ending, text in _MADE.items() if ending in endings)
+
+
 def _command(program: Program) -> str:
     """What a user runs to make the library again."""
     return f"edgekit build {program.graph.source.file or 'MODEL'}"
@@ -231,11 +250,23 @@ def _interface(program: Program) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def _with_short_prototypes(text: str) -> str:
-    """C whose names became longer as types were filled in: heads of functions are broken anew."""
-    return _HEAD.sub(
+def _with_short_lines(text: str) -> str:
+    """C whose names became longer as types were filled in: heads of functions and calls are broken anew."""
+    text = _HEAD.sub(
         lambda m: m[0] if _is_short(m[0]) else _folded(" ".join(m[0].split())).rstrip("\n"), text
     )
+    return "".join(_cut(_folded(line)) for line in text.splitlines(keepends=True))
+
+
+def _cut(line: str) -> str:
+    """A part of a statement that is still too long, broken behind an argument or an operator. Macros stay."""
+    code = line.lstrip()
+    at = max(line.rfind(", ", 0, _WIDTH), 0) or max(line.rfind(sign, 0, _WIDTH - 2) for sign in _SIGNS) + 2
+    if len(line) <= _WIDTH + 1 or "\n" in line[:-1] or at < 2 or "/*" in line or code.startswith(("*", "#")):
+        return line
+    indent = " " * (len(line) - len(code) + 4)
+    rest = f"{indent}{line[at + 1 :].lstrip()}"
+    return line if line.rstrip().endswith("\\") else f"{line[: at + 1].rstrip()}\n{_cut(rest)}"
 
 
 def _is_short(text: str) -> bool:
@@ -245,11 +276,11 @@ def _is_short(text: str) -> bool:
 def _folded(line: str) -> str:
     """A call or prototype on lines that are not too long, broken as clang-format would. Comments stay."""
     code = line.rstrip("\n")
-    if len(code) <= _WIDTH or not code.endswith((");", ")")):
+    if len(code) <= _WIDTH or not code.endswith((");", ")", "};")) or code.lstrip().startswith(("/*", "*")):
         return line
     indent = " " * (len(code) - len(code.lstrip()) + 4)
-    head, arguments = code.split("(", 1)
-    if len(indent) + len(arguments) <= _WIDTH:
+    head, _, arguments = code.partition("(")
+    if arguments and len(indent) + len(arguments) <= _WIDTH:
         return f"{head}(\n{indent}{arguments}\n"
     result, row = "", ""
     for argument in code.split(", "):
@@ -286,12 +317,12 @@ def _layer_signature(line: ProgramCall) -> Code:
 
 def _layer_arguments(line: ProgramCall) -> Code:
     arguments = [o.address if o.place.kind == "constant" else o.pointer.name for o in line.operands]
-    return Code(", ".join([*arguments, f"&{line.c}"]))
+    return Code(", ".join([*arguments, f"&{line.c}_params"]))
 
 
 def _call_arguments(line: ProgramCall, speed: bool) -> Code:
     arguments = [o.address for o in line.operands if not (speed and o.place.kind == "constant")]
-    return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}"]))
+    return Code(", ".join(arguments if speed else [*arguments, f"&{line.c}_params"]))
 
 
 def _parameter_lines(line: ProgramCall) -> Iterator[tuple[Code, str]]:

@@ -68,7 +68,7 @@ class Builder:
         self.values[name] = Value(type)
         return name
 
-    def const(self, data: ArrayLike, like: Array | np.dtype[Any] | None = None, hint: str = "c") -> str:
+    def const(self, data: ArrayLike, like: Array | np.dtype[Any] | None = None, hint: str = "") -> str:
         """A constant; scalars take the dtype `like`. Small equal constants share one name."""
         dtype = like.dtype if isinstance(like, np.ndarray) else like
         array = np.asarray(data, dtype)
@@ -76,7 +76,7 @@ class Builder:
         key = (array.tobytes(), str(array.dtype), array.shape) if array.size <= 64 else None
         if key is not None and key in self._constants:
             return self._constants[key]
-        name = self.fresh(hint)
+        name = self.fresh(hint or f"{self.origin}_constant".lstrip("_"))
         if hint in self.values:  # made of it, with another content
             self._sources[name] = self._sources.get(hint, hint)
         array.flags.writeable = False
@@ -125,7 +125,7 @@ class Builder:
         is_constant = bool(inputs) and all(x is not None for x in data) and (op.moves or quant is None)
         outputs: tuple[str, ...] = ()
         for i, result in enumerate(results):
-            hint = names[i] if i < len(names) else f"{type(op).__name__.lower()}_{len(self.nodes)}"
+            hint = names[i] if i < len(names) else self._name_of_result(op)
             if is_constant and not names and len(results) == 1:
                 largest = max(inputs, key=lambda name: self.type(name).size)
                 hint = self._sources.get(largest, largest)
@@ -150,6 +150,13 @@ class Builder:
             return outputs
         self.nodes.append(Node(op, inputs, outputs, self.origin))
         return outputs
+
+    def _name_of_result(self, op: Op) -> str:
+        """The name of its layer, for a tensor that the model does not name; copies and others say so."""
+        word = type(op).__name__.lower()
+        if not self.origin:
+            return f"{word}_{len(self.nodes)}"
+        return f"{self.origin}_{word}" if op.moves or self.origin in self.values else self.origin
 
     def note_widened(self, stored: Type, wide: Type) -> None:
         """A constant that the file stores in fewer bytes than the graph, for passes that shrink it again."""

@@ -16,6 +16,8 @@ from support.board_packages import (
     ended,
     made,
     objects,
+    of_another_version,
+    only_one_right,
     self_testing,
     with_cmake,
 )
@@ -123,24 +125,61 @@ def test_platformio_builds_what_its_manifest_says(optimize: Optimize, tmp_path: 
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", manifest["name"])
     assert len(manifest["name"]) <= 50
     assert (package / "src" / manifest["headers"]).is_file()
-    folder = package / "src"
-    chosen = set(folder.rglob("*.c"))
-    for word in manifest["build"]["srcFilter"][1:]:
+    assert_right(program, *platformio_library(package), tmp_path)
+
+
+def platformio_library(package: Path) -> tuple[list[Path], list[str]]:
+    """The sources of a package, and how they are compiled."""
+    build = json.loads((package / "library.json").read_text())["build"]
+    chosen = set((package / "src").rglob("*.c"))
+    for word in build["srcFilter"][1:]:
         assert word.startswith("-<")
-        chosen -= set((folder / word[2:-1]).rglob("*"))
-    flags = ["-Os", "-std=gnu11", *manifest["build"]["flags"], f"-I{folder}"]
-    assert_right(program, sorted(chosen), flags, tmp_path)
+        chosen -= set((package / "src" / word[2:-1]).rglob("*"))
+    return sorted(chosen), ["-Os", "-std=gnu11", *build["flags"], f"-I{package / 'src'}"]
 
 
 @pytest.mark.parametrize("optimize", ["speed", "size"])
 def test_cmsis_builds_what_its_layer_says(optimize: Optimize, tmp_path: Path) -> None:
     program = arm("cortex-m4", small_digits, optimize)
     package = made("cmsis", program, tmp_path, optimize)
-    layer = (package / "digits.clayer.yml").read_text()
-    assert f"optimize: {optimize}" in layer
+    assert f"optimize: {optimize}" in (package / "digits.clayer.yml").read_text()
+    assert_right(program, *cmsis_layer(package), tmp_path)
+
+
+def cmsis_layer(package: Path) -> tuple[list[Path], list[str]]:
+    """The sources of a layer, and how they are compiled."""
+    layer = (package / f"{package.name}.clayer.yml").read_text()
     options = re.findall(r"- C: \[(.*)\]", layer)[0].split(", ")
-    files = [package / name for name in re.findall(r"- file: (\S+)", layer)]
-    assert_right(program, files, ["-O2", *options, f"-I{package}"], tmp_path)
+    return [package / name for name in re.findall(r"- file: (\S+)", layer)], ["-O2", *options, f"-I{package}"]
+
+
+@cache
+def two_versions(target: str) -> tuple[Program, Program]:
+    """Two models, and the second as another version of EdgeKit builds it."""
+    chosen = load(target, "arm-none-eabi-gcc") if target.startswith("cortex") else targets.load(target)
+    one, two = (
+        fit(accumulator().with_name(name), chosen, optimize="size") for name in ("accumulator", "neighbour")
+    )
+    return one, of_another_version(two)
+
+
+@pytest.mark.parametrize("read", [platformio_library, cmsis_layer])
+def test_sources_of_two_versions_link(
+    read: Callable[[Path], tuple[list[Path], list[str]]], tmp_path: Path
+) -> None:
+    both = two_versions("cortex-m4")
+    main, parts = tmp_path / "main.c", []
+    main.write_text(only_one_right(*both))
+    for program in both:
+        files, flags = read(made(read.__name__.partition("_")[0], program, tmp_path, "size"))
+        flags += runner.compile_flags(program.target)
+        (tmp_path / program.name).mkdir()
+        parts += [
+            f"{program.name}/{part}" for part in objects(program, files, flags, tmp_path / program.name)
+        ]
+    include = [f"-I{path.parent}" for p in both for path in tmp_path.rglob(f"{p.name}.h")]
+    parts += objects(both[0], [main], [*include, *runner.compile_flags(both[0].target)], tmp_path)
+    assert ended(both[0], parts, tmp_path).code == RIGHT
 
 
 def assert_right(program: Program, files: list[Path], flags: list[str], folder: Path) -> None:
@@ -158,9 +197,10 @@ function(idf_component_register)
     message(FATAL_ERROR "${own_UNPARSED_ARGUMENTS}")
   endif()
   add_compile_options(-Og)
-  add_library(component STATIC ${own_SRCS})
-  target_include_directories(component PUBLIC ${own_INCLUDE_DIRS})
-  set(COMPONENT_LIB component PARENT_SCOPE)
+  get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  add_library(${name} STATIC ${own_SRCS})
+  target_include_directories(${name} PUBLIC ${own_INCLUDE_DIRS})
+  set(COMPONENT_LIB ${name} PARENT_SCOPE)
 endfunction()
 """
 ZEPHYR = """
@@ -175,9 +215,10 @@ function(zephyr_library_sources)
   target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
 endfunction()
 function(zephyr_library_compile_options)
-  add_library(options INTERFACE)
-  target_compile_options(options INTERFACE ${ARGN})
-  target_link_libraries(${ZEPHYR_CURRENT_LIBRARY} PRIVATE options)
+  set(options ${ZEPHYR_CURRENT_LIBRARY}_options)
+  add_library(${options} INTERFACE)
+  target_compile_options(${options} INTERFACE ${ARGN})
+  target_link_libraries(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${options})
 endfunction()
 function(zephyr_include_directories)
   target_include_directories(zephyr_interface INTERFACE ${ARGN})
@@ -192,7 +233,8 @@ def test_esp_idf_builds_the_component(model: Callable[[], Graph], optimize: Opti
     program = fit(model(), targets.load("esp32-c3"), optimize=optimize)
     package = made("esp-idf", program, tmp_path, optimize)
     assert "targets:\n  - esp32c3\n" in (package / "idf_component.yml").read_text()
-    assert with_cmake(program, ESP_IDF, package, "component", tmp_path).code == RIGHT
+    packages = {program.name: package}
+    assert with_cmake(program, ESP_IDF, packages, self_testing(program), tmp_path).code == RIGHT
 
 
 @pytest.mark.parametrize("optimize", ["speed", "size"])
@@ -203,5 +245,22 @@ def test_zephyr_builds_the_module(optimize: Optimize, tmp_path: Path) -> None:
     options = re.findall(r"^config (\w+)$", (package / module["kconfig"]).read_text(), re.MULTILINE)
     assert options == ["EDGEKIT_DIGITS", "EDGEKIT_DIGITS_SELFTEST"]
     chosen = "".join(f"set(CONFIG_{option} y)\n" for option in options)
-    done = with_cmake(program, chosen + ZEPHYR, package / module["cmake"], "edgekit_digits", tmp_path)
+    packages = {"edgekit_digits": package / module["cmake"]}
+    done = with_cmake(program, chosen + ZEPHYR, packages, self_testing(program), tmp_path)
     assert done.code == RIGHT
+
+
+@pytest.mark.parametrize(("kind", "target"), [("esp-idf", "esp32-c3"), ("zephyr", "cortex-m4")])
+def test_components_of_two_versions_link(kind: str, target: str, tmp_path: Path) -> None:
+    both = two_versions(target)
+    packages = {}
+    for program in both:
+        package = made(kind, program, tmp_path, "size")
+        packages |= (
+            {f"edgekit_{program.name}": package / "zephyr"} if kind == "zephyr" else {program.name: package}
+        )
+    options = [f"EDGEKIT_{p.name.upper()}{end}" for p in both for end in ("", "_SELFTEST")]
+    chosen = "".join(f"set(CONFIG_{option} y)\n" for option in options) + (
+        ZEPHYR if kind == "zephyr" else ESP_IDF
+    )
+    assert with_cmake(both[0], chosen, packages, only_one_right(*both), tmp_path).code == RIGHT

@@ -3,7 +3,8 @@
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from support.tools import require, require_module
@@ -38,6 +39,28 @@ def self_testing(program: Program) -> str:
     )
 
 
+def of_another_version(program: Program) -> Program:
+    """The same library with kernels of another text, which compute nothing: its self-test fails."""
+    lines = []
+    for line in program.lines:
+        text, count = re.subn(
+            r"(EK_KERNEL void \w+\([^{;]*\)\n\{\n)", r"\1    if (p)\n        return;\n", line.kernel.source
+        )
+        assert count == 1, f"{line.kernel.name} has no body"
+        lines.append(replace(line, kernel=replace(line.kernel, source=text)))
+    return replace(program, lines=tuple(lines))
+
+
+def only_one_right(one: Program, two: Program) -> str:
+    """A program that runs both self-tests: the first finds what it expects, the second does not."""
+    guards = [program.name.upper() for program in (one, two)]
+    return (
+        "".join(f'#include "{p.name}.h"\nint {p.name}_selftest(void *arena);\n' for p in (one, two))
+        + f"static double one[{guards[0]}_ARENA_SIZE / 8 + 1], two[{guards[1]}_ARENA_SIZE / 8 + 1];\n"
+        f"int main(void) {{ return !{one.name}_selftest(one) && {two.name}_selftest(two) ? {RIGHT} : 1; }}\n"
+    )
+
+
 def ended(program: Program, parts: Sequence[str], folder: Path) -> runner.Done:
     """Link objects and archives, some of which has a main(), and run that."""
     target, compiler = program.target, toolchain.find(program.target)
@@ -56,15 +79,18 @@ def objects(program: Program, sources: Sequence[Path], flags: Sequence[str], fol
     return names
 
 
-def with_cmake(program: Program, functions: str, package: Path, linked: str, folder: Path) -> runner.Done:
-    """A CMake project of stand-ins and a package, cross-compiled with the self-test, and run. `package` is
-    the folder that CMake reads, `linked` the library that it makes."""
+def with_cmake(
+    program: Program, functions: str, packages: Mapping[str, Path], main: str, folder: Path
+) -> runner.Done:
+    """A CMake project of stand-ins and packages, cross-compiled with a main program, and run. `packages` are
+    the folders that CMake reads, by the library that each makes."""
     require_module("ziglang")
-    (folder / "main.c").write_text(self_testing(program))
+    (folder / "main.c").write_text(main)
+    added = "".join(f'add_subdirectory("{path}" package_{name})\n' for name, path in packages.items())
     (folder / "CMakeLists.txt").write_text(
         f"cmake_minimum_required(VERSION 3.20)\nproject(board C)\n{functions}\n"
-        f'add_subdirectory("{package}" package)\n'
-        f"add_library(application OBJECT main.c)\ntarget_link_libraries(application PRIVATE {linked})\n"
+        f"{added}add_library(application OBJECT main.c)\n"
+        f"target_link_libraries(application PRIVATE {' '.join(packages)})\n"
     )
     compiler = toolchain.find(program.target)
     tools = {
@@ -79,7 +105,7 @@ def with_cmake(program: Program, functions: str, package: Path, linked: str, fol
     for command in (["-S", ".", "-B", "made", *settings], ["--build", "made"]):
         done = subprocess.run([require("cmake"), *command], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    parts = [*folder.glob("made/**/main.c.obj"), *folder.glob("made/package/*.a")]
+    parts = [*folder.glob("made/**/main.c.obj"), *folder.glob("made/package_*/*.a")]
     return ended(program, [str(path) for path in parts], folder)
 
 

@@ -184,7 +184,8 @@ class _Walk:
             )
             for node in self.builder.nodes
         )
-        return drop_dead(replace(self.graph, nodes=nodes, values=self.builder.values))
+        graph = drop_dead(replace(self.graph, nodes=nodes, values=self.builder.values))
+        return self.builder.with_source_names(graph)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@
  *   EK_ADD(text)        text, where numbers are added to the result; else nothing
  *   EK_SCALE(text)      text, where weights are integers with scales; else nothing
  *   EK_ZERO(text)       text, where groups of weights have zero points; else nothing
- *   EK_TAIL             adds them: see addend.h
+ *   EK_TAIL             adds them
  *   EK_MATH_T(exp)(x)   ek_exp_f32(x)         EK_EXPR            formula of an elementwise operator
  */
 #ifndef EDGEKIT_GENERIC_H

@@ -82,7 +82,7 @@
 #define EK_ALIGNED(bytes)
 #endif
 
-/* Infinity and NaN as constants, without math.h. */
+/* Infinity and NaN as constants, without the math library. */
 #if defined(__GNUC__)
 #define EK_INF_f32 (__builtin_inff())
 #define EK_INF_f64 (__builtin_inf())
@@ -121,7 +121,7 @@
 /* Loops of the kernels that walk strided tensors. */
 #define EK_RANK 6
 
-/* Element i of what p points to. Those of less than a byte: see int4.h. */
+/* Element i of what p points to. Those of less than a byte have macros of their own. */
 #define EK_AT_s8(p, i) ((p)[i])
 
 /* -x w - x' w' for x and x' of this type and int8 w and w'. With int8 it fits into 16 bits, where x w + x' w' may be

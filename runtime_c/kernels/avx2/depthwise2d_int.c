@@ -71,7 +71,7 @@ EK_INLINE void EK_FN_group(const uint8_t *x, const EK_W *w, const EK_S *b, const
     ek_x8_ints sum[EK_X8_PARTS];
     EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++)
         sum[k] = ek_x8_load(b + first + k * EK_X8_LANES);
-    ek_x8_window(sum, x, w + first * ek_x8_tap_bytes(taps), taps);
+    ek_x8_window(sum, x, (const int8_t *)w + first * ek_x8_tap_bytes(taps), taps);
     EK_UNROLLED_FOR(32, int32_t k = 0; k < EK_X8_PARTS; k++) {
         const struct ek_x8_scales scales = ek_x8_scales(EK_RULE(kind)(), m, e, first + k * EK_X8_LANES);
         sum[k] = ek_x8_requantized(EK_RULE(kind)(), sum[k], &scales);

@@ -1,4 +1,4 @@
-/* Convolution of int8 with Helium, and a sum by factors: see conv2d_int.h and conv2d_add_int.h. The cells that the windows
+/* Convolution of int8 with Helium, and a sum by factors: see conv2d_int.h, and conv2d_add_int.h with a sum. The cells that the windows
  * of two pixels side by side have together are gathered once: see gemm_shared_window_mve.h. Rows of windows are whole blocks of 16.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up

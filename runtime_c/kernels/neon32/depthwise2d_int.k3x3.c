@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.c. Weights of eight channels stay in
+/* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.h. Weights of eight channels stay in
  * registers for a row of pixels.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* A hash of sizes, arguments and layouts, which all files of this library must agree on. */
-#define DIGITS_INTERFACE 0xed73c764
+#define DIGITS_INTERFACE 0xbe4972e6
 /* Bytes of working memory, and the alignment that it needs. Of these 4512 are needed by any plan. */
 #define DIGITS_ARENA_SIZE 4512
 #define DIGITS_ARENA_ALIGN 8

@@ -1,4 +1,5 @@
-/* y = clamp(r + what conv2d.h computes before its bounds, lo, hi). y may be r.
+/* y = clamp(r + b[o] + sum over i, j, c of x[n][h stride_h + i dilation_h - pad_top][...][c] w[o][i][j][c], lo, hi),
+ * with zeros outside of the image. y may be r.
  * @split batch: x in_h * in_w * in_c, r out_h * out_w * out_c, y out_h * out_w * out_c
  * @split pixels: x in_c, r out_c, y out_c
  * @split out_h: x window, r out_w * out_c, y out_w * out_c */

@@ -1,5 +1,6 @@
-/* y = the int8 sum of r and of what conv2d_int.h computes, each element as add_s8.h or affine_s8.h has it. y may be
- * r.
+/* y = the sum of r and of clamp(zero + requantize(b[o] + sum over i, j, c of x w[o][i][j][c]), lo, hi), all of them int8
+ * in scales of their own. b holds the bias less in_zero times the sum of the weights; outside of the image x is in_zero.
+ * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR: see fixed.h. y may be r.
  * @split batch: x in_h * in_w * in_c, r out_h * out_w * out_c, y out_h * out_w * out_c
  * @split pixels: x in_c, r out_c, y out_c
  * @split out_h: x window, r out_w * out_c, y out_w * out_c */
@@ -32,7 +33,7 @@ struct EK_STRUCT {
     int32_t zero; /* zero point of the convolution */
     int32_t lo; /* bounds of the convolution */
     int32_t hi;
-    int32_t add[13]; /* how r is added: see addend.h */
+    int32_t add[13]; /* parameters of the int8 addition of r */
 };
 
 EK_KERNEL void EK_FN(const EK_X *x, const EK_W *EK_RESTRICT w, const EK_S *EK_RESTRICT b,

@@ -1,5 +1,5 @@
-/* y = clamp(scale[o] times what conv2d.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
- * that of those of output o. b is in units of that.
+/* y = clamp(scale[o] (b[o] + sum over i, j, c of x[n][h stride_h + i dilation_h - pad_top][...][c] w[o][i][j][c]), lo,
+ * hi), with zeros outside of the image. w holds integers, scale[o] is that of those of output o, b is in units of it.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split pixels: x in_c, y out_c
  * @split out_h: x window, y out_w * out_c */

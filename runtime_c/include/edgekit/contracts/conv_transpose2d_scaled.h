@@ -1,5 +1,7 @@
-/* y = clamp(scale[o] times what conv_transpose2d.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
- * that of those of output o. b is in units of that.
+/* y = clamp(scale[o] (b[o] + sum of x[n][h][w][c] w[o][i][j][c] over all c and all h, w, i, j with
+ * u = h stride_h + i dilation_h - pad_top and v = w stride_w + j dilation_w - pad_left),
+ * lo, hi).
+ * w holds integers, scale[o] is that of those of output o, b is in units of it.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c */
 #ifndef EDGEKIT_CONV_TRANSPOSE2D_SCALED_H
 #define EDGEKIT_CONV_TRANSPOSE2D_SCALED_H

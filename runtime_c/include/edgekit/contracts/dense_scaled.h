@@ -1,5 +1,5 @@
-/* y = clamp(scale[o] times what dense.h computes before its bounds, lo, hi), where w holds integers and scale[o] is
- * that of those of output o. b is in units of that.
+/* y = clamp(scale[o] (b[o] + sum over i of x[r][i] w[o][i]), lo, hi).
+ * w holds integers, scale[o] is that of those of output o, b is in units of it.
  * @split rows: x inputs, y outputs
  * @split outputs/16: w packed, b packed, scale packed, y 1 */
 #ifndef EDGEKIT_DENSE_SCALED_H

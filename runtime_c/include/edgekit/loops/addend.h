@@ -1,5 +1,5 @@
-/* Adds b to what a kernel has computed, both int8 of different scales, with the parameters of add_s8.h and of
- * affine_s8.h in an array. */
+/* Adds b to what a kernel has computed, both int8 of different scales, with the parameters of an int8
+ * addition in an array. */
 #ifndef EDGEKIT_ADDEND_H
 #define EDGEKIT_ADDEND_H
 

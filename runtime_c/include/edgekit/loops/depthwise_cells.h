@@ -4,7 +4,7 @@
 
 #include "edgekit/types.h"
 
-/* The image and the window, as in depthwise2d_int.h. */
+/* The image and the window, as in the layer's parameters. */
 struct ek_taps {
     int32_t in_h;
     int32_t in_w;

@@ -1,5 +1,4 @@
-/* Gates of recurrent layers of integers: the twin of edgekit/core/fixed_gates.py. Sums are in units of 2^-12, saturated to
- * +-32767; sigmoid and tanh are Q0.15, from a table of tanh at multiples of 1/32 up to 8.
+/* Gates of recurrent layers of integers. Sums are in units of 2^-12, saturated to +-32767; sigmoid and tanh are Q0.15, from a table of tanh at multiples of 1/32 up to 8.
  * Kernels take numbers in vectors (ek_one_...) and the sums of the state by rows (ek_state_...): here a vector is one
  * number, and sets of instructions have both under other names. */
 #ifndef EDGEKIT_GATES_H

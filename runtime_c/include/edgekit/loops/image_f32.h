@@ -4,7 +4,7 @@
 
 #include "edgekit/loops/pixel_rows_f32.h"
 
-/* A convolution as conv2d.h describes it: an image, of which windows read `depth` channels. */
+/* A convolution with the fields of a layer's parameters: an image, of which windows read `depth` channels. */
 struct ek_image_f32 {
     int32_t in_h;
     int32_t in_w;

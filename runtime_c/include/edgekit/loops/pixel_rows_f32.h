@@ -1,5 +1,5 @@
 /* Sums of products of floats for x86-64: lines of pixels that are the same distance apart. The sums of a block of
- * pixels stay in registers. Vectors are those of f32_avx512.h or f32_avx2.h, one of which comes before this file.
+ * pixels stay in registers. Vectors are those of the instruction set, whose header comes before this file.
  * Weights are in parts of EK_VF_PART outputs, the last one narrower, whole vectors each; a part has the numbers of a
  * tap side by side. */
 #ifndef EDGEKIT_PIXEL_ROWS_F32_H

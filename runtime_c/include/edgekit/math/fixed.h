@@ -1,4 +1,4 @@
-/* The requantization rules, in C: the twin of edgekit/core/fixed.py, and the only place where scales meet integers.
+/* The requantization rules, bit for bit those of EdgeKit's simulator: the only place where scales meet integers.
  * `>>` of a negative number rounds down, as every compiler has it. */
 #ifndef EDGEKIT_FIXED_H
 #define EDGEKIT_FIXED_H

@@ -1,4 +1,4 @@
-/* Logistic and tanh on 16 bits, as TFLite computes them: the twin of edgekit/core/fixed_tfl16.py. Results are Q0.15. */
+/* Logistic and tanh on 16 bits, as TFLite computes them. Results are Q0.15. */
 #ifndef EDGEKIT_FIXED16_H
 #define EDGEKIT_FIXED16_H
 

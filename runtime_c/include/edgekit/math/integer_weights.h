@@ -8,7 +8,7 @@ EK_INLINE float ek_s8_as_f32(const int8_t w)
 {
     return (float)w;
 }
-/* Nibbles are integers of 32 bits where they were read: see int4.h. */
+/* Nibbles are integers of 32 bits where they were read. */
 EK_INLINE float ek_s4_as_f32(const int32_t w)
 {
     return (float)w;

@@ -1,4 +1,4 @@
-/* Minimax polynomials of the f32 math. Written by scripts/fit_math.py; do not edit. */
+/* Minimax polynomials of the f32 math. Fitted by a script; do not edit. */
 #ifndef EDGEKIT_MATH_POLY_F32_H
 #define EDGEKIT_MATH_POLY_F32_H
 

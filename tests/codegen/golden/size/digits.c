@@ -4,8 +4,8 @@
  * Arena of 4,512 bytes, no plan needs less:
  *   offset    bytes   from step      to   tensor
  *        0    4,096           2       3   relu_1  f32[1,8,8,16]
- *        0    1,024           3       4   pool2d_13  f32[1,4,4,16]
- *        0      384           5       6   pool2d_22  f32[1,2,2,24]
+ *        0    1,024           3       4   node_max_pool2d  f32[1,4,4,16]
+ *        0      384           5       6   node_max_pool2d_1  f32[1,2,2,24]
  *        0       40           6       7   linear  f32[1,10]
  *    1,024    1,536           4       5   relu_2  f32[1,4,4,24]
  *    1,440    3,072           1       2   relu  f32[1,8,8,12]
@@ -26,7 +26,7 @@
 #include "edgekit/softmax_f32.c"
 #endif
 
-#if DIGITS_INTERFACE != 0xed73c764 || DIGITS_WEIGHTS_INTERFACE != 0xed73c764
+#if DIGITS_INTERFACE != 0xbe4972e6 || DIGITS_WEIGHTS_INTERFACE != 0xbe4972e6
 #error "its headers are of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 #if EDGEKIT_CONV2D_F32_INTERFACE != 0x589643b0 || \
@@ -37,33 +37,33 @@
 #error "edgekit/ is of another build: run `edgekit build digits.onnx` again, and take all files"
 #endif
 
-static const struct ek_depthwise2d_f32 node_conv2d_depthwise2d = {
+static const struct ek_depthwise2d_f32 node_conv2d_params = {
     1, 8, 8, 1, 8, 8, 12, 3, 3, /* batch, in_h, in_w, in_c, out_h, out_w, out_c, k_h, k_w */
     1, 1, 1, 1, 1, 1, /* stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w */
     0.0f, EK_INF_f32, /* lo, hi */
 };
-static const struct ek_conv2d_f32 node_conv2d_1 = {
+static const struct ek_conv2d_f32 node_conv2d_1_params = {
     1, 8, 8, 12, 96, 12, 1, /* batch, in_h, in_w, in_c, step_h, step_w, step_c */
     8, 8, 16, 3, 3, 1, 1, 1, 1, /* out_h, out_w, out_c, k_h, k_w, stride_h, stride_w, pad_top, pad_left */
     1, 1, 1, 0.0f, EK_INF_f32, /* dilation_h, dilation_w, groups, lo, hi */
 };
-static const struct ek_maxpool2d_f32 node_max_pool2d_maxpool2d = {
+static const struct ek_maxpool2d_f32 node_max_pool2d_params = {
     1, 8, 8, 16, 4, 4, 2, 2, /* batch, in_h, in_w, channels, out_h, out_w, k_h, k_w */
     2, 2, 0, 0, 1, 1, -EK_INF_f32, /* stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, start */
 };
-static const struct ek_conv2d_f32 node_conv2d_2 = {
+static const struct ek_conv2d_f32 node_conv2d_2_params = {
     1, 4, 4, 16, 64, 16, 1, /* batch, in_h, in_w, in_c, step_h, step_w, step_c */
     4, 4, 24, 3, 3, 1, 1, 1, 1, /* out_h, out_w, out_c, k_h, k_w, stride_h, stride_w, pad_top, pad_left */
     1, 1, 1, 0.0f, EK_INF_f32, /* dilation_h, dilation_w, groups, lo, hi */
 };
-static const struct ek_maxpool2d_f32 node_max_pool2d_1_maxpool2d = {
+static const struct ek_maxpool2d_f32 node_max_pool2d_1_params = {
     1, 4, 4, 24, 2, 2, 2, 2, /* batch, in_h, in_w, channels, out_h, out_w, k_h, k_w */
     2, 2, 0, 0, 1, 1, -EK_INF_f32, /* stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, start */
 };
-static const struct ek_dense_f32 node_linear_dense = {
+static const struct ek_dense_f32 node_linear_params = {
     1, 96, 10, -EK_INF_f32, EK_INF_f32, /* rows, inputs, outputs, lo, hi */
 };
-static const struct ek_softmax_f32 node_softmax = {
+static const struct ek_softmax_f32 node_softmax_params = {
     1, 10, /* rows, n */
 };
 
@@ -71,28 +71,28 @@ void digits_run(const float *x, float *y, void *arena)
 {
     /* 1 node_conv2d: depthwise2d 3x3 + relu, 8x8x1 -> 8x8x12, 6,912 MACs */
     float *const relu = EK_AT(float, arena, 1440);
-    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, relu, &node_conv2d_depthwise2d);
+    ek_depthwise2d_f32__ref(x, digits_0_0_weight, digits_val_5, relu, &node_conv2d_params);
 
     /* 2 node_conv2d_1: conv2d 3x3 + relu, 8x8x12 -> 8x8x16, 110,592 MACs */
     float *const relu_1 = EK_AT(float, arena, 0);
-    ek_conv2d_f32__ref(relu, digits_0_3_weight, digits_val_18, relu_1, &node_conv2d_1);
+    ek_conv2d_f32__ref(relu, digits_0_3_weight, digits_val_18, relu_1, &node_conv2d_1_params);
 
     /* 3 node_max_pool2d: maxpool2d 2x2 s2, 8x8x16 -> 4x4x16 */
-    float *const pool2d_13 = EK_AT(float, arena, 0);
-    ek_maxpool2d_f32__ref(relu_1, pool2d_13, &node_max_pool2d_maxpool2d);
+    float *const node_max_pool2d = EK_AT(float, arena, 0);
+    ek_maxpool2d_f32__ref(relu_1, node_max_pool2d, &node_max_pool2d_params);
 
     /* 4 node_conv2d_2: conv2d 3x3 + relu, 4x4x16 -> 4x4x24, 55,296 MACs */
     float *const relu_2 = EK_AT(float, arena, 1024);
-    ek_conv2d_f32__ref(pool2d_13, digits_0_7_weight, digits_val_30, relu_2, &node_conv2d_2);
+    ek_conv2d_f32__ref(node_max_pool2d, digits_0_7_weight, digits_val_30, relu_2, &node_conv2d_2_params);
 
     /* 5 node_max_pool2d_1: maxpool2d 2x2 s2, 4x4x24 -> 2x2x24 */
-    float *const pool2d_22 = EK_AT(float, arena, 0);
-    ek_maxpool2d_f32__ref(relu_2, pool2d_22, &node_max_pool2d_1_maxpool2d);
+    float *const node_max_pool2d_1 = EK_AT(float, arena, 0);
+    ek_maxpool2d_f32__ref(relu_2, node_max_pool2d_1, &node_max_pool2d_1_params);
 
     /* 6 node_linear: dense, 96 -> 10, 960 MACs */
     float *const linear = EK_AT(float, arena, 0);
-    ek_dense_f32__ref(pool2d_22, digits_0_13_weight_3, digits_0_13_bias, linear, &node_linear_dense);
+    ek_dense_f32__ref(node_max_pool2d_1, digits_0_13_weight, digits_0_13_bias, linear, &node_linear_params);
 
     /* 7 node_softmax: softmax, 10 -> 10 */
-    ek_softmax_f32__ref(linear, y, &node_softmax);
+    ek_softmax_f32__ref(linear, y, &node_softmax_params);
 }

@@ -1,4 +1,4 @@
-/* What kernels with the DSP instructions of Cortex-M4, M7 and M33 share: the rules of fixed.h, copies, bounds. */
+/* What kernels with the DSP instructions of Cortex-M4, M7 and M33 share: requantization rules, copies, bounds. */
 #ifndef EDGEKIT_FIXED_DSP_H
 #define EDGEKIT_FIXED_DSP_H
 
@@ -33,7 +33,7 @@ static inline int32_t ek_high_word(int32_t a, int32_t b)
     return y;
 }
 
-/* Rule E with one multiplier for all: m and shift as in fixed.h, even where products leave 32 bits. */
+/* Rule E with one multiplier for all, even where products leave 32 bits. */
 struct ek_scale {
     int32_t m;
     int32_t up; /* the sum goes to the left, where the shift is below 33 */
@@ -95,7 +95,7 @@ static inline int16_t ek_nearest_s16(int32_t a)
     return (int16_t)y;
 }
 
-/* How two tensors are added by rule E: see affine_s8.h. */
+/* How two tensors are added by rule E: a sum of two products. */
 struct ek_products {
     int32_t first;
     int32_t second;
@@ -140,7 +140,7 @@ static EK_SHARED void ek_add_halves(
     const int32_t t = -p->e, half = 1 << (t - 1), offset = 2 * p->zero + 1, shift = -p->exponent - 1;
     const int8_t *const end = y + count;
     while (y != end) {
-        /* Twice what add_s8.h says: ek_high_word halves. */
+        /* Twice the halved sum: ek_high_word halves. */
         const int32_t u = *large++ * (1 << 20) - large_zero;
         int32_t v = ek_high_word(*small++ * (1 << 21) - small_zero, p->m);
         v = (v + (v >> 31) + half) >> t;

@@ -1,5 +1,5 @@
 /* Sums of products like those of gemm_dsp.h, with weights of which whole blocks, four inputs of an output, are zero
- * and left out: see block_sparsity.py. Blocks go in pairs, two pairs a turn; an odd one is half a turn. */
+ * and left out. Blocks go in pairs, two pairs a turn; an odd one is half a turn. */
 #ifndef EDGEKIT_GEMM_BLOCK_SPARSE_DSP_H
 #define EDGEKIT_GEMM_BLOCK_SPARSE_DSP_H
 

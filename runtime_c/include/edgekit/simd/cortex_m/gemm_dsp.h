@@ -63,7 +63,7 @@ EK_DOTS_CONSTANTS(e_s16, e)
 EK_DOTS_CONSTANTS(e_s16_s8, e)
 EK_DOTS_CONSTANTS(e_s8_s16, e)
 
-/* Sums of weights that gemm_int4_dsp.h reads are not doubled. */
+/* Sums of weights of four bits are not doubled. */
 static inline void ek_requantize_e_nibbles_constants(
     const int8_t *e, int32_t zero, int32_t *offset, int32_t *shift)
 {

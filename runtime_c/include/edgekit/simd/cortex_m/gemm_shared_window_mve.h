@@ -13,7 +13,7 @@ struct ek_pair {
     int32_t skip; /* bytes between the end of a row of the window and the start of the next one */
     const int8_t *r0; /* what is added to y0 and y1: maybe there */
     const int8_t *r1;
-    int32_t first; /* as in affine_s8.h, whose first operand the convolution is */
+    int32_t first; /* factors of the sum, whose first operand the convolution is */
     int32_t second;
     int32_t constant;
     int32_t shift; /* to the left */

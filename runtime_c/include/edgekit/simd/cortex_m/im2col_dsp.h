@@ -4,14 +4,14 @@
 
 #include "edgekit/simd/cortex_m/fixed_dsp.h"
 
-/* The image and the window, as in conv2d_int.h, in bytes; in_c are the channels of a group. */
+/* The image and the window, as in the layer's parameters, in bytes; in_c are the channels of a group. */
 struct ek_window {
     int32_t in_h;
     int32_t in_w;
     int32_t in_c;
     int32_t step_h;
     int32_t step_w;
-    int32_t step_c; /* in numbers: 1, or as in im2col_chw_dsp.h */
+    int32_t step_c; /* in numbers: 1, or those of a plane where x is channels-first */
     int32_t k_h;
     int32_t k_w;
     int32_t dilation_h;

@@ -5,7 +5,7 @@
 #include "edgekit/simd/cortex_m/mve.h"
 #include "edgekit/types.h"
 
-/* The image and the window, as in conv2d_int.h; depth are the channels of a group. */
+/* The image and the window, as in the layer's parameters; depth are the channels of a group. */
 struct ek_mve_window {
     int32_t most_top; /* windows that start up to there, at row 0 or below, are inside */
     int32_t most_left; /* the same of columns; -1 where cells of a row are not side by side */

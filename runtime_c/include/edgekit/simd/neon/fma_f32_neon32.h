@@ -1,4 +1,4 @@
-/* Sums of products of floats with NEON of ARMv7, the twin of fma_f32_neon.h: two pixels x sixteen outputs fit into the
+/* Sums of products of floats with NEON of ARMv7: two pixels x sixteen outputs fit into the
  * registers. Weights are packed as O/16!4 HWI o16. This unit takes and gives subnormal numbers as 0: results
  * differ from those of other targets by less than the smallest normal number there. */
 #ifndef EDGEKIT_FMA_F32_NEON32_H

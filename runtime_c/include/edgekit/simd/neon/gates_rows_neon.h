@@ -1,4 +1,4 @@
-/* The sums of gates by blocks of four rows: EK_DOT(name) is that of dot_s8_neon.h or madd_s8_neon.h, whose headers for
+/* The sums of gates by blocks of four rows: EK_DOT(name) is that of the instruction set, whose header for
  * gates include this text, EK_CELLS and EK_ROWS what these take at once. Each gate has whole blocks. See gates.h. */
 
 /* Sums of `blocks` blocks. Rule E keeps upper words of products: small shifts move sums up, within 32 bits. */

@@ -1,5 +1,5 @@
 /* Sums of products of int8 in WebAssembly with weights of which blocks, two or four inputs of eight outputs, are zero and
- * left out: see codegen/kernels/block_sparsity.py. A line of pixels, each of which is a row of x as pixel_rows_s8_wasm.h prepares it. */
+ * left out. A line of pixels, each of which is a row of x as pixel_rows_s8_wasm.h prepares it. */
 #ifndef EDGEKIT_BLOCK_SPARSE_S8_WASM_H
 #define EDGEKIT_BLOCK_SPARSE_S8_WASM_H
 

@@ -1,6 +1,6 @@
 /* Rows of int8 with relaxed vectors, exact in every engine: where an engine adds two products in 16 bits, weights are such
- * that this fits, and where they say so, sums of two steps do, too. What they have too much comes by itself: see
- * codegen/kernels/overflow_safe.py. */
+ * that this fits, and where they say so, sums of two steps do, too. What they have too much
+ * comes in a sum of its own. */
 #ifndef EDGEKIT_OVERFLOW_SAFE_S8_WASM_H
 #define EDGEKIT_OVERFLOW_SAFE_S8_WASM_H
 

@@ -65,7 +65,7 @@ struct ek_image_s8_wasm {
     int32_t in_h;
     int32_t in_w;
     int32_t in_c;
-    int32_t step_h; /* elements, as in conv2d_int.h */
+    int32_t step_h; /* elements of x from row to row, and from column to column */
     int32_t step_w;
     int32_t step_c;
     int32_t top; /* rows and columns of the border */

@@ -1,4 +1,4 @@
-/* Vectors of floats for AVX2, under the names that f32_avx512.h has for AVX-512: kernels of floats are one text. */
+/* Vectors of floats for AVX2, under the names that those for AVX-512 have: kernels of floats are one text. */
 #ifndef EDGEKIT_F32_AVX2_H
 #define EDGEKIT_F32_AVX2_H
 

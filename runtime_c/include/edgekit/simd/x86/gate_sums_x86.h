@@ -1,4 +1,4 @@
-/* Sums of gates of floats for x86-64, in the vectors of f32_avx512.h or f32_avx2.h, one of which comes before this file. */
+/* Sums of gates of floats for x86-64, in the vectors of the set whose header comes before this file. */
 #ifndef EDGEKIT_GATE_SUMS_X86_H
 #define EDGEKIT_GATE_SUMS_X86_H
 

@@ -237,8 +237,8 @@ EK_INLINE void EK_WIDE(outputs)(const uint8_t *x, int8_t *y, const struct EK_WID
         EK_WIDE(pixel)(x, y + (o << s->is_wide), o, 1, 4, s);
 }
 
-/* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out: see codegen/kernels/block_sparsity.py. Words of one
- * that is there: where its inputs begin, and its weights. */
+/* Weights of which blocks, EK_TAPS inputs of EK_LANES outputs, are zero and left out. Words of one that
+ * is there: where its inputs begin, and its weights. */
 #define EK_BLOCK_WORDS (1 + EK_LANES * EK_TAPS / 4)
 
 /* EK_LANES outputs of `count` rows. */

@@ -1,0 +1,32 @@
+"""Comments of generated C speak only of files that lie in the library; lines of code are not long."""
+
+import re
+
+import pytest
+from support.every_kernel import graphs
+
+from edgekit.codegen.printing.render import render
+from edgekit.codegen.program import compile_graph
+from edgekit.core import target as targets
+
+_FILE = re.compile(r"(?<![\"/<.\w-])[\w./]+\.(?:h|c|py|md)\b")
+
+
+@pytest.mark.parametrize("target", ["cortex-m4", "x86-64-avx2"])
+def test_files_that_comments_name_are_there_and_lines_are_short(target: str) -> None:
+    missing, long = set(), set()
+    for graph in graphs():
+        program = compile_graph(graph, targets.load(target))
+        kernels = {kernel.name for kernel in program.kernels}
+        files = render(program, "size", "c")
+        names = {path.rpartition("/")[2] for path in files}
+        for path, data in files.items():
+            if path.endswith((".c", ".h")) and "/" in path:
+                for line in data.decode().splitlines():
+                    if not line.startswith("#include"):
+                        named = {name.rpartition("/")[2] for name in _FILE.findall(line)}
+                        missing |= {(path, name, line) for name in named - names}
+                    is_code = path[8:-2] in kernels and not line.lstrip().startswith(("*", "/*", "#"))
+                    long |= {(path, line)} if is_code and len(line) > 112 else set()
+    assert not missing
+    assert not long
