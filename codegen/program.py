@@ -53,7 +53,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Memo:
+class StateField:
     """A state of the model, as a field of the struct that the caller owns."""
 
     name: str  # as in the model
@@ -74,7 +74,7 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Test:
+class BranchTest:
     """The condition of a branch or loop that a call is within, and where it is found."""
 
     guard: Guard | Loop
@@ -96,7 +96,7 @@ class ProgramCall:
     origin: str
     macs: int
     call: Call  # what it was made of
-    tests: tuple[Test, ...] = ()  # it runs where all of these hold; the outermost comes first
+    tests: tuple[BranchTest, ...] = ()  # it runs where all of these hold; the outermost comes first
 
     @property
     def guards(self) -> tuple[Guard | Loop, ...]:
@@ -112,7 +112,7 @@ class Program:
     name: str  # prefix of every symbol
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    states: tuple[Memo, ...]  # those with the widest elements first, so that nothing lies between them
+    states: tuple[StateField, ...]  # those with the widest elements first, so that nothing lies between them
     constants: tuple[Constant, ...]
     lines: tuple[ProgramCall, ...]
     arena: ArenaPlan
@@ -235,16 +235,16 @@ class _Constants:
         return self._by_layout[layout]
 
 
-def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[Memo]:
+def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[StateField]:
     """The fields of the states."""
     for state in sorted(graph.states, key=lambda state: -state.initial.type.dtype.bytes):
         name, type = state.input, state.initial.type
         c = identifier(name, taken, "s")
         words = list(dict.fromkeys(elements(state.start)))
         if len(words) > 1:
-            yield Memo(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
+            yield StateField(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
         else:
-            yield Memo(name, c, type, next(iter(words), "0"), "")
+            yield StateField(name, c, type, next(iter(words), "0"), "")
 
 
 def _lines(
@@ -294,14 +294,14 @@ def _tests(
     ports: Mapping[tuple[str, str], Port],
     pointers: Pointers,
     counters: Mapping[Loop, str],
-) -> Iterator[Test]:
+) -> Iterator[BranchTest]:
     condition = Pointer("condition", DType.BOOL.c, True)
     for guard in scheduled.guards:
         place = memory.places[guard.condition]
         counter = counters[guard] if isinstance(guard, Loop) else ""
         named = _pointer(guard.condition, graph.type(guard.condition), condition, place, ports, pointers)
         base = named.c if named else ports[place.kind, place.name].c
-        yield Test(guard, place, f"{base}[0]", counter, named)
+        yield BranchTest(guard, place, f"{base}[0]", counter, named)
 
 
 def _operands(

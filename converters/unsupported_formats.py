@@ -16,7 +16,7 @@ _TO_PT2 = "load it where it was made: torch.export.save(torch.export.export(mode
 
 
 @dataclass(frozen=True)
-class Stranger:
+class UnsupportedFormat:
     """A format, why it is not read, and what to do instead."""
 
     what: str
@@ -27,15 +27,15 @@ class Stranger:
         return EdgeKitError(self.code, f"{path} is {self.what}", hint=self.hint)
 
 
-_PICKLE = Stranger(
+_PICKLE = UnsupportedFormat(
     "a pickle, which can run any code as it is loaded: EdgeKit never reads one", _TO_PT2, "E0404"
 )
-_PADDLE_WEIGHTS = Stranger(
+_PADDLE_WEIGHTS = UnsupportedFormat(
     "a pickle of the weights of a Paddle model: EdgeKit never reads one",
     "save the network: paddle.jit.save(net, 'net', input_spec=[InputSpec([1, 3, 224, 224], 'float32', 'x')])",
     "E0404",
 )
-_MINDSPORE_WEIGHTS = Stranger(
+_MINDSPORE_WEIGHTS = UnsupportedFormat(
     "a checkpoint of MindSpore, which holds weights without the graph",
     "load it into the net and export that: mindspore.export(net, x, file_name='net', file_format='MINDIR')",
 )
@@ -46,18 +46,18 @@ _CHECKPOINT = re.compile(
 _FROM_SOURCE = "convert the model that it was made of"
 _WEIGHTS = "load the weights into the model that they belong to, and export it"
 # (where, bytes that stand there): what it is.
-_BY_BYTES: Mapping[tuple[int, bytes], Stranger] = {
+_BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
     **{(0, start): _PICKLE for start in _PICKLES},
-    (0, b"ML\xefR"): Stranger(
+    (0, b"ML\xefR"): UnsupportedFormat(
         "MLIR bytecode",
         "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
     ),
-    (0, b"GGUF"): Stranger("GGUF, which holds weights without the graph", _WEIGHTS),
-    (8, b'{"'): Stranger("safetensors, which hold weights without the graph", _WEIGHTS),
-    (4, b"ORTM"): Stranger("a model in the format of ONNX Runtime", _FROM_SOURCE),
-    (4, b"ET12"): Stranger("an ExecuTorch program", _TO_PT2),
-    (0, b"7767517\n"): Stranger("a model of ncnn", _FROM_SOURCE),
-    (0, b'<?xml version="1.0"?>\n<net name='): Stranger("a model of OpenVINO", _FROM_SOURCE),
+    (0, b"GGUF"): UnsupportedFormat("GGUF, which holds weights without the graph", _WEIGHTS),
+    (8, b'{"'): UnsupportedFormat("safetensors, which hold weights without the graph", _WEIGHTS),
+    (4, b"ORTM"): UnsupportedFormat("a model in the format of ONNX Runtime", _FROM_SOURCE),
+    (4, b"ET12"): UnsupportedFormat("an ExecuTorch program", _TO_PT2),
+    (0, b"7767517\n"): UnsupportedFormat("a model of ncnn", _FROM_SOURCE),
+    (0, b'<?xml version="1.0"?>\n<net name='): UnsupportedFormat("a model of OpenVINO", _FROM_SOURCE),
 }
 _SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 _PLAIN_NAME = re.compile(r"[\w.-]+")
@@ -75,24 +75,26 @@ def recognise(path: Path, head: bytes) -> EdgeKitError | None:
     return found.error(path) if found else None
 
 
-def _saved_model(folder: Path) -> Stranger:
+def _saved_model(folder: Path) -> UnsupportedFormat:
     """With the command to type, which no name of a folder may change the meaning of."""
     name = folder.name if _PLAIN_NAME.fullmatch(folder.name) else "FOLDER"
-    return Stranger(
+    return UnsupportedFormat(
         "a TensorFlow SavedModel",
         "python -c \"import tensorflow as tf; open('net.tflite', 'wb').write("
         f"tf.lite.TFLiteConverter.from_saved_model('{name}').convert())\", then convert net.tflite",
     )
 
 
-def _archive(path: Path) -> Stranger | None:
+def _archive(path: Path) -> UnsupportedFormat | None:
     names = {name.partition("/")[2] or name for name in member_names(path)}
     if any(name.startswith("code/") for name in names) and "constants.pkl" in names:
-        return Stranger("a TorchScript archive, which holds pickles: EdgeKit reads none", _TO_PT2, "E0404")
+        return UnsupportedFormat(
+            "a TorchScript archive, which holds pickles: EdgeKit reads none", _TO_PT2, "E0404"
+        )
     return _PICKLE if "data.pkl" in names else None
 
 
-def _file(head: bytes) -> Stranger | None:
+def _file(head: bytes) -> UnsupportedFormat | None:
     if _CHECKPOINT.match(head):
         return _MINDSPORE_WEIGHTS
     found = (

@@ -14,9 +14,9 @@ from edgekit.core.ops.non_max_suppression import NonMaxSuppression
 from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
-from edgekit.quantize.calibration.sample_batches import Sample, Stack, stacks
+from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
 from edgekit.quantize.integers.int8 import Quantized
-from edgekit.quantize.mixed_precision.mixed_range_concat import NO_JOINS, Joins
+from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
 
 def real(array: Array, type: Type) -> Array:
@@ -72,9 +72,11 @@ class Trial:
 class Measure:
     """The float graph's answers to the samples, and what trials make of them."""
 
-    def __init__(self, graph: Graph, samples: Sequence[Sample], joins: Joins = NO_JOINS) -> None:
+    def __init__(
+        self, graph: Graph, samples: Sequence[Sample], concats: MixedRangeConcats = NO_MIXED_RANGE
+    ) -> None:
         self.graph = graph
-        self.joins = joins
+        self.concats = concats
         self.samples = samples
         self.scores = scores(graph)
         self.stacks = stacks(graph, samples)
@@ -101,7 +103,7 @@ class Measure:
             values.append(new)
         return Trial(quantized, values)
 
-    def _given(self, graph: Graph, stack: Stack) -> Sample:
+    def _given(self, graph: Graph, stack: SampleBatch) -> Sample:
         """The samples as the inputs of the int8 graph, which are floats here."""
         return dict(zip(graph.inputs, (stack.values[name] for name in self.graph.inputs), strict=True))
 
@@ -133,7 +135,7 @@ class Measure:
 
     def _parts(self, name: str) -> Sequence[str]:
         """What an output is joined of."""
-        return self.joins.parts.get(name) or (name,)
+        return self.concats.parts.get(name) or (name,)
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

@@ -71,7 +71,7 @@ def describe(
         if not layer.runs_in.startswith("int")
         and graph.type(layer.name).dtype.is_float
         and layer.name not in found.levels
-        and layer.name not in measure.joins.real
+        and layer.name not in measure.concats.real
     ]
     if floats and settings.dtype == "int8":
         names = ", ".join(sorted({layer.op for layer in floats}))

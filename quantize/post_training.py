@@ -11,14 +11,14 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.calibration.calibration_warnings import calibration_warnings, check_layers
 from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics
-from edgekit.quantize.calibration.range_search import Choice, Tensors, best_single, choose
+from edgekit.quantize.calibration.range_search import CalibratedTensors, RangeChoice, best_single, choose
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
-from edgekit.quantize.mixed_precision.mixed_range_concat import Joins
+from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
 from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe
 from edgekit.quantize.preparation.equalize import equalize, pairs
 from edgekit.quantize.preparation.input_normalization import normalized_inputs
@@ -60,10 +60,10 @@ class Calibrated:
     """A graph whose ranges are chosen: it can be quantized to any formats from there."""
 
     graph: Graph
-    seen: _Seen
+    seen: _Samples
     measure: Measure
     methods: Mapping[str, str]
-    tensors: Tensors
+    tensors: CalibratedTensors
     settings: Settings
     progress: Progress
 
@@ -89,15 +89,15 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
         raise EdgeKitError("E0103", f"{graph.name} is quantized already", hint="quantize the float model")
     graph = prepare(graph)
     check_layers(graph)
-    seen = _Seen.of(graph, samples, progress)
+    seen = _Samples.of(graph, samples, progress)
     _check_labels(settings.gate, seen.count)
     held = seen.held[: _affordable(graph, len(seen.held))]
-    joins = Joins.found(graph, seen.statistics)
-    measure = Measure(graph, held, joins if settings.io == "float" else joins.in_one_scale)
+    concats = MixedRangeConcats.found(graph, seen.statistics)
+    measure = Measure(graph, held, concats if settings.io == "float" else concats.in_one_scale)
     graph, seen, measure, methods = _chosen(graph, seen, measure, settings, progress)
     # What was held out has made the choice; the ranges are those of all samples.
     narrow = int4_layers(graph) if settings.weights == "int4" else {}
-    tensors = Tensors.of(graph, seen.together(), narrow, measure.joins)
+    tensors = CalibratedTensors.of(graph, seen.together(), narrow, measure.concats)
     return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 
 
@@ -106,14 +106,14 @@ class _Start:
     """A form of the graph, and the best single method for its ranges."""
 
     graph: Graph
-    seen: _Seen
-    tensors: Tensors
+    seen: _Samples
+    tensors: CalibratedTensors
     measure: Measure
-    choice: Choice
+    choice: RangeChoice
 
     @staticmethod
-    def of(graph: Graph, seen: _Seen, measure: Measure, progress: Progress) -> _Start:
-        tensors = Tensors.of(graph, seen.statistics, joins=measure.joins)
+    def of(graph: Graph, seen: _Samples, measure: Measure, progress: Progress) -> _Start:
+        tensors = CalibratedTensors.of(graph, seen.statistics, concats=measure.concats)
         return _Start(graph, seen, tensors, measure, best_single(tensors, measure, progress))
 
     @property
@@ -121,14 +121,16 @@ class _Start:
         """Signal to noise of the worst output: no other one makes up for it."""
         return self.measure.worst(self.choice.trial)[0]
 
-    def other(self, graph: Graph, joins: Joins, progress: Progress) -> _Start:
+    def other(self, graph: Graph, concats: MixedRangeConcats, progress: Progress) -> _Start:
         """Of another form."""
-        return _Start.of(graph, self.seen.again(graph), Measure(graph, self.measure.samples, joins), progress)
+        return _Start.of(
+            graph, self.seen.again(graph), Measure(graph, self.measure.samples, concats), progress
+        )
 
 
 def _chosen(
-    graph: Graph, seen: _Seen, measure: Measure, settings: Settings, progress: Progress
-) -> tuple[Graph, _Seen, Measure, Mapping[str, str]]:
+    graph: Graph, seen: _Samples, measure: Measure, settings: Settings, progress: Progress
+) -> tuple[Graph, _Samples, Measure, Mapping[str, str]]:
     """How the range of each tensor is chosen; and the graph, with level inputs and equalized channels where
     that is better."""
     if settings.calibrate != AUTO:
@@ -139,13 +141,13 @@ def _chosen(
     )
     if real:
         progress("normalizing inputs")
-        better = start.other(flat, replace(measure.joins, real=measure.joins.real | real), progress)
+        better = start.other(flat, replace(measure.concats, real=measure.concats.real | real), progress)
         if better.worst > start.worst + _WORTH_FLOATS_DB:
             start = better
     if pairs(start.graph):
         progress("equalizing channels")
         reach = {name: s.reaches for name, s in start.seen.statistics.items() if s.reaches is not None}
-        better = start.other(equalize(start.graph, reach, _SHARES), start.measure.joins, progress)
+        better = start.other(equalize(start.graph, reach, _SHARES), start.measure.concats, progress)
         if better.worst > start.worst:
             start = better
     return (
@@ -180,7 +182,7 @@ class _Labelled:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Samples:
     """Samples that were kept, and what all of them showed."""
 
     statistics: Mapping[str, Statistics]
@@ -191,7 +193,7 @@ class _Seen:
     held_count: int
 
     @staticmethod
-    def of(graph: Graph, samples: Iterable[Sample], progress: Progress) -> _Seen:
+    def of(graph: Graph, samples: Iterable[Sample], progress: Progress) -> _Samples:
         """One pass. A single sample serves for both."""
         observer, apart = Observer(graph), Observer(graph)
         kept: list[Sample] = []
@@ -212,14 +214,14 @@ class _Seen:
                 "E0110", "there is no calibration sample", hint="a hundred typical inputs are plenty"
             )
         count = observer.seen + apart.seen
-        return _Seen(observer.statistics, apart.statistics, kept, held or kept, count, apart.seen)
+        return _Samples(observer.statistics, apart.statistics, kept, held or kept, count, apart.seen)
 
     def together(self) -> dict[str, Statistics]:
         """Of all samples."""
         held = self.held_statistics
         return {name: s + held[name] if name in held else s for name, s in self.statistics.items()}
 
-    def again(self, graph: Graph) -> _Seen:
+    def again(self, graph: Graph) -> _Samples:
         """What the samples in memory show of another graph."""
         observer, apart = Observer(graph), Observer(graph)
         for sample in self.kept:
@@ -249,7 +251,7 @@ def _affordable(graph: Graph, held: int) -> int:
 
 def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[str]:
     """What users should know of the data, and of the outputs."""
-    graph, seen, joins = known.graph, known.seen, known.measure.joins
+    graph, seen, concats = known.graph, known.seen, known.measure.concats
     yield from calibration_warnings(graph, seen.together(), seen.count)
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
@@ -257,7 +259,7 @@ def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[s
         count = f"{len(outside)} tensors leave" if len(outside) > 1 else "1 tensor leaves"
         how = f"{name:.40} by {share:.0%}: more samples help"
         yield f"on held-out samples {count} the calibrated range, {how}"
-    if names := ", ".join(joins.one_scale):
+    if names := ", ".join(concats.one_scale):
         yield (
             f"{names:.60} joins tensors whose ranges differ much, in one scale for all: "
             "make them outputs of their own, or leave outputs in floats"

@@ -23,7 +23,7 @@ _CONVERSIONS = ("cast", "flip_sign", "lookup", "quantize")  # modules of operato
 
 def form(op: type[Op]) -> str:
     """The integer form of an operator on tensors that EdgeKit quantizes; empty for none."""
-    if op.moves or (issubclass(op, Map) and keeps_scale(op())):
+    if op.is_data_movement or (issubclass(op, Map) and keeps_scale(op())):
         return "moves"
     if op.integer not in (Op.integer, Map.integer):
         return "rule"

@@ -42,7 +42,7 @@ _HALVES = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0]])  # conv2d.strid
 
 
 @dataclass(frozen=True)
-class Block:
+class PackedBlock:
     """One dense piece of the packed weights: `shape`, `strides`, `start` in the source, put at `at`."""
 
     shape: tuple[int, ...]
@@ -51,7 +51,7 @@ class Block:
     at: int
 
 
-def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[Block]:
+def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[PackedBlock]:
     """The pieces, one behind the other, that make up the packed weights."""
     names = _DIMS[len(shape)]
     order = tag.split()
@@ -72,7 +72,7 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[Block]:
             here = size | {"O": width}
             dims = tuple(here[d[0].upper()] for d in inner)
             steps = tuple(stride[d[0].upper()] for d in inner)
-            yield Block(dims, steps, (group * per_group + first) * stride["O"], at)
+            yield PackedBlock(dims, steps, (group * per_group + first) * stride["O"], at)
             at += int(np.prod(dims))
 
 

@@ -27,7 +27,7 @@ from edgekit.core.types import Array
 
 
 @dataclass(frozen=True, order=True)
-class Cost:
+class KernelCost:
     """Of a call by one kernel: less is better."""
 
     instructions: float
@@ -45,7 +45,7 @@ def cheapest(call: Call, found: Sequence[Variant], target: Target, operands: Seq
     return found[costs.index(min(known))] if len(known) == len(found) else found[0]
 
 
-def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> Cost | None:
+def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) -> KernelCost | None:
     """None where the kernel is not calibrated for the target's processor."""
     known = calibrations(target.core, "speed").get(kernel_id(call, variant, target.isa).function)
     if not known:
@@ -58,7 +58,7 @@ def cost(variant: Variant, call: Call, target: Target, operands: Sequence[str]) 
     }
     scratch = variant.scratch.of(call) if variant.scratch else 0
     done = work_of(replace(call, scratch=scratch), sizes)
-    return Cost(known.count(done), scratch)
+    return KernelCost(known.count(done), scratch)
 
 
 def _is_compact(variant: Variant) -> bool:

@@ -55,7 +55,7 @@ class ArenaBuffer:
 
 
 @dataclass(frozen=True)
-class Shift:
+class InplaceShift:
     """A kernel may write `output` over `input` in the step that both share, when the output starts at least
     `distance` bytes before the input."""
 
@@ -77,7 +77,7 @@ class ArenaPlan:
 
 
 def plan(
-    buffers: Sequence[ArenaBuffer], *, shifts: Sequence[Shift] = (), budget: float | None = None
+    buffers: Sequence[ArenaBuffer], *, shifts: Sequence[InplaceShift] = (), budget: float | None = None
 ) -> ArenaPlan:
     """An offset for every buffer. Buffers share no byte that both use at the same step, but for `shifts`."""
     budget = BUDGET if budget is None else budget
@@ -102,7 +102,7 @@ def plan(
     return ArenaPlan(found, size, proven, int(budget - left))
 
 
-def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[Shift] = ()) -> int:
+def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ()) -> int:
     """Bytes that what is in use at one step needs at least: no plan needs less, and some need more."""
     return max((problem.bound for problem in _problems(buffers, shifts)), default=0)
 
@@ -115,7 +115,7 @@ class _Crowd:
     bound: int
 
 
-def _problems(buffers: Sequence[ArenaBuffer], shifts: Sequence[Shift]) -> list[ArenaProblem | _Crowd]:
+def _problems(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift]) -> list[ArenaProblem | _Crowd]:
     """Parts that can be solved one by one, for they share no step."""
     index = {buffer.name: i for i, buffer in enumerate(buffers)}
     assert len(index) == len(buffers), "two buffers have the same name"

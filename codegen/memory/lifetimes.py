@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from edgekit.codegen.lowering.branches import Guard, Loop
-from edgekit.codegen.memory.arena import ArenaBuffer, Shift
+from edgekit.codegen.memory.arena import ArenaBuffer, InplaceShift
 from edgekit.codegen.memory.sharing import Sharing, operands
 from edgekit.core.ir import Node
 from edgekit.core.ops import Call
@@ -142,7 +142,7 @@ def _used(parts: Sequence[_Part], steps: Sequence[int]) -> list[int]:
     return used
 
 
-def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[Shift]:
+def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[InplaceShift]:
     """Which results may lie over inputs that die in the same call: its kernel says how far."""
     first, last = lifetimes(calls, sharing)
     found = []
@@ -155,5 +155,5 @@ def shifts_of(calls: Sequence[Scheduled], sharing: Sharing) -> list[Shift]:
         dies = sharing.is_free(source) and last[source] == step and first[source] < step
         made = sharing.is_free(own) and first[own] == step
         if dies and made and [root for root, _ in reads].count(source) == 1:
-            found.append(Shift(own, source, max(0, call.overlap + at - start)))
+            found.append(InplaceShift(own, source, max(0, call.overlap + at - start)))
     return found

@@ -8,7 +8,14 @@ from types import MappingProxyType
 
 from edgekit.codegen.memory.schedule_problem import ScheduleProblem, problem
 from edgekit.codegen.memory.schedule_problem import Task as Task
-from edgekit.codegen.memory.schedule_search import Meter, Name, TaskGraph, improve, most_saved, set_bits
+from edgekit.codegen.memory.schedule_search import (
+    Name,
+    SearchBudget,
+    TaskGraph,
+    improve,
+    most_saved,
+    set_bits,
+)
 from edgekit.codegen.memory.schedule_windows import improve_windows
 
 # Task runs that one call of `order` may try: about a second of Python, and the same on every machine.
@@ -22,7 +29,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Found:
+class ScheduleResult:
     """An order of tasks."""
 
     sequence: list[int]
@@ -56,7 +63,7 @@ def search(
     *,
     within: Mapping[str, str] = _NOTHING,
     budget: int | None = None,
-) -> Found:
+) -> ScheduleResult:
     """What `order` returns, and how it was found."""
     budget = _BUDGET if budget is None else budget
     given = problem(tasks, sizes, keep, within)
@@ -67,7 +74,7 @@ def search(
     # No part needs a lower peak than another part has in any case.
     floors = (_floor(given, part, bytes) for part, bytes in zip(parts, given.passing(parts), strict=True))
     target = max(floors, default=0)
-    meter = Meter(budget)
+    meter = SearchBudget(budget)
     better: dict[int, tuple[int, list[int], bool]] = {}
     hard = [i for i, peak in enumerate(peak_of) if peak > target]
     for past, i in enumerate(hard):
@@ -81,11 +88,11 @@ def search(
         stopped |= ended and reached >= target
         if peak_of[i] > target:
             sequence[parts[i].start : parts[i].stop] = found
-    return Found(sequence, budget - meter.left, stopped)
+    return ScheduleResult(sequence, budget - meter.left, stopped)
 
 
 def _improved(
-    given: ScheduleProblem, part: range, live: int, target: int, meter: Meter
+    given: ScheduleProblem, part: range, live: int, target: int, meter: SearchBudget
 ) -> tuple[int, list[int]]:
     """The best peak and order found for a part. Peaks up to `target` are equally good."""
     if len(part) > _SEARCH_TASKS:

@@ -24,7 +24,7 @@ class Task:
 
 
 @dataclass
-class Block:
+class ScheduleBlock:
     """Something that takes memory, of one tensor or of several that share it."""
 
     size: int
@@ -46,7 +46,7 @@ class Block:
 class ScheduleProblem:
     """Tasks and blocks as numbers. Lists have one entry per task, except `blocks`."""
 
-    blocks: list[Block]
+    blocks: list[ScheduleBlock]
     needs: list[list[int]]  # the tasks that it reads from
     followers: list[list[int]]  # the tasks that read from it
     own: list[list[int]]  # blocks that it makes alone
@@ -248,7 +248,7 @@ def _blocks(
     maker: Mapping[str, int],
     needs: Sequence[Sequence[int]],
     followers: Sequence[Sequence[int]],
-) -> tuple[dict[str, int], list[Block]]:
+) -> tuple[dict[str, int], list[ScheduleBlock]]:
     """Everything that takes memory, and its number by the name of its root."""
     makers: dict[str, list[int]] = {}
     users: dict[str, list[int]] = {}
@@ -257,7 +257,7 @@ def _blocks(
             for root in roots:
                 found.setdefault(root, []).append(i)
     number: dict[str, int] = {}
-    blocks: list[Block] = []
+    blocks: list[ScheduleBlock] = []
     left = [_MAX_REACH_STEPS]
     for root in dict.fromkeys([*makers, *users]):
         if sizes.get(root, 0) <= 0:
@@ -268,7 +268,7 @@ def _blocks(
             used = sorted({*used, *made})
         number[root] = len(blocks)
         first, last = min(made, default=-1), used[-1] if used else -1
-        blocks.append(Block(sizes[root], root in keep, made, len(used), first, last))
+        blocks.append(ScheduleBlock(sizes[root], root in keep, made, len(used), first, last))
     return number, blocks
 
 

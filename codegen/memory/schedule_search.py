@@ -124,16 +124,16 @@ class TaskGraph:
 
 
 @dataclass
-class Meter:
+class SearchBudget:
     """Task runs that a search may still try."""
 
     left: int
     stopped: bool = False  # before everything was seen that could be better
 
     @contextmanager
-    def share(self, runs: int) -> Iterator[Meter]:
+    def share(self, runs: int) -> Iterator[SearchBudget]:
         """Lend some runs to a smaller search; what it leaves comes back."""
-        share = Meter(runs)
+        share = SearchBudget(runs)
         self.left -= runs
         yield share
         self.left += share.left
@@ -163,7 +163,7 @@ def walk(graph: TaskGraph, start: SearchState, sequence: Sequence[int]) -> list[
     return states
 
 
-def improve(graph: TaskGraph, start: SearchState, given: Sequence[int], meter: Meter) -> SearchState:
+def improve(graph: TaskGraph, start: SearchState, given: Sequence[int], meter: SearchBudget) -> SearchState:
     """The end of the best order found for these tasks. Peaks up to that of `start` are equally good."""
     best = walk(graph, start, given)[-1]
     search = _Search(graph, start, best.done, meter)
@@ -183,13 +183,13 @@ def improve(graph: TaskGraph, start: SearchState, given: Sequence[int], meter: M
     return best
 
 
-def best_order(graph: TaskGraph, start: SearchState, limit: int, meter: Meter) -> list[int] | None:
+def best_order(graph: TaskGraph, start: SearchState, limit: int, meter: SearchBudget) -> list[int] | None:
     """An order of all tasks with a peak below `limit`, as low as can be found."""
     found = _Search(graph, start, (1 << len(graph.needs)) - 1, meter).best(limit)
     return found.sequence() if found else None
 
 
-def _polish(graph: TaskGraph, start: SearchState, sequence: list[int], meter: Meter) -> SearchState:
+def _polish(graph: TaskGraph, start: SearchState, sequence: list[int], meter: SearchBudget) -> SearchState:
     """Reorder windows around the first peak, for as long as that lowers it."""
     states = walk(graph, start, sequence)
     while states[-1].peak > start.peak and meter.left > 0:
@@ -213,7 +213,7 @@ def _polish(graph: TaskGraph, start: SearchState, sequence: list[int], meter: Me
 class _Search:
     """Looks for a good order of the tasks from `start` to the set `goal`."""
 
-    def __init__(self, graph: TaskGraph, start: SearchState, goal: int, meter: Meter) -> None:
+    def __init__(self, graph: TaskGraph, start: SearchState, goal: int, meter: SearchBudget) -> None:
         self.graph = graph
         self.start = start
         self.goal = goal

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from itertools import product
 
 from edgekit.codegen.memory.schedule_problem import ScheduleProblem
-from edgekit.codegen.memory.schedule_search import Meter, best_order
+from edgekit.codegen.memory.schedule_search import SearchBudget, best_order
 
 # Looking for the highest of so many steps takes about as long as one task run of a search.
 _SCANNED = 512
 
 
-def improve_windows(given: ScheduleProblem, part: range, target: int, meter: Meter) -> tuple[int, list[int]]:
+def improve_windows(
+    given: ScheduleProblem, part: range, target: int, meter: SearchBudget
+) -> tuple[int, list[int]]:
     """The lowest peak that was found for a part of the tasks, and the order. Peaks up to `target` are equally
     good."""
     found = []
@@ -45,7 +47,7 @@ def _depth_first(given: ScheduleProblem, part: range) -> list[int]:
 
 
 def _polished(
-    given: ScheduleProblem, part: range, order: list[int], target: int, meter: Meter
+    given: ScheduleProblem, part: range, order: list[int], target: int, meter: SearchBudget
 ) -> tuple[int, list[int]]:
     """Reorder windows around the first peak, for as long as that lowers it."""
     whole = [*range(part.start), *order, *range(part.stop, len(given.needs))]
@@ -83,7 +85,7 @@ def _reorder(
     begin: int,
     end: int,
     target: int,
-    meter: Meter,
+    meter: SearchBudget,
 ) -> bool:
     """Find an order of a window with a lower peak, and take it over."""
     if meter.left <= 0:

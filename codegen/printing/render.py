@@ -20,7 +20,7 @@ from edgekit.codegen.printing.literal import elements, lines, stored
 from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
-from edgekit.codegen.program import Constant, Program, ProgramCall, Test
+from edgekit.codegen.program import BranchTest, Constant, Program, ProgramCall
 from edgekit.core import templating
 from edgekit.core.escape import Code
 
@@ -173,7 +173,7 @@ class _Step:
 
 def _steps(program: Program) -> Iterator[_Step]:
     """The calls, within the branches that they are guarded by."""
-    now: list[Test] = []  # of the branches that are open
+    now: list[BranchTest] = []  # of the branches that are open
     turned: list[bool] = []  # is this their else?
     for number, line in enumerate([*program.lines, None]):
         tests = line.tests if line else ()
@@ -215,7 +215,7 @@ def _with_pointers(steps: Sequence[_Step]) -> list[_Step]:
     return found
 
 
-def _opening(test: Test) -> str:
+def _opening(test: BranchTest) -> str:
     """Of a branch or loop."""
     if isinstance(test.guard, Loop):
         i = test.counter

@@ -26,7 +26,7 @@ _CALL = 5000  # that one operator costs at least, which counts where it runs aga
 _MOVE = 10  # operations that computing one element costs, whatever the operator
 
 
-class Varying:
+class VaryingElements:
     """The expectations of one output, sample by sample: an element that is never finite, or the same for all
     samples, would be right by chance. A single sample must at least have different elements."""
 
@@ -61,7 +61,7 @@ class Varying:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomRun:
     """Made-up inputs, and what the simulator makes of them."""
 
     samples: tuple[Mapping[str, Array], ...]
@@ -71,11 +71,11 @@ class Drawn:
     untaken: tuple[str, ...] = ()  # sides of branches
 
 
-def drawn(graph: Graph, count: int) -> Drawn:
+def drawn(graph: Graph, count: int) -> RandomRun:
     """Seeded inputs that compare as many values of the outputs as possible, within reason, and take each side
     of every branch."""
     found = branches(graph)
-    best: Drawn | None = None
+    best: RandomRun | None = None
     score, left = (0.0, 0.0, 0.0), _WORK
     for choice in range(CHOICES):
         samples = tuple(simulate.random_inputs(graph, seed, choice) for seed in range(count))
@@ -99,7 +99,9 @@ def drawn(graph: Graph, count: int) -> Drawn:
     return best
 
 
-def _compared(graph: Graph, samples: tuple[Mapping[str, Array], ...], choice: int, found: Branches) -> Drawn:
+def _compared(
+    graph: Graph, samples: tuple[Mapping[str, Array], ...], choice: int, found: Branches
+) -> RandomRun:
     session, outputs, taken = simulate.Session(graph), [], set[Path]()
     for sample in samples:
         if not graph.states:
@@ -109,7 +111,7 @@ def _compared(graph: Graph, samples: tuple[Mapping[str, Array], ...], choice: in
         taken |= found.taken(values)
     untaken = named(graph, found, taken)
     parts = [share for name, share in shares(outputs).items() if not is_count(graph, name)]
-    return Drawn(samples, tuple(outputs), min(parts, default=1.0), choice, untaken)
+    return RandomRun(samples, tuple(outputs), min(parts, default=1.0), choice, untaken)
 
 
 def untaken(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> tuple[str, ...]:
@@ -129,10 +131,10 @@ def named(graph: Graph, found: Branches, taken: Collection[Path]) -> tuple[str, 
 
 def shares(outputs: Sequence[Mapping[str, Array]]) -> dict[str, float]:
     """Of each output the share of values that are compared."""
-    meters: dict[str, Varying] = {}
+    meters: dict[str, VaryingElements] = {}
     for sample in outputs:
         for name, values in sample.items():
-            meters.setdefault(name, Varying()).add(values)
+            meters.setdefault(name, VaryingElements()).add(values)
     return {name: meter.share for name, meter in meters.items()}
 
 

@@ -133,7 +133,7 @@ class _Run:
         if isinstance(node.op, While):
             return self._loop(node, node.op, given)
         with np.errstate(all="ignore"):
-            if self.rng is not None and not node.op.moves and not isinstance(node.op, Map):
+            if self.rng is not None and not node.op.is_data_movement and not isinstance(node.op, Map):
                 given |= self._noisy_operands(node, given)
             if isinstance(node.op, BitCast):  # the bits are those of the type that is stored
                 given = {name: array.astype(graph.type(name).dtype.numpy) for name, array in given.items()}

@@ -31,7 +31,7 @@ _FLOOR = 2e-6  # of the largest value: other compilers, other math libraries
 
 
 @dataclass(frozen=True)
-class Draw:
+class RandomInputs:
     """The inputs of one run: which ranges they are drawn from where the graph says nothing, and from which
     numbers."""
 
@@ -44,7 +44,7 @@ class SelfTest:
     """What a self-test gives a library, run by run, and what it expects."""
 
     graph: Graph
-    draws: tuple[Draw, ...]
+    draws: tuple[RandomInputs, ...]
     expected: tuple[Mapping[str, Array], ...]
     limits: tuple[Mapping[str, float], ...] = ()  # of each run, that rounding was measured to explain
 
@@ -79,7 +79,7 @@ def _runs(graph: Graph, runs: int) -> SelfTest:
         taken = frozenset[Path]().union(*(one.taken for one in tried))
         if number >= _CANDIDATES and taken == found.paths:
             break
-        draw = Draw(number % CHOICES, number)
+        draw = RandomInputs(number % CHOICES, number)
         values = simulate.run_all(graph, inputs(graph, draw))
         outputs = {name: values[name] for name in graph.outputs}
         rated = finite_share([outputs]), _liveness(graph, [values], found)
@@ -104,7 +104,7 @@ class _Tried:
     """A run that a self-test may consist of."""
 
     score: tuple[float, float]
-    draw: Draw
+    draw: RandomInputs
     outputs: Mapping[str, Array]
     taken: frozenset[Path]  # sides of branches
 
@@ -115,7 +115,7 @@ def _stream(graph: Graph, steps: int) -> SelfTest:
     best: tuple[tuple[float, float, float], SelfTest] | None = None
     spent = 0.0
     for choice in range(CHOICES):
-        draws = tuple(Draw(choice, step) for step in range(steps))
+        draws = tuple(RandomInputs(choice, step) for step in range(steps))
         session = simulate.Session(graph)
         values = [session.run_all(inputs(graph, draw)) for draw in draws]
         expected = tuple({name: step[name] for name in graph.outputs} for step in values)
@@ -161,7 +161,7 @@ def _varies(values: Array) -> bool:
         return float(values.min()) < float(values.max())
 
 
-def inputs(graph: Graph, draw: Draw) -> dict[str, Array]:
+def inputs(graph: Graph, draw: RandomInputs) -> dict[str, Array]:
     """The same numbers as the generated C has, within the ranges that are plausible."""
     result = {}
     for k, (name, span) in enumerate(input_ranges(graph, draw.choice).items()):

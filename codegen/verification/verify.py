@@ -13,7 +13,7 @@ from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import BACKWARDS, FLAGS, Driver
 from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Port, Program
-from edgekit.codegen.verification.output_coverage import Drawn, Varying, drawn, is_count, untaken
+from edgekit.codegen.verification.output_coverage import RandomRun, VaryingElements, drawn, is_count, untaken
 from edgekit.codegen.verification.rounding_error import RoundingError, has_floats, local_largest, ulp
 from edgekit.codegen.verification.selftest import SelfTest, measured
 from edgekit.core import simulate
@@ -89,7 +89,7 @@ def drive(
     return Driver([program], sources, folder, compiler, [LEVEL[optimize], *program.target.cflags])
 
 
-def random_samples(program: Program, count: int = 3) -> Drawn:
+def random_samples(program: Program, count: int = 3) -> RandomRun:
     """Seeded inputs that the model may meet: the same in every verification."""
     return drawn(program.graph, count)
 
@@ -99,7 +99,7 @@ def verify(
     driver: Driver,
     compiler: toolchain.Compiler,
     sources: Sequence[str],
-    samples: Sequence[Mapping[str, Array]] | Drawn,
+    samples: Sequence[Mapping[str, Array]] | RandomRun,
     progress: Progress = lambda step: None,
 ) -> Verification:
     """Run the compiled library on the samples and compare, then its self-test with these sources or objects;
@@ -107,7 +107,7 @@ def verify(
     are the steps of one stream."""
     graph = program.graph
     simulated: Iterator[Mapping[str, Array]]
-    if isinstance(samples, Drawn):
+    if isinstance(samples, RandomRun):
         simulated, left, samples = iter(samples.outputs), samples.untaken, samples.samples
     else:
         simulated, left = simulate.run_each(graph, samples), untaken(graph, samples)
@@ -178,7 +178,7 @@ class _Meter:
     def __init__(self, port: Port, errors: RoundingError) -> None:
         self.port = port
         self.errors = errors
-        self.varying = Varying()
+        self.varying = VaryingElements()
         self.error = self.relative = 0.0
         self.exact = True
         self.explained: float | None = None

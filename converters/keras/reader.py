@@ -20,7 +20,7 @@ from edgekit.converters.keras import FORMAT as FORMAT
 from edgekit.converters.keras import SUFFIXES as SUFFIXES
 from edgekit.converters.keras.layer import MODELS, KerasLayer
 from edgekit.converters.keras.model import Model
-from edgekit.converters.keras.weights import ByLayer, Grouped, Weights
+from edgekit.converters.keras.weights import WeightGroups, Weights, WeightsByLayer
 from edgekit.converters.naming import named_graph
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
@@ -68,7 +68,7 @@ def convert(
         _check(layer, file)
         builder = Builder(given=file.size)
         weights: Weights = (
-            ByLayer(builder, file.weights) if file.is_listed else Grouped(builder, file.weights)
+            WeightsByLayer(builder, file.weights) if file.is_listed else WeightGroups(builder, file.weights)
         )
         top = Model(builder, layer, weights)
         bindings = Bindings(shapes or {}, dims or {})

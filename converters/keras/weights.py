@@ -25,13 +25,13 @@ class Weights(Protocol):
 
 
 @dataclass(frozen=True)
-class Grouped:
+class WeightGroups:
     """As .keras has them: a group for each layer, whose member `vars` holds arrays called 0, 1 and so on."""
 
     builder: Builder
     item: Item | None
 
-    def part(self, path: str, name: str = "") -> Grouped:
+    def part(self, path: str, name: str = "") -> WeightGroups:
         return replace(self, item=self.item.get(path) if self.item else None)
 
     def tensors(self) -> list[Tensor]:
@@ -43,14 +43,14 @@ class Grouped:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedWeights:
     """As .h5 has them: all that a layer of the model and the layers in it have, by names with / between."""
 
     builder: Builder
     group: Item
     names: Sequence[str]
 
-    def part(self, path: str, name: str = "") -> Listed:
+    def part(self, path: str, name: str = "") -> ListedWeights:
         return replace(self, names=[full for full in self.names if not name or _is_within(full, name)])
 
     def tensors(self) -> list[Tensor]:
@@ -59,15 +59,15 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class ByLayer:
+class WeightsByLayer:
     """The weights of a model in .h5: a group for each of its layers, with an attribute that lists them."""
 
     builder: Builder
     model: Item
 
-    def part(self, path: str, name: str = "") -> Listed:
+    def part(self, path: str, name: str = "") -> ListedWeights:
         group = self.model.get(name)
-        return Listed(self.builder, group or self.model, _listed(group) if group else [])
+        return ListedWeights(self.builder, group or self.model, _listed(group) if group else [])
 
     def tensors(self) -> list[Tensor]:
         return []

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto
 
 from edgekit.converters.onnx.check import label
-from edgekit.converters.semantics.selected_rows import Found, Rows, refusal, trace
+from edgekit.converters.semantics.selected_rows import Found, SelectedRows, refusal, trace
 from edgekit.converters.tensor import Tensor
 from edgekit.core.builder import Builder
 from edgekit.core.errors import EdgeKitError
@@ -37,7 +37,7 @@ def checked(
         return found
     counts = _Counts(builder, tensors, found)
     for here, name in asked:
-        if isinstance(rows := found.get(name), Rows):
+        if isinstance(rows := found.get(name), SelectedRows):
             raise counts.error("a result", here, rows)
     for i, node in enumerate(graph.node):
         counts.add(node, label(node, i))
@@ -47,7 +47,7 @@ def checked(
     for i, node in enumerate(graph.node):  # TopK took what it was given for rows
         x = tensors.get(node.input[0]) if node.op_type == "TopK" else None
         rows = found.get(x.name) if x and x.name not in counts.found else None
-        if isinstance(rows, Rows):
+        if isinstance(rows, SelectedRows):
             raise counts.error(node.output[0], label(node, i), rows)
     return counts.found
 
@@ -60,7 +60,7 @@ class _Counts:
     tensors: Mapping[str, Tensor]
     found: Found
     masks: dict[str, Array] = field(default_factory=dict)
-    origins: dict[str, tuple[str, Rows]] = field(default_factory=dict)
+    origins: dict[str, tuple[str, SelectedRows]] = field(default_factory=dict)
     computed: set[str] = field(default_factory=set)  # constants that are no such number, nor a bound of it
     padded: set[str] = field(default_factory=set)  # tensors with a number of rows that does not depend on any
 
@@ -78,7 +78,7 @@ class _Counts:
             if x is None:
                 continue
             if x.data is None:
-                follows = x.name in self.padded or isinstance(self.found.get(x.name), Rows)
+                follows = x.name in self.padded or isinstance(self.found.get(x.name), SelectedRows)
                 bounded = node.op_type in _BOUNDED and not self.computed.isdisjoint(node.input)
                 if node.op_type in _BRANCHES or bounded or not follows:
                     raise self.error(name, *origins[0])
@@ -89,11 +89,11 @@ class _Counts:
                     self.computed.add(name)
                 self.masks[name], self.origins[name] = depends, origins[0]
 
-    def _rows(self, node: NodeProto) -> Rows | None:
+    def _rows(self, node: NodeProto) -> SelectedRows | None:
         """The selected rows of the first operand."""
         x = self.tensors.get(node.input[0]) if node.input else None
         rows = self.found.get(x.name) if x else None
-        return rows if isinstance(rows, Rows) else None
+        return rows if isinstance(rows, SelectedRows) else None
 
     def _pad(self, node: NodeProto, here: str) -> None:
         """Rows may be padded to a fixed number of them."""
@@ -118,7 +118,7 @@ class _Counts:
     def _data(self, name: str) -> Array | None:
         return self.tensors[name].data if name in self.tensors else None
 
-    def _asked(self, node: NodeProto, rows: Rows) -> Array:
+    def _asked(self, node: NodeProto, rows: SelectedRows) -> Array:
         """Of a node that asks for the shape of rows, which numbers of the answer count them."""
         if node.op_type == "Size":
             return np.ones((), bool)
@@ -145,7 +145,7 @@ class _Counts:
             return self.masks.get(name, np.zeros((), bool))
         return np.zeros(self.tensors[name].shape, bool)
 
-    def error(self, name: str, origin: str, rows: Rows) -> EdgeKitError:
+    def error(self, name: str, origin: str, rows: SelectedRows) -> EdgeKitError:
         message = (
             f"{name} depends on how many rows {rows.by} selects, which a shape of fixed size does not say"
         )

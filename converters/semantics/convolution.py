@@ -43,7 +43,7 @@ def halves(totals: Ints, more_at_end: bool) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Sliding:
+class SlidingWindow:
     """How a window slides over each spatial dimension; `pads` are begins, then ends."""
 
     strides: Ints
@@ -54,21 +54,23 @@ class Sliding:
         """Stride, dilation and pads of one dimension."""
         return self.strides[i], self.dilations[i], (self.pads[i], self.pads[i + len(self.strides)])
 
-    def flat(self) -> Sliding:
+    def flat(self) -> SlidingWindow:
         """One dimension as two, of which the first does nothing."""
-        return Sliding((1, *self.strides), (1, *self.dilations), (0, self.pads[0], 0, self.pads[1]))
+        return SlidingWindow((1, *self.strides), (1, *self.dilations), (0, self.pads[0], 0, self.pads[1]))
 
-    def plane(self) -> Sliding:
+    def plane(self) -> SlidingWindow:
         """Three dimensions without the first."""
-        return Sliding(self.strides[1:], self.dilations[1:], (*self.pads[1:3], *self.pads[4:6]))
+        return SlidingWindow(self.strides[1:], self.dilations[1:], (*self.pads[1:3], *self.pads[4:6]))
 
 
 def sliding(
     x: Tensor, w: Tensor, auto_pad: str, dilations: Ints | None, pads: Ints | None, strides: Ints | None
-) -> Sliding:
+) -> SlidingWindow:
     """The attributes of a convolution, with ONNX's defaults."""
     strides, dilations = strides or (1,) * (x.rank - 2), dilations or (1,) * (x.rank - 2)
-    return Sliding(strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations))
+    return SlidingWindow(
+        strides, dilations, pads_of(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations)
+    )
 
 
 def check_kernel(w: Tensor, declared: Ints | None) -> None:
@@ -77,7 +79,7 @@ def check_kernel(w: Tensor, declared: Ints | None) -> None:
         raise EdgeKitError("E0401", f"kernel_shape {list(declared)} contradicts the weights {w.type}")
 
 
-def conv(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, groups: int) -> Tensor:
+def conv(x: Tensor, w: Tensor, b: Tensor | None, slide: SlidingWindow, groups: int) -> Tensor:
     """x [N, C, ...] with w [O, C / groups, ...]."""
     check_rank(x, w)
     b = b if b is not None else x.like(np.zeros(w.shape[0]))
@@ -89,7 +91,7 @@ def conv(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, groups: int) ->
     return x.to_nhwc().apply(op, w.to_nhwc(), b).to_nchw()
 
 
-def _conv_3d(x: Tensor, w: Tensor, b: Tensor, slide: Sliding, groups: int) -> Tensor:
+def _conv_3d(x: Tensor, w: Tensor, b: Tensor, slide: SlidingWindow, groups: int) -> Tensor:
     stride, dilation, ends = slide.along(0)
     x = pad(x, (0, 0, ends[0], 0, 0), (0, 0, ends[1], 0, 0), "constant")
     depth = (x.shape[2] - (w.shape[2] - 1) * dilation - 1) // stride + 1
@@ -102,7 +104,9 @@ def _conv_3d(x: Tensor, w: Tensor, b: Tensor, slide: Sliding, groups: int) -> Te
     return from_batch(total, x.shape[0])
 
 
-def conv_transpose(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, size: Ints, groups: int) -> Tensor:
+def conv_transpose(
+    x: Tensor, w: Tensor, b: Tensor | None, slide: SlidingWindow, size: Ints, groups: int
+) -> Tensor:
     """x [N, C, ...] with w [O, C / groups, ...]; `size` is that of the result."""
     check_rank(x, w)
     b = b if b is not None else x.like(np.zeros(w.shape[0]))
@@ -114,7 +118,9 @@ def conv_transpose(x: Tensor, w: Tensor, b: Tensor | None, slide: Sliding, size:
     return x.to_nhwc().apply(op, w.to_nhwc(), b).to_nchw()
 
 
-def _conv_transpose_3d(x: Tensor, w: Tensor, b: Tensor, slide: Sliding, size: Ints, groups: int) -> Tensor:
+def _conv_transpose_3d(
+    x: Tensor, w: Tensor, b: Tensor, slide: SlidingWindow, size: Ints, groups: int
+) -> Tensor:
     stride, dilation, (front, _) = slide.along(0)
     depth, total = x.shape[2], b.reshape(b.shape[0], 1, 1, 1)
     for i in range(w.shape[2]):

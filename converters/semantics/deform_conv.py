@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from edgekit.converters.semantics.convolution import Sliding
+from edgekit.converters.semantics.convolution import SlidingWindow
 from edgekit.converters.semantics.movement import cast, part, where
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -23,7 +23,7 @@ def deform_conv(
     offset: Tensor,
     b: Tensor | None,
     mask: Tensor | None,
-    slide: Sliding,
+    slide: SlidingWindow,
     groups: int,
     offset_groups: int,
 ) -> Tensor:
@@ -49,7 +49,7 @@ def deform_conv(
     return y if b is None else y + b.reshape(b.shape[0], 1, 1)
 
 
-def _places(axis: int, kernel: tuple[int, ...], area: tuple[int, ...], slide: Sliding) -> Array:
+def _places(axis: int, kernel: tuple[int, ...], area: tuple[int, ...], slide: SlidingWindow) -> Array:
     """Where each tap of each window would be along an axis, were it not moved."""
     stride, dilation, (begin, _) = slide.along(axis)
     taps = np.arange(kernel[axis]) * dilation - begin

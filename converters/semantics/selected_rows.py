@@ -42,7 +42,7 @@ from edgekit.core.types import DType, Type
 
 
 @dataclass(frozen=True)
-class Rows:
+class SelectedRows:
     """Along an axis of a tensor, min(count, most) cells are selected rows, and those beyond are unused."""
 
     axis: int
@@ -53,7 +53,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedRows:
     """What a node made of selected and unused rows together: good as long as no output depends on it."""
 
     op: str
@@ -62,11 +62,11 @@ class Mixed:
     count: str
 
 
-class MixError(Exception):
+class MixedRowsError(Exception):
     """A node mixes selected rows with unused ones."""
 
 
-Found = dict[str, Rows | Mixed]
+Found = dict[str, SelectedRows | MixedRows]
 
 
 def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
@@ -77,7 +77,7 @@ def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
             *selected, count = node.outputs
             axis, by = isinstance(node.op, NonZero), type(node.op).__name__
             most = builder.type(selected[0]).shape[axis]
-            found |= dict.fromkeys(selected, Rows(int(axis), count, most, by, blank=True))
+            found |= dict.fromkeys(selected, SelectedRows(int(axis), count, most, by, blank=True))
             if mixed := _selects_from(node, found):
                 found |= dict.fromkeys(node.outputs, mixed)
         elif any(name in found for name in node.inputs):
@@ -86,12 +86,12 @@ def trace(builder: Builder, padded: Collection[str] = ()) -> Found:
     return found
 
 
-def of(x: Tensor) -> Rows | None:
+def of(x: Tensor) -> SelectedRows | None:
     """The selected rows of a tensor, where it has some."""
     if not any(isinstance(node.op, NonMaxSuppression | NonZero) for node in x.builder.nodes):
         return None
     found = trace(x.builder).get(x.name)
-    return found if isinstance(found, Rows) else None
+    return found if isinstance(found, SelectedRows) else None
 
 
 def check_end(x: Tensor, axis: int) -> None:
@@ -125,7 +125,7 @@ def with_counts(
     counted = []
     for name, x in outputs:
         rows = found.get(x.name)
-        if isinstance(rows, Mixed):
+        if isinstance(rows, MixedRows):
             message = f"{rows.op} computes one number from rows that {rows.by} selects and unused ones"
             raise refusal(builder, rows, message, f"node {rows.origin}")
         results.append((name, x))
@@ -146,7 +146,7 @@ def with_counts(
     return [*results, *counts.values()], counted
 
 
-def refusal(builder: Builder, rows: Rows | Mixed, message: str, where: str) -> EdgeKitError:
+def refusal(builder: Builder, rows: SelectedRows | MixedRows, message: str, where: str) -> EdgeKitError:
     """How many rows there are is known at run time only. Where it comes from NonZero, constants may help."""
     inputs = Tensor(builder, rows.count).ancestors
     if rows.by == NonZero.__name__:
@@ -162,18 +162,18 @@ def _room(builder: Builder, count: str) -> int:
     return builder.type(node.outputs[0]).shape[isinstance(node.op, NonZero)]
 
 
-def _selects_from(node: Node, found: Found) -> Mixed | None:
+def _selects_from(node: Node, found: Found) -> MixedRows | None:
     """Rows may be selected from rows, if what belongs to unused ones is no candidate."""
     known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
     for rows in known.values():
-        if isinstance(rows, Mixed):
+        if isinstance(rows, MixedRows):
             return rows
-    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, SelectedRows)}
     scores = operands.get(1)
     for i, rows in operands.items():
         alike = scores and (rows.count, rows.most) == (scores.count, scores.most)
         if not (isinstance(node.op, NonMaxSuppression) and alike and rows.axis == i + 1):
-            return Mixed(type(node.op).__name__, node.origin, rows.by, rows.count)
+            return MixedRows(type(node.op).__name__, node.origin, rows.by, rows.count)
     return None
 
 
@@ -183,7 +183,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def _used(x: Tensor, rows: Rows) -> Tensor:
+def _used(x: Tensor, rows: SelectedRows) -> Tensor:
     """Which cells along the axis are selected rows, for broadcasting to x."""
     shape = [-1 if i == rows.axis else 1 for i in range(x.rank)]
     dtype = DType.S16 if x.shape[rows.axis] < 1 << 15 else DType.S32
@@ -192,29 +192,29 @@ def _used(x: Tensor, rows: Rows) -> Tensor:
     return x.new(numbers.reshape(shape)).apply(Less(), cast(Tensor(x.builder, rows.count), dtype))
 
 
-def _after(builder: Builder, node: Node, found: Found) -> Rows | Mixed:
+def _after(builder: Builder, node: Node, found: Found) -> SelectedRows | MixedRows:
     """What a node makes of selected rows."""
     ins = [builder.type(name) for name in node.inputs]
     known = {i: found[name] for i, name in enumerate(node.inputs) if name in found}
-    mixed = [rows for rows in known.values() if isinstance(rows, Mixed)]
+    mixed = [rows for rows in known.values() if isinstance(rows, MixedRows)]
     if mixed:
         return mixed[0]
-    operands = {i: rows for i, rows in known.items() if isinstance(rows, Rows)}
+    operands = {i: rows for i, rows in known.items() if isinstance(rows, SelectedRows)}
     try:
         out = builder.type(node.outputs[0])
         found_by = [_through(node.op, i, rows, ins, out, operands) for i, rows in operands.items()]
         results = [rows for rows in found_by if rows is not None]
         if len({(rows.axis, rows.count, rows.most) for rows in results}) != 1:
-            raise MixError
-    except MixError:
+            raise MixedRowsError
+    except MixedRowsError:
         first = next(iter(operands.values()))
-        return Mixed(type(node.op).__name__, node.origin, first.by, first.count)
+        return MixedRows(type(node.op).__name__, node.origin, first.by, first.count)
     return replace(results[0], blank=all(rows.blank for rows in results))
 
 
 def _through(
-    op: Op, at: int, rows: Rows, ins: Sequence[Type], out: Type, operands: dict[int, Rows]
-) -> Rows | None:
+    op: Op, at: int, rows: SelectedRows, ins: Sequence[Type], out: Type, operands: dict[int, SelectedRows]
+) -> SelectedRows | None:
     """The rows of the result, as far as operand `at` has some; None: those of another operand count."""
     axis, x = rows.axis, ins[at]
     last = x.rank - 1
@@ -260,13 +260,13 @@ def _through(
             return replace(full, axis=out.rank - 2 + at)
         case RoiAlign() if at in (1, 2) and axis == 0:
             return full
-    raise MixError
+    raise MixedRowsError
 
 
 def _kept(axis: int, size: int, out: Type) -> int:
     """An axis that is not repeated."""
     if out.shape[axis] != size:
-        raise MixError
+        raise MixedRowsError
     return axis
 
 
@@ -276,7 +276,7 @@ def _reshaped(shape: Sequence[int], axis: int, to: Sequence[int]) -> int:
     for place, n in enumerate(to):
         if n == size and prod(to[:place]) == before:
             return place
-    raise MixError
+    raise MixedRowsError
 
 
 def _place(op: MatMul, at: int, rank: int) -> int:

@@ -68,7 +68,7 @@ def convert(
 
 
 @dataclass(frozen=True)
-class Wide:
+class BroadcastView:
     """A tensor that stands for a larger one: its dimensions of size 1 are repeated up to this shape."""
 
     tensor: Tensor
@@ -98,7 +98,7 @@ class StablehloImporter:
         known = {*self.known, *_CALLS, *_CONTROL, *_BROADCASTS, "constant", "iota", "dynamic_iota", "return"}
         check_supported(_kinds(used), dict.fromkeys(known), _NO_HANDLER)
         inputs = self._inputs(main)
-        arguments = [Wide(x, x.shape) for x in inputs]
+        arguments = [BroadcastView(x, x.shape) for x in inputs]
         results = self._call(main, arguments)
         outputs = [(_label(main, i), y.whole()) for i, y in enumerate(results)]
         if not outputs:
@@ -127,11 +127,11 @@ class StablehloImporter:
                 return inner.arguments[op.operands.index(key)][2]
         return ""
 
-    def _call(self, function: MlirFunction, operands: Sequence[Wide]) -> list[Wide]:
+    def _call(self, function: MlirFunction, operands: Sequence[BroadcastView]) -> list[BroadcastView]:
         if len(operands) != len(function.arguments):
             message = f"{function.name} takes {len(function.arguments)} operands, gets {len(operands)}"
             raise EdgeKitError("E0401", message)
-        scope: dict[str, Wide] = {}
+        scope: dict[str, BroadcastView] = {}
         for (key, type, _), x in zip(function.arguments, operands, strict=True):
             _check(key, type, x)
             scope[key] = x
@@ -149,7 +149,7 @@ class StablehloImporter:
         if self.steps > _MAX_STEPS:
             raise EdgeKitError("E0402", f"the model has more than {_MAX_STEPS} operators")
 
-    def _step(self, op: MlirOperation, scope: dict[str, Wide]) -> None:
+    def _step(self, op: MlirOperation, scope: dict[str, BroadcastView]) -> None:
         self._count()
         if op.attributes.get("callee") == _CHECK:
             return
@@ -166,7 +166,7 @@ class StablehloImporter:
                 raise EdgeKitError("E0401", f"%{key} is there twice")
             scope[key] = x
 
-    def _controlled(self, op: MlirOperation, scope: Mapping[str, Wide]) -> list[Wide]:
+    def _controlled(self, op: MlirOperation, scope: Mapping[str, BroadcastView]) -> list[BroadcastView]:
         """What operators with parts of their own give, which see all that is known around them."""
         if op.kind == "while":
             return self._loop(op, scope)
@@ -187,7 +187,7 @@ class StablehloImporter:
             results = [self._wide(where(is_this, a.whole(), b.whole())) for a, b in pairs]
         return results
 
-    def _loop(self, op: MlirOperation, scope: Mapping[str, Wide]) -> list[Wide]:
+    def _loop(self, op: MlirOperation, scope: Mapping[str, BroadcastView]) -> list[BroadcastView]:
         """One round after the other: how many there are may not depend on the input."""
         names, given = op.operands[::2], op.operands[1::2]
         if len(op.regions) != 2 or len(names) != len(given):
@@ -202,7 +202,7 @@ class StablehloImporter:
                 return values
             values = self._part(body, inner)
 
-    def _part(self, region: Region, scope: Mapping[str, Wide]) -> list[Wide]:
+    def _part(self, region: Region, scope: Mapping[str, BroadcastView]) -> list[BroadcastView]:
         """The results of a part of an operator."""
         inner = dict(scope)
         origin = self.builder.origin
@@ -213,7 +213,7 @@ class StablehloImporter:
             self._step(op, inner)
         raise EdgeKitError("E0401", "a part of an operator returns nothing")
 
-    def _results(self, op: MlirOperation, operands: Sequence[Wide]) -> list[Wide]:
+    def _results(self, op: MlirOperation, operands: Sequence[BroadcastView]) -> list[BroadcastView]:
         node = StablehloNode(op)
         if op.kind in _CALLS:
             callee = str(op.attributes.get("decomposition", op.attributes.get("callee", "")))
@@ -232,7 +232,7 @@ class StablehloImporter:
             self.builder.afford((shape[axis],))
             cells = np.arange(shape[axis]).astype(node.dtype.numpy)
             apart = [n if i == axis else 1 for i, n in enumerate(shape)]
-            return [Wide(self._constant(cells.reshape(apart)).tensor, tuple(shape))]
+            return [BroadcastView(self._constant(cells.reshape(apart)).tensor, tuple(shape))]
         if op.kind in _BROADCASTS:
             return [self._broadcast(node, operands)]
         handler = self.known[op.kind]
@@ -245,18 +245,18 @@ class StablehloImporter:
             shapes = ", ".join(str(list(x.shape)[:8]) for x in operands[:4])
             raise EdgeKitError("E0401", f"{op.kind} of operands of different shapes: {shapes}") from None
         return [
-            Wide(
+            BroadcastView(
                 call(handler, op.kind, self.builder.origin, [node, *(x.tensor for x in operands)], {}), shape
             )
         ]
 
-    def _constant(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Wide:
+    def _constant(self, array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> BroadcastView:
         return self._wide(Tensor(self.builder, self.builder.const(array)))
 
-    def _wide(self, tensor: Tensor) -> Wide:
-        return Wide(tensor, tensor.shape)
+    def _wide(self, tensor: Tensor) -> BroadcastView:
+        return BroadcastView(tensor, tensor.shape)
 
-    def _broadcast(self, node: StablehloNode, operands: Sequence[Wide]) -> Wide:
+    def _broadcast(self, node: StablehloNode, operands: Sequence[BroadcastView]) -> BroadcastView:
         """The operand in its dimensions of the result, and 1 for all others."""
         x, *given = operands
         shape = given[0].whole().ints("the shape of a broadcast") if given else node.shape
@@ -267,13 +267,13 @@ class StablehloImporter:
         if not fits or absurd(shape):
             raise EdgeKitError("E0401", f"{list(x.shape)[:8]} does not broadcast to {list(shape)[:8]}")
         if (whole := kept(x.tensor, dims, len(shape))) is not None:
-            return Wide(whole, tuple(shape))
+            return BroadcastView(whole, tuple(shape))
         order = sorted(range(len(dims)), key=lambda i: dims[i])
         small = x.tensor.transpose(*order)
         sizes = [1] * len(shape)
         for i, size in zip(order, small.shape, strict=True):
             sizes[dims[i]] = size
-        return Wide(small.reshape(*sizes), tuple(shape))
+        return BroadcastView(small.reshape(*sizes), tuple(shape))
 
 
 def _kinds(operations: Iterator[MlirOperation]) -> Iterator[tuple[str, str]]:
@@ -288,17 +288,17 @@ def _kinds(operations: Iterator[MlirOperation]) -> Iterator[tuple[str, str]]:
         yield kind, f"%{op.results[0]}" if op.results else op.kind
 
 
-def _all(scope: Mapping[str, Wide], keys: Sequence[str]) -> list[Wide]:
+def _all(scope: Mapping[str, BroadcastView], keys: Sequence[str]) -> list[BroadcastView]:
     return [_found(scope, key) for key in keys]
 
 
-def _found(scope: Mapping[str, Wide], key: str) -> Wide:
+def _found(scope: Mapping[str, BroadcastView], key: str) -> BroadcastView:
     if key not in scope:
         raise EdgeKitError("E0401", f"%{key} is computed by nothing")
     return scope[key]
 
 
-def _check(key: str, type: Spec, x: Wide) -> None:
+def _check(key: str, type: Spec, x: BroadcastView) -> None:
     """Compare a value with the type that the file states."""
     dims = type.dims or ()
     fits = len(dims) == len(x.shape) and all(d in (None, n) for d, n in zip(dims, x.shape, strict=True))

@@ -16,7 +16,7 @@ _LISTS: Mapping[str, type] = {"as_ints": int, "as_bools": bool, "as_strings": st
 
 
 @dataclass(frozen=True)
-class Irrelevant:
+class StorageArgument:
     """An argument that says how something is stored."""
 
 
@@ -27,7 +27,7 @@ class Subgraph:
     graph: Record
 
 
-IRRELEVANT = Irrelevant()
+IRRELEVANT = StorageArgument()
 
 
 def only(union: Record) -> tuple[str, Any]:

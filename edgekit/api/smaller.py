@@ -26,7 +26,7 @@ from edgekit.quantize import post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import half_precision
 from edgekit.quantize.outcome import Quantization
-from edgekit.quantize.preparation.constant_outputs import Apart
+from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
 from edgekit.quantize.pruning.plan import Pruned, Pruning
@@ -72,7 +72,7 @@ def quantize_model(
     is_random = are_random(samples)
     given = () if samples is None else samples_of(graph, samples)
     quantize = post_training.quantize if chosen.dtype == "int8" else half_precision.quantize
-    apart = Apart.of(graph)
+    apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)
     if is_random:
@@ -104,7 +104,7 @@ def prune(
     if labels is not None and len(labels) != len(given):
         raise EdgeKitError("E0102", f"there are {len(labels)} labels for {len(given)} samples")
     on = target_of(target)
-    apart = Apart.of(graph)
+    apart = WithoutConstantOutputs.of(graph)
     graph = apart.graph
 
     def flash(smaller: Graph) -> int:

@@ -44,7 +44,7 @@ class Builder:
     def __init__(self, values: Mapping[str, Value] | None = None, given: int = 0, nodes: int = 0) -> None:
         self.values: dict[str, Value] = dict(values or {})
         self.nodes: list[Node] = []
-        self.narrow: set[DType] = set()  # of constants that were widened
+        self.stored_dtypes: set[DType] = set()  # of constants that were widened
         self.groupwise: dict[bytes, GroupwiseWeights] = {}  # by digest of what was widened
         self.origin = ""  # the source layer that the next nodes come from
         self._sources: dict[str, str] = {}  # of constants that were computed: the one that they are made of
@@ -113,7 +113,7 @@ class Builder:
             raise EdgeKitError(
                 "E0401", f"{type(op).__name__}: {reason_of(error)}", self.where(inputs)
             ) from None
-        if not op.moves:
+        if not op.is_data_movement:
             quants = quant if isinstance(quant, Sequence) else [quant] * len(results)
             results = tuple(replace(r, quant=q) for r, q in zip(results, quants, strict=True))
         for result in results:
@@ -122,7 +122,9 @@ class Builder:
                     "E0402", f"{type(op).__name__} makes a tensor of {result}", self.where(inputs)
                 )
         data = [self.data(name) for name in inputs]
-        is_constant = bool(inputs) and all(x is not None for x in data) and (op.moves or quant is None)
+        is_constant = (
+            bool(inputs) and all(x is not None for x in data) and (op.is_data_movement or quant is None)
+        )
         outputs: tuple[str, ...] = ()
         for i, result in enumerate(results):
             hint = names[i] if i < len(names) else self._name_of_result(op)
@@ -156,12 +158,12 @@ class Builder:
         word = type(op).__name__.lower()
         if not self.origin:
             return f"{word}_{len(self.nodes)}"
-        return f"{self.origin}_{word}" if op.moves or self.origin in self.values else self.origin
+        return f"{self.origin}_{word}" if op.is_data_movement or self.origin in self.values else self.origin
 
     def note_widened(self, stored: Type, wide: Type) -> None:
         """A constant that the file stores in fewer bytes than the graph, for passes that shrink it again."""
         if stored.dtype in _NARROW and stored.size >= MIN_NARROW and wide.dtype in (DType.F32, DType.S32):
-            self.narrow.add(stored.dtype)
+            self.stored_dtypes.add(stored.dtype)
 
     def afford(self, shape: Sequence[int]) -> None:
         """Refuse a constant of this shape before it is made: small files can describe endless ones."""
@@ -210,7 +212,7 @@ class Builder:
             values,
             source or Source(),
             tuple(states),
-            tuple(sorted(self.narrow, key=lambda dtype: dtype.value)),
+            tuple(sorted(self.stored_dtypes, key=lambda dtype: dtype.value)),
             self.groupwise,
         )
         return self.with_source_names(graph)

@@ -97,7 +97,7 @@ class Graph:
     values: Mapping[str, Value]
     source: Source = field(default_factory=Source)
     states: tuple[State, ...] = ()
-    narrow: tuple[DType, ...] = ()  # of weights in the source file that its reader widened
+    stored_dtypes: tuple[DType, ...] = ()  # of weights in the source file that its reader widened
     groupwise: Mapping[bytes, GroupwiseWeights] = field(default_factory=dict)  # by digest of what was widened
 
     @cached_property

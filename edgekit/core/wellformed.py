@@ -55,8 +55,8 @@ def faults(graph: Graph) -> Iterator[str]:
         for name, result in zip(node.outputs, results, strict=False):
             if name in known:
                 yield f"{name} is computed twice"
-            expected = result if node.op.moves else result.real
-            found = graph.type(name) if node.op.moves else graph.type(name).real
+            expected = result if node.op.is_data_movement else result.real
+            found = graph.type(name) if node.op.is_data_movement else graph.type(name).real
             if found != expected:  # what computes new integers may have any scale
                 yield f"{name} is {graph.type(name)}, {kind} computes {result}"
             known.add(name)
@@ -121,7 +121,7 @@ def _number_faults(value: Value) -> Iterator[str]:
 def _integer_faults(graph: Graph, node: Node) -> Iterator[str]:
     """What operators cannot compute with integers that stand for reals."""
     ins, outs = ([graph.type(name) for name in names] for names in (node.inputs, node.outputs))
-    if not any(t.quant for t in (*ins, *outs)) or node.op.moves:
+    if not any(t.quant for t in (*ins, *outs)) or node.op.is_data_movement:
         return
     if isinstance(node.op, BitCast | FlipSign):  # they say what integers stand for, or that it is nothing
         return

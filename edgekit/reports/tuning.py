@@ -8,7 +8,7 @@ from edgekit.api import Tuned
 from edgekit.reports.results import size, table
 from edgekit.tuning.budget import costs, quality
 from edgekit.tuning.problem import Result
-from edgekit.tuning.tune import Missed, Tried, in_words
+from edgekit.tuning.tune import MissedLimit, TriedPoint, in_words
 
 
 def lines(found: Tuned, folder: Path) -> list[str]:
@@ -50,13 +50,13 @@ def why_not(found: Tuned) -> tuple[str, str]:
     )
 
 
-def _amount(one: Missed) -> str:
+def _amount(one: MissedLimit) -> str:
     if one.amount is None:
         return ""
     return f", {one.amount:,} {'instructions' if one.limit == 'instructions' else 'B'}"
 
 
-def _row(one: Tried, mark: str) -> tuple[str, ...]:
+def _row(one: TriedPoint, mark: str) -> tuple[str, ...]:
     result = one.result
     return (
         mark,

@@ -75,7 +75,7 @@ def take_anew(model: nn.Module, samples: Iterable[Any]) -> None:
     """The statistics of what normalizations of a module see now, with scales and shifts by which they compute
     what they did: in training, which normalizes by batches, the module starts as what it is in evaluation."""
     probe = deepcopy(model).eval()
-    seen = {name: _Seen(norm) for name, norm in probe.named_modules() if isinstance(norm, _BatchNorm)}
+    seen = {name: _BatchMoments(norm) for name, norm in probe.named_modules() if isinstance(norm, _BatchNorm)}
     with torch.no_grad():
         for sample in samples:
             given = sample if isinstance(sample, tuple | list) else (sample,)
@@ -84,7 +84,7 @@ def take_anew(model: nn.Module, samples: Iterable[Any]) -> None:
             found.put(model.get_submodule(name))
 
 
-class _Seen:
+class _BatchMoments:
     """What arrives at a batch normalization."""
 
     def __init__(self, norm: _BatchNorm) -> None:

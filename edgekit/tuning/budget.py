@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from edgekit.tuning.problem import Heavy, Result
+from edgekit.tuning.problem import LargestLayer, Result
 
 _MIN_DROP = 0.01  # a limit below this counts as this, where violations are compared
 _MIN_DB = 10.0
@@ -64,7 +64,7 @@ def dominates(a: Result, b: Result) -> bool:
     return all(x >= y for x, y in pairs) and any(x > y for x, y in pairs)
 
 
-def binding(found: Result, missed: str, sensitivity: Mapping[str, float]) -> Heavy | str:
+def binding(found: Result, missed: str, sensitivity: Mapping[str, float]) -> LargestLayer | str:
     """The layer that a limit is missed by: the one that takes or loses most."""
     heavy = {"flash": found.largest, "ram": found.fullest, "instructions": found.slowest}.get(missed)
     return heavy or max(sensitivity, key=lambda name: sensitivity[name], default="")

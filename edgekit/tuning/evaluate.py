@@ -23,13 +23,24 @@ from edgekit.quantize.post_training import Calibrated, calibrated
 from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.settings import Settings
 from edgekit.tuning.costs import layer_costs, liked_multiple
-from edgekit.tuning.problem import F32, INT4, INT8, WHOLE, Fault, Heavy, Outcome, Point, Result, TuningProblem
+from edgekit.tuning.problem import (
+    F32,
+    INT4,
+    INT8,
+    WHOLE,
+    Fault,
+    LargestLayer,
+    Outcome,
+    Point,
+    Result,
+    TuningProblem,
+)
 
 _KEPT = 3  # models that were looked at, in each process
 
 
 @dataclass(frozen=True)
-class Made:
+class EvaluatedModel:
     """The model of a point, with the inputs and outputs of the one that came, and what its outputs are
     compared by: in the order of `scores`."""
 
@@ -93,31 +104,33 @@ def _result(found: Estimate, accuracy: float | None, quality: float) -> Result:
         run.error if run and known else 0.0,
         found.macs,
         _heaviest(bytes_of),
-        Heavy(peak.layer, sum(size for _, size in peak.tensors)) if peak else None,
+        LargestLayer(peak.layer, sum(size for _, size in peak.tensors)) if peak else None,
         _heaviest(taken),
     )
 
 
-def _heaviest(amounts: Mapping[str, int]) -> Heavy | None:
-    return max((Heavy(*pair) for pair in amounts.items()), key=lambda heavy: heavy.amount, default=None)
+def _heaviest(amounts: Mapping[str, int]) -> LargestLayer | None:
+    return max(
+        (LargestLayer(*pair) for pair in amounts.items()), key=lambda heavy: heavy.amount, default=None
+    )
 
 
-def _made(problem: TuningProblem, point: Point) -> Made:
+def _made(problem: TuningProblem, point: Point) -> EvaluatedModel:
     graph = _pruned(problem, point.left)
     if point.base == F32:
         return _as_it_is(graph)
     if point.base in FORMATS:
         narrowed = narrow(graph, FORMATS[point.base])
-        return Made(narrowed.graph, [narrowed.names[name] for name in scores(graph)])
+        return EvaluatedModel(narrowed.graph, [narrowed.names[name] for name in scores(graph)])
     known = _calibrated(problem, point.left, point.base)
     search = _search(known)
     better = {name: level for name, level in point.better if name in search.layers}
     quantized = known.finish(search.formats(better)).quantized
-    return Made(quantized.graph, [quantized.names[name] for name in known.measure.scores])
+    return EvaluatedModel(quantized.graph, [quantized.names[name] for name in known.measure.scores])
 
 
-def _as_it_is(graph: Graph) -> Made:
-    return Made(graph, scores(graph))
+def _as_it_is(graph: Graph) -> EvaluatedModel:
+    return EvaluatedModel(graph, scores(graph))
 
 
 @lru_cache(_KEPT)
@@ -148,7 +161,7 @@ def _search(known: Calibrated) -> FormatSearch:
     return known.search(Judge(known.graph, Gate(), known.measure, (), _quiet))
 
 
-def _quality(problem: TuningProblem, made: Made) -> tuple[float | None, float]:
+def _quality(problem: TuningProblem, made: EvaluatedModel) -> tuple[float | None, float]:
     """The share of samples that are right, and the signal to noise of the worst output."""
     truth: list[list[Array]] = []
     found: list[list[Array]] = []

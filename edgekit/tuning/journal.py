@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.tuning.problem import Fault, Heavy, Outcome, Point, Result
+from edgekit.tuning.problem import Fault, LargestLayer, Outcome, Point, Result
 
 
 class Journal:
@@ -69,7 +69,7 @@ def _outcome(entry: dict[str, Any]) -> Outcome:
     if "fault" in entry:
         return Fault(**entry["fault"])
     heavy = {
-        name: Heavy(**entry["result"][name]) if entry["result"][name] else None
+        name: LargestLayer(**entry["result"][name]) if entry["result"][name] else None
         for name in ("largest", "fullest", "slowest")
     }
     return Result(**{**entry["result"], **heavy})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from edgekit.core import templating
 from edgekit.tuning.budget import costs, quality
 from edgekit.tuning.problem import Result
-from edgekit.tuning.tune import Tried, Tuned, in_words
+from edgekit.tuning.tune import TriedPoint, Tuned, in_words
 
 _WIDTH, _HEIGHT = 520.0, 300.0  # of a chart
 _LEFT, _BELOW, _TOP = 52.0, 34.0, 12.0  # around it
@@ -155,7 +155,7 @@ def _chart(
     most = max(area(result) for result in results) or 1.0
     small, large = _RADII
 
-    def dot(one: Tried) -> _Dot:
+    def dot(one: TriedPoint) -> _Dot:
         radius = small + (large - small) * math.sqrt(area(one.result) / most)
         chosen = found.best or found.closest
         kind = "chosen" if one is chosen else "front" if one.on_front else "beaten"
@@ -199,7 +199,7 @@ def _limits(
     return lines
 
 
-def _tip(one: Tried) -> str:
+def _tip(one: TriedPoint) -> str:
     result = one.result
     words = [in_words(one.point), f"flash {result.flash:,} B", f"RAM {result.ram:,} B"]
     if result.instructions is not None:

@@ -36,7 +36,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Heavy:
+class LargestLayer:
     """The layer that takes most of something."""
 
     layer: str
@@ -54,9 +54,9 @@ class Result:
     instructions: int | None
     instructions_error: float
     macs: int
-    largest: Heavy | None = None  # in flash
-    fullest: Heavy | None = None  # at which most of the RAM is in use
-    slowest: Heavy | None = None
+    largest: LargestLayer | None = None  # in flash
+    fullest: LargestLayer | None = None  # at which most of the RAM is in use
+    slowest: LargestLayer | None = None
 
 
 @dataclass(frozen=True)

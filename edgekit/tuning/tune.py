@@ -17,9 +17,9 @@ from edgekit.quantize.gate import answer
 from edgekit.tuning import evaluate
 from edgekit.tuning.budget import Budget, binding
 from edgekit.tuning.journal import Journal
-from edgekit.tuning.problem import Count, Fault, Heavy, Point, Result, TuningProblem
+from edgekit.tuning.problem import Count, Fault, LargestLayer, Point, Result, TuningProblem
 from edgekit.tuning.search import TuningSearch
-from edgekit.tuning.workers import Cluster, Here, Processes, Workers
+from edgekit.tuning.workers import Cluster, InProcess, Processes, Workers
 
 _JUDGED_EVERY = 4  # of the samples, one of so many has no part in anything but the judgement
 
@@ -35,7 +35,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPoint:
     """A point, and what came of it."""
 
     point: Point
@@ -45,7 +45,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedLimit:
     """A limit that is missed, and the layer that it is missed by."""
 
     limit: str
@@ -61,16 +61,16 @@ class Tuned:
     name: str
     target: str
     budget: Budget
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedPoint, ...]
     faults: tuple[str, ...]  # why points came to nothing, each reason once
-    best: Tried | None
-    closest: Tried
-    missed: tuple[Missed, ...]  # by the closest point
+    best: TriedPoint | None
+    closest: TriedPoint
+    missed: tuple[MissedLimit, ...]  # by the closest point
     samples: int  # that points are judged by
     pace: Pace | None = None
 
     @property
-    def front(self) -> tuple[Tried, ...]:
+    def front(self) -> tuple[TriedPoint, ...]:
         return tuple(one for one in self.tried if one.on_front)
 
 
@@ -146,7 +146,7 @@ def _sensitivity(given: TuningProblem) -> Mapping[str, float]:
 def _workers(given: TuningProblem, effort: Effort) -> Workers:
     if effort.dask:
         return Cluster(given, effort.dask)
-    return Processes(given, effort.jobs) if effort.jobs > 1 else Here(given)
+    return Processes(given, effort.jobs) if effort.jobs > 1 else InProcess(given)
 
 
 def _progress(search: TuningSearch, done: int, effort: Effort) -> str:
@@ -167,14 +167,14 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
         raise EdgeKitError("E0606", f"no way to build {given.graph.name} was found", hint=hint)
     front, budget = set(search.front), search.budget
     tried = {
-        point: Tried(point, found, not budget.excess(found), point in front)
+        point: TriedPoint(point, found, not budget.excess(found), point in front)
         for point, found in search.results.items()
     }
     missed = []
     for limit, share in budget.excess(tried[closest].result).items():
         heavy = binding(tried[closest].result, limit, search.sensitivity)
-        name, amount = (heavy.layer, heavy.amount) if isinstance(heavy, Heavy) else (heavy, None)
-        missed.append(Missed(limit, share, name, amount))
+        name, amount = (heavy.layer, heavy.amount) if isinstance(heavy, LargestLayer) else (heavy, None)
+        missed.append(MissedLimit(limit, share, name, amount))
     best = search.best
     return Tuned(
         given.graph.name,

@@ -25,7 +25,7 @@ class Workers(Protocol):
     def close(self) -> None: ...
 
 
-class Here:
+class InProcess:
     """This process."""
 
     def __init__(self, problem: TuningProblem) -> None:

@@ -12,7 +12,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.recurrent import Recurrent
 from edgekit.core.types import Array
-from edgekit.quantize.calibration.sample_batches import Sample, Stack, stack_size
+from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stack_size
 
 _BINS = 8192  # over [-reach, reach]; reach is a power of two, and doubles when a value is outside
 
@@ -132,11 +132,11 @@ class Observer:
         size = self._together or 1
         for first in range(0, len(self._waiting), size):
             self._look_at(
-                Stack.of(self._waiting[first : first + size]), self.seen - len(self._waiting) + first
+                SampleBatch.of(self._waiting[first : first + size]), self.seen - len(self._waiting) + first
             )
         self._waiting.clear()
 
-    def _look_at(self, stack: Stack, first: int) -> None:
+    def _look_at(self, stack: SampleBatch, first: int) -> None:
         """A stack whose first sample is of this number."""
         with np.errstate(all="ignore"):  # what overflows is refused below
             values = simulate.run_all(stack.graph(self.graph), stack.values)

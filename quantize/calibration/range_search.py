@@ -13,7 +13,7 @@ from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
-from edgekit.quantize.mixed_precision.mixed_range_concat import NO_JOINS, Joins
+from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
 _GAIN_DB = 0.02  # less is chance
 # Besides the methods that have names, trials clip all that was seen to a share of it.
@@ -34,42 +34,42 @@ PICKS: Mapping[str, Pick] = {**RANGES, **{f"{share:.0%}": _clipped(share) for sh
 
 
 @dataclass(frozen=True)
-class Tensors:
+class CalibratedTensors:
     """What calibration knows of the tensors of a graph."""
 
     graph: Graph
     ranges: Mapping[str, Mapping[str, Range]]  # by method, then by name
     means: Mapping[str, Array]
     weights: Weights
-    narrow: Mapping[str, DType]  # the formats of weights that are not int8, by layer
+    given_weights: Mapping[str, DType]  # the formats of weights that are not int8, by layer
     wide: frozenset[str]  # tensors that are int16 in any case
-    joins: Joins
+    concats: MixedRangeConcats
 
     @staticmethod
     def of(
         graph: Graph,
         statistics: Mapping[str, Statistics],
-        narrow: Mapping[str, DType] | None = None,
-        joins: Joins = NO_JOINS,
-    ) -> Tensors:
+        given_weights: Mapping[str, DType] | None = None,
+        concats: MixedRangeConcats = NO_MIXED_RANGE,
+    ) -> CalibratedTensors:
         ranges = {
             method: {name: pick(seen) for name, seen in statistics.items()} for method, pick in PICKS.items()
         }
         means = {name: s.means for name, s in statistics.items()}
-        return Tensors(graph, ranges, means, {}, narrow or {}, wide_anyway(graph), joins)
+        return CalibratedTensors(graph, ranges, means, {}, given_weights or {}, wide_anyway(graph), concats)
 
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
-        formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.joins.real)
+        formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.concats.real)
         # What has 16 bits needs no clipping.
         methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
         ranges = {name: self.ranges[m][name] for name, m in methods.items()}
-        quants = scales(self.graph, ranges, self.joins.mixed_range)
-        formats = replace(formats, weights={**self.narrow, **formats.weights})
+        quants = scales(self.graph, ranges, self.concats.mixed_range)
+        formats = replace(formats, weights={**self.given_weights, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 
 
 @dataclass(frozen=True)
-class Choice:
+class RangeChoice:
     """The method for each tensor, and what it leads to."""
 
     methods: Mapping[str, str]
@@ -77,25 +77,27 @@ class Choice:
     quality: float
 
 
-def best_single(tensors: Tensors, measure: Measure, progress: Progress) -> Choice:
+def best_single(tensors: CalibratedTensors, measure: Measure, progress: Progress) -> RangeChoice:
     """The best method for all tensors."""
-    best: Choice | None = None
+    best: RangeChoice | None = None
     for method in RANGES:
         progress(f"trying {method} for all tensors")
         methods = dict.fromkeys(tensors.means, method)
         trial = measure.trial(tensors.quantized(methods))
         quality = measure.quality(trial)
         if best is None or quality > best.quality + _GAIN_DB:
-            best = Choice(methods, trial, quality)
+            best = RangeChoice(methods, trial, quality)
     assert best is not None
     return best
 
 
-def choose(tensors: Tensors, measure: Measure, start: Choice, progress: Progress) -> Mapping[str, str]:
+def choose(
+    tensors: CalibratedTensors, measure: Measure, start: RangeChoice, progress: Progress
+) -> Mapping[str, str]:
     """The method for each tensor: those of `start`, improved group by group, in order."""
     names = list(tensors.means)
     best, trial, quality = start.methods, start.trial, start.quality
-    group = tied(tensors.graph, tensors.joins.mixed_range)
+    group = tied(tensors.graph, tensors.concats.mixed_range)
     order = list(dict.fromkeys(group[name] for name in names))
     settled = {group[name] for name in (*given(tensors.graph), *tensors.wide)}
     for number, root in enumerate(order, 1):
@@ -116,5 +118,5 @@ def choose(tensors: Tensors, measure: Measure, start: Choice, progress: Progress
     return best
 
 
-def _ends(tensors: Tensors, members: list[str], method: str) -> tuple[Range, ...]:
+def _ends(tensors: CalibratedTensors, members: list[str], method: str) -> tuple[Range, ...]:
     return tuple(tensors.ranges[method][name] for name in members)

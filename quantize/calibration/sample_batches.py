@@ -20,18 +20,18 @@ Sample = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
-class Stack:
+class SampleBatch:
     """Samples along the first dimension."""
 
     count: int
     values: Sample
 
     @staticmethod
-    def of(samples: Sequence[Sample]) -> Stack:
+    def of(samples: Sequence[Sample]) -> SampleBatch:
         if len(samples) == 1:
-            return Stack(1, samples[0])
+            return SampleBatch(1, samples[0])
         values = {name: np.concatenate([sample[name] for sample in samples]) for name in samples[0]}
-        return Stack(len(samples), values)
+        return SampleBatch(len(samples), values)
 
     def graph(self, graph: Graph) -> Graph:
         """The graph for so many samples."""
@@ -42,12 +42,14 @@ class Stack:
         return np.split(x, self.count)
 
 
-def stacks(graph: Graph, samples: Sequence[Sample]) -> list[Stack]:
+def stacks(graph: Graph, samples: Sequence[Sample]) -> list[SampleBatch]:
     """All samples, in order, as many together as is worth it."""
     if not samples:
         return []
     count = -(-len(samples) // stack_size(graph, samples))
-    return [Stack.of([samples[i] for i in part]) for part in np.array_split(np.arange(len(samples)), count)]
+    return [
+        SampleBatch.of([samples[i] for i in part]) for part in np.array_split(np.arange(len(samples)), count)
+    ]
 
 
 def stack_size(graph: Graph, samples: Sequence[Sample]) -> int:
@@ -61,7 +63,7 @@ def stack_size(graph: Graph, samples: Sequence[Sample]) -> int:
 def _each_by_itself(graph: Graph, samples: Sequence[Sample]) -> bool:
     if graph.states or len(samples) < 2:
         return False
-    stack = Stack.of(samples)
+    stack = SampleBatch.of(samples)
     with np.errstate(all="ignore"):
         try:
             together = simulate.run_all(stack.graph(graph), stack.values)

@@ -12,7 +12,7 @@ from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 
 
-class Walk:
+class StepwiseExecutor:
     """What nobody reads any more is dropped. `inputs` are the names that samples have for the graph's."""
 
     def __init__(self, graph: Graph, samples: Sequence[Sample], inputs: Sequence[str]) -> None:

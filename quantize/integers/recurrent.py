@@ -102,4 +102,6 @@ def read_last_steps(graph: Graph) -> Graph:
 def _only_leaves(graph: Graph, name: str) -> bool:
     """Do all who read this only move it, out of the graph?"""
     users = graph.users(name)
-    return all(user.op.moves and all(_only_leaves(graph, n) for n in user.outputs) for user in users)
+    return all(
+        user.op.is_data_movement and all(_only_leaves(graph, n) for n in user.outputs) for user in users
+    )

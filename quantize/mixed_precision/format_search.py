@@ -14,7 +14,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.progress import Progress
 from edgekit.core.types import DType
-from edgekit.quantize.calibration.range_search import Tensors
+from edgekit.quantize.calibration.range_search import CalibratedTensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.measure import Measure, Trial
@@ -59,7 +59,7 @@ class Candidate:
 class FormatSearch:
     """What the search knows. `finish` gives the trial with which the quality of formats is judged."""
 
-    tensors: Tensors
+    tensors: CalibratedTensors
     methods: Mapping[str, str]
     measure: Measure
     judge: Judge
@@ -70,8 +70,8 @@ class FormatSearch:
     def __post_init__(self) -> None:
         self.graph: Graph = self.tensors.graph
         layers = {n.outputs[0]: n for n in self.graph.nodes if runs_in_int8(self.graph, n)}
-        self.layers = {name: node for name, node in layers.items() if name not in self.tensors.joins.real}
-        self.group = tied(self.graph, self.tensors.joins.mixed_range)
+        self.layers = {name: node for name, node in layers.items() if name not in self.tensors.concats.real}
+        self.group = tied(self.graph, self.tensors.concats.mixed_range)
         self.members: dict[str, list[str]] = {}
         for name in self.tensors.means:
             self.members.setdefault(self.group[name], []).append(name)
@@ -147,7 +147,7 @@ class FormatSearch:
 
     def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
         """The next better format of a layer, measured in this state."""
-        own = levels.get(name, INT4 if name in self.tensors.narrow else INT8)
+        own = levels.get(name, INT4 if name in self.tensors.given_weights else INT8)
         higher = [level for level in _STEPS[_STEPS.index(own) + 1 :] if level in self.allowed]
         node = self.layers[name]
         if not _has_weights(self.graph, node):

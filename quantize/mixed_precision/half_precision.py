@@ -137,7 +137,7 @@ class _Storage(_Weights):
 
     def __init__(self, graph: Graph, dtype: DType) -> None:
         super().__init__(graph, dtype)
-        self.narrow: dict[str, str] = {}
+        self.halves: dict[str, str] = {}
         self.weights = {node.inputs[1] for node in graph.nodes if self._has_weights(node)}
 
     def node(self, node: Node) -> None:
@@ -151,7 +151,7 @@ class _Storage(_Weights):
         hints = [f"{name}_{NAMES[self.dtype]}" if name in ends else name for name in node.outputs]
         made = self.builder.add(node.op, *operands, names=hints)
         for name, own, result in zip(node.outputs, made, results, strict=True):
-            kept = self.narrow if result.dtype is self.dtype else self.names
+            kept = self.halves if result.dtype is self.dtype else self.names
             kept[name] = own
         self.formats[node.outputs[0]] = NAMES.get(results[0].dtype, results[0].dtype.value)
 
@@ -159,7 +159,7 @@ class _Storage(_Weights):
         made = super().run()
         here = made.graph.values
         return Quantized(
-            made.graph, {**made.names, **{n: m for n, m in self.narrow.items() if m in here}}, self.formats
+            made.graph, {**made.names, **{n: m for n, m in self.halves.items() if m in here}}, self.formats
         )
 
     def _operands(self, node: Node) -> Sequence[str]:
@@ -175,21 +175,21 @@ class _Storage(_Weights):
         data = self.graph.data(name)
         if self.graph.type(name).dtype is not DType.F32:
             return self.wide(name)
-        if data is not None and name not in self.weights and name not in self.narrow:
+        if data is not None and name not in self.weights and name not in self.halves:
             data = _mask(data, self.dtype)
             if _overflows(data, self.dtype):
                 return self.wide(name)
-            self.narrow[name] = self.builder.const(data.astype(self.dtype.numpy), hint=name)
-        if name not in self.narrow:
+            self.halves[name] = self.builder.const(data.astype(self.dtype.numpy), hint=name)
+        if name not in self.halves:
             if self.graph.data(name) is not None:
-                self.narrow[name] = self.constant(name, self.dtype)
+                self.halves[name] = self.constant(name, self.dtype)
             else:
                 hint = f"{name}_{NAMES[self.dtype]}"
-                self.narrow[name] = self.builder.one(Cast(self.dtype), self.wide(name), name=hint)
-        return self.narrow[name]
+                self.halves[name] = self.builder.one(Cast(self.dtype), self.wide(name), name=hint)
+        return self.halves[name]
 
     def wide(self, name: str) -> str:
-        if name not in self.names and name in self.narrow and self.graph.data(name) is None:
+        if name not in self.names and name in self.halves and self.graph.data(name) is None:
             hint = name if name in self.graph.outputs else f"{name}_float"
-            self.names[name] = self.builder.one(Cast(DType.F32), self.narrow[name], name=hint)
+            self.names[name] = self.builder.one(Cast(DType.F32), self.halves[name], name=hint)
         return super().wide(name)

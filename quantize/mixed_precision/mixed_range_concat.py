@@ -14,16 +14,16 @@ _UNEVEN = 4.0  # the widest part over the narrowest, which would lose two of its
 
 
 @dataclass(frozen=True)
-class Joins:
+class MixedRangeConcats:
     """Of such outputs. Names are those of tensors in the float graph."""
 
-    mixed_range: frozenset[str] = frozenset()  # results of joins whose operands keep scales of their own
+    mixed_range: frozenset[str] = frozenset()  # results of concats whose operands keep scales of their own
     real: frozenset[str] = frozenset()  # those that stay floats, and so does what is only moved from there
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what each output is joined of
     one_scale: Sequence[str] = ()  # outputs whose parts must share one
 
     @staticmethod
-    def found(graph: Graph, statistics: Mapping[str, Statistics]) -> Joins:
+    def found(graph: Graph, statistics: Mapping[str, Statistics]) -> MixedRangeConcats:
         """In a graph whose tensors have shown these values."""
         leaving = _leaving(graph)
         mixed_range = {
@@ -36,12 +36,12 @@ class Joins:
                 joined = (parts.get(n, (n,)) for n in node.inputs if _width(n, statistics))
                 parts[name] = tuple(dict.fromkeys(part for some in joined for part in some))
         outputs = {name: parts[name] for name in graph.outputs if name in parts}
-        return Joins(frozenset(mixed_range), frozenset(parts), outputs)
+        return MixedRangeConcats(frozenset(mixed_range), frozenset(parts), outputs)
 
     @property
-    def in_one_scale(self) -> Joins:
+    def in_one_scale(self) -> MixedRangeConcats:
         """The same, where outputs are integers."""
-        return Joins(self.mixed_range, one_scale=tuple(self.parts))
+        return MixedRangeConcats(self.mixed_range, one_scale=tuple(self.parts))
 
 
 def _leaving(graph: Graph) -> set[str]:
@@ -72,4 +72,4 @@ def _width(name: str, statistics: Mapping[str, Statistics]) -> float:
     return max(high, 0.0) - min(low, 0.0)
 
 
-NO_JOINS = Joins()
+NO_MIXED_RANGE = MixedRangeConcats()

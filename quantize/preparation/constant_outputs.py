@@ -12,14 +12,14 @@ from edgekit.core.types import Value
 
 
 @dataclass(frozen=True)
-class Apart:
+class WithoutConstantOutputs:
     """A graph without outputs that depend on no input; `whole` is what it came from."""
 
     whole: Graph
     graph: Graph
 
     @staticmethod
-    def of(whole: Graph) -> Apart:
+    def of(whole: Graph) -> WithoutConstantOutputs:
         """All outputs stay where there is no other."""
         varying = set(whole.entries)
         for node in whole.nodes:
@@ -27,8 +27,8 @@ class Apart:
                 varying.update(node.outputs)
         outputs = tuple(name for name in whole.outputs if name in varying)
         if not outputs or len(outputs) == len(whole.outputs):
-            return Apart(whole, whole)
-        return Apart(whole, _kept(replace(whole, outputs=outputs)))
+            return WithoutConstantOutputs(whole, whole)
+        return WithoutConstantOutputs(whole, _kept(replace(whole, outputs=outputs)))
 
     def joined(self, made: Graph) -> Graph:
         """What was made of the graph, with the constant outputs in their places."""

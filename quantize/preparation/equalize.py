@@ -17,14 +17,14 @@ _MAX_CHANNEL_FACTOR = 2.0**6  # of the factor for one channel, and of its invers
 
 
 @dataclass(frozen=True)
-class Pair:
+class EqualizedPair:
     """Two layers, the second the only reader of the first."""
 
     first: Node
     second: Node
 
 
-def pairs(graph: Graph) -> list[Pair]:
+def pairs(graph: Graph) -> list[EqualizedPair]:
     """Layers that channels can be rescaled between: the first clamps at 0, if at all."""
     found = []
     for node in graph.nodes:
@@ -34,7 +34,7 @@ def pairs(graph: Graph) -> list[Pair]:
         assert isinstance(node.op, Linear)
         scales_through = node.op.lo in (0.0, -np.inf) and node.op.hi == np.inf
         if scales_through and is_layer(graph, reader) and reader.inputs[0] == node.outputs[0]:
-            found.append(Pair(node, reader))
+            found.append(EqualizedPair(node, reader))
     return found
 
 

@@ -50,7 +50,7 @@ def _readings(graph: Graph) -> Iterator[_Reading]:
         if not is_layer(graph, node):
             continue
         name, moved = node.inputs[0], set()
-        while graph.used_once(name) and (before := graph.producer(name)) and before.op.moves:
+        while graph.used_once(name) and (before := graph.producer(name)) and before.op.is_data_movement:
             moved.add(name)
             name = before.inputs[0]
         is_real = graph.type(node.outputs[0]).dtype is DType.F32

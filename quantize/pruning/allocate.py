@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
-from edgekit.quantize.pruning.cost import Cost
+from edgekit.quantize.pruning.cost import PruningCost
 from edgekit.quantize.pruning.criteria import Order
 from edgekit.quantize.pruning.groups import Group
 
@@ -47,7 +47,11 @@ def uniform(candidates: Sequence[Candidate], ratio: float, multiple: int) -> Seq
 
 
 def to_share(
-    candidates: Sequence[Candidate], cost: Cost, share: float, multiple: int, price: Cost | None = None
+    candidates: Sequence[Candidate],
+    cost: PruningCost,
+    share: float,
+    multiple: int,
+    price: PruningCost | None = None,
 ) -> Sequence[int]:
     """As few as it takes until the cost is no more than this share of what it was: step by step what does the
     least damage for what it saves of the price, which is the cost if it is no other."""

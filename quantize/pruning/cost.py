@@ -20,7 +20,7 @@ _VARIANTS = 12  # graphs that are measured: what inputs and outputs cost, togeth
 
 
 @dataclass(frozen=True)
-class Cost:
+class PruningCost:
     """A sum over layers: of each a constant, and parts in proportion to the shares of its inputs, of its
     outputs, and of both that are left."""
 
@@ -29,7 +29,7 @@ class Cost:
     outputs: Array
 
     @staticmethod
-    def of(network: Network, unit: Unit) -> Cost:
+    def of(network: Network, unit: Unit) -> PruningCost:
         graph, nodes, full = network.graph, [], []
         for name, layer in network.layers.items():
             node = graph.producer(name)
@@ -40,10 +40,10 @@ class Cost:
         inputs, outputs = _shares(network, nodes)
         # A depthwise layer has one input for each output: it shrinks once.
         inputs[[layer.is_depthwise for layer in network.layers.values()]] = 0
-        return Cost(np.outer(full, [0.0, 0.0, 0.0, 1.0]), inputs, outputs)
+        return PruningCost(np.outer(full, [0.0, 0.0, 0.0, 1.0]), inputs, outputs)
 
     @staticmethod
-    def measured(network: Network, costs: Costs, multiple: int) -> Cost:
+    def measured(network: Network, costs: Costs, multiple: int) -> PruningCost:
         """From what a few variants of the network take, with numbers of channels that are multiples."""
         network = _told_apart(network)
         nodes = network.graph.nodes
@@ -58,7 +58,7 @@ class Cost:
         features = np.stack([_features(inputs, outputs, np.array(each)) for each in shares])
         columns = np.array(taken, np.float64).T
         parts = [np.linalg.lstsq(features[:, i], y, rcond=1e-9)[0] for i, y in enumerate(columns)]
-        return Cost(np.array(parts), inputs, outputs)
+        return PruningCost(np.array(parts), inputs, outputs)
 
     def __call__(self, gone: Array) -> float:
         """With these shares of each group gone."""

@@ -14,7 +14,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.tiles import occupied
 from edgekit.core.types import Array, Value
 from edgekit.quantize.calibration.sample_batches import Sample, stacks
-from edgekit.quantize.calibration.stepwise_executor import Walk
+from edgekit.quantize.calibration.stepwise_executor import StepwiseExecutor
 from edgekit.quantize.pruning.activation_moments import can_be_fitted, grouped, rows, ungrouped
 from edgekit.quantize.pruning.groups import Network, with_constants
 
@@ -61,7 +61,9 @@ class _Walks:
 
     def __init__(self, graph: Graph, samples: Sequence[Sample]) -> None:
         parts = stacks(graph, samples)
-        self.walks = [(part, Walk(part.graph(graph), [part.values], graph.inputs)) for part in parts]
+        self.walks = [
+            (part, StepwiseExecutor(part.graph(graph), [part.values], graph.inputs)) for part in parts
+        ]
         self.position = 0
 
     def each(self, name: str) -> Iterator[Array]:

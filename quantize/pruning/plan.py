@@ -22,7 +22,7 @@ from edgekit.quantize.pruning import criteria
 from edgekit.quantize.pruning.activation_moments import observe
 from edgekit.quantize.pruning.adjust import adjusted
 from edgekit.quantize.pruning.allocate import Candidate, masks, to_share, uniform
-from edgekit.quantize.pruning.cost import Cost, Costs
+from edgekit.quantize.pruning.cost import Costs, PruningCost
 from edgekit.quantize.pruning.fit import fitted
 from edgekit.quantize.pruning.groups import Network
 
@@ -177,7 +177,7 @@ class PruningPlan:
             return uniform(self.candidates, wanted.ratio, multiple)
         if wanted.macs is not None:
             price = self.instructions(multiple) if self.costs else None
-            return to_share(self.weighed, Cost.of(self.network, "macs"), wanted.macs, multiple, price)
+            return to_share(self.weighed, PruningCost.of(self.network, "macs"), wanted.macs, multiple, price)
         if wanted.instructions is not None:
             return to_share(self.weighed, self.instructions(multiple), wanted.instructions, multiple)
         assert wanted.weights is not None
@@ -185,15 +185,15 @@ class PruningPlan:
 
     def counts_of_weights(self, share: float, multiple: int) -> Sequence[int]:
         """So many that no more than this share of the weights is left."""
-        return to_share(self.weighed, Cost.of(self.network, "weights"), share, multiple)
+        return to_share(self.weighed, PruningCost.of(self.network, "weights"), share, multiple)
 
-    def instructions(self, multiple: int) -> Cost:
+    def instructions(self, multiple: int) -> PruningCost:
         """Those of the target, for numbers of channels that are multiples."""
         if self.costs is None:
             hint = "say --macs instead, or a --target that is calibrated"
             raise EdgeKitError("E0101", "the instructions of this target are not known", hint=hint)
         self.progress("estimating instructions")
-        return Cost.measured(self.network, self.costs, multiple)
+        return PruningCost.measured(self.network, self.costs, multiple)
 
     @cached_property
     def weighed(self) -> Sequence[Candidate]:

@@ -12,7 +12,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.types import Array, Type, Value
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.calibration.stepwise_executor import Walk
+from edgekit.quantize.calibration.stepwise_executor import StepwiseExecutor
 from edgekit.quantize.integers.int8 import Quantized, integer_bias
 
 
@@ -20,20 +20,20 @@ def correct_biases(
     graph: Graph,
     quantized: Quantized,
     samples: Sequence[Sample],
-    weights: Callable[[Pair, Value], Value] | None = None,
+    weights: Callable[[LayerPair, Value], Value] | None = None,
 ) -> Quantized:
     """The same graph of integers with other biases. Both graphs are computed in step on a few samples; layers
     see the errors that those before them have left. `weights` makes better weights, if given: it takes the
     layer in both graphs, and the integers that it has."""
     made = quantized.graph
     pairs = _twins(graph, quantized)
-    truth = Walk(graph, samples, graph.inputs)
-    found = Walk(made, samples, graph.inputs)
+    truth = StepwiseExecutor(graph, samples, graph.inputs)
+    found = StepwiseExecutor(made, samples, graph.inputs)
     for node in made.nodes:
         twin = pairs.get(node.outputs[0])
         if twin is not None and isinstance(node.op, Linear):
             truth.reach(twin)
-            pair = Pair.of(twin, node, truth, found)
+            pair = LayerPair.of(twin, node, truth, found)
             if weights is not None:
                 found.put(node.inputs[1], weights(pair, found.graph.values[node.inputs[1]]))
             bias = _corrected(pair, found.graph.values[node.inputs[1]])
@@ -43,7 +43,7 @@ def correct_biases(
 
 
 @dataclass(frozen=True)
-class Pair:
+class LayerPair:
     """A layer of the float graph, and what arrives at its twin."""
 
     op: Linear
@@ -54,7 +54,7 @@ class Pair:
     arrays: Callable[[], Iterator[tuple[Array, Array]]]
 
     @staticmethod
-    def of(twin: Node, node: Node, truth: Walk, found: Walk) -> Pair:
+    def of(twin: Node, node: Node, truth: StepwiseExecutor, found: StepwiseExecutor) -> LayerPair:
         weights, bias = (truth.graph.data(name) for name in twin.inputs[1:3])
         assert isinstance(twin.op, Linear)
         assert weights is not None
@@ -64,7 +64,7 @@ class Pair:
             for exact, seen in zip(truth.values, found.values, strict=True):
                 yield exact[twin.inputs[0]], seen[node.inputs[0]]
 
-        return Pair(twin.op, weights, bias, found.graph.type(node.inputs[0]), len(truth.values), arrays)
+        return LayerPair(twin.op, weights, bias, found.graph.type(node.inputs[0]), len(truth.values), arrays)
 
     def inputs(self) -> Iterator[tuple[Array, Array]]:
         """Of each sample what arrives in the float graph, and the numbers that the integers stand for."""
@@ -85,7 +85,7 @@ def _twins(graph: Graph, quantized: Quantized) -> dict[str, Node]:
     return found
 
 
-def _corrected(pair: Pair, weights: Value) -> Array:
+def _corrected(pair: LayerPair, weights: Value) -> Array:
     """The bias with which the sums of a layer have the means of the float layer's, before the clamp."""
     assert weights.data is not None
     assert weights.type.quant is not None

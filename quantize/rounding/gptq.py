@@ -55,7 +55,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Aim:
+class GptqTarget:
     """What integers should come near to. `share` moves the real weights that far to those that make up best
     for the errors of the inputs; `damping` weighs the distance of each weight alone, against chance in few
     rows: 0 trusts the rows, and much of it ends at the nearest integers."""
@@ -67,7 +67,7 @@ class Aim:
 class GptqProblem:
     """The quadratic error of weights w[G, I, O] around a centre, with inputs in the order of rounding."""
 
-    def __init__(self, moments: Moments, weights: Array, aim: Aim) -> None:
+    def __init__(self, moments: Moments, weights: Array, aim: GptqTarget) -> None:
         squares, products = moments.centred()
         diagonal = np.einsum("gii->gi", squares)
         mean = float(diagonal.mean()) or 1.0

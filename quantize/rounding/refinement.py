@@ -10,7 +10,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.measure import Measure, Trial
-from edgekit.quantize.rounding.bias_correction import Pair, correct_biases
+from edgekit.quantize.rounding.bias_correction import LayerPair, correct_biases
 from edgekit.quantize.rounding.weight_rounding import rounded
 
 _CORRECTING = 32  # samples that biases are corrected with
@@ -29,7 +29,7 @@ def refined(
         enough = samples[: _affordable(graph)]
         number = count(1)
 
-        def better(pair: Pair, before: Value) -> Value:
+        def better(pair: LayerPair, before: Value) -> Value:
             progress(f"rounding weights, layer {next(number)}")
             return rounded(pair, before)
 

@@ -10,8 +10,8 @@ import numpy as np
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.types import Array, DType, Quant, Type, Value
-from edgekit.quantize.rounding.bias_correction import Pair
-from edgekit.quantize.rounding.gptq import Aim, GptqProblem, Moments, best_scale, round_to
+from edgekit.quantize.rounding.bias_correction import LayerPair
+from edgekit.quantize.rounding.gptq import GptqProblem, GptqTarget, Moments, best_scale, round_to
 from edgekit.quantize.rounding.integer_weights import LIMITS, finished_scale, least_scale
 
 _MAX_ROWS = 256  # windows of one sample
@@ -21,14 +21,14 @@ _FOLDS = 2
 _SHARES = {127: (1.0, 0.95), 7: (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)}  # of the largest weight, as in weights.py
 # To make up for errors of the inputs helps deep down in a network, and learns by heart where rows are few.
 _AIMS = (
-    Aim(0, 0.01),
-    Aim(0, 0.1),
-    Aim(0, 1.0),
-    Aim(0.5, 0.1),
-    Aim(0.5, 1.0),
-    Aim(1, 0.03),
-    Aim(1, 0.3),
-    Aim(1, 3.0),
+    GptqTarget(0, 0.01),
+    GptqTarget(0, 0.1),
+    GptqTarget(0, 1.0),
+    GptqTarget(0.5, 0.1),
+    GptqTarget(0.5, 1.0),
+    GptqTarget(1, 0.03),
+    GptqTarget(1, 0.3),
+    GptqTarget(1, 3.0),
 )
 
 
@@ -40,7 +40,7 @@ class Rounded:
     scale: Array
 
 
-def rounded(pair: Pair, before: Value) -> Value:
+def rounded(pair: LayerPair, before: Value) -> Value:
     """Better integers for the weights of a layer, with scales of their own, or those that it has. How far
     windows are trusted is tried: fitted to half of the samples, judged by the other half, both ways round."""
     weights = _grouped(pair.weights, pair.op.groups)
@@ -71,7 +71,7 @@ def rounded(pair: Pair, before: Value) -> Value:
 class _Windows:
     """What some samples show of a layer: inputs as integers have them, and the sums that floats have."""
 
-    def __init__(self, weights: Array, pair: Pair) -> None:
+    def __init__(self, weights: Array, pair: LayerPair) -> None:
         self.weights = weights.astype(np.float32)
         self.op = pair.op
         self.shape = pair.weights.shape
@@ -128,7 +128,7 @@ def _grouped(weights: Array, groups: int) -> Array:
     return np.ascontiguousarray(flat.transpose(0, 2, 1), np.float64)
 
 
-def _nearest(pair: Pair, before: Value) -> Rounded:
+def _nearest(pair: LayerPair, before: Value) -> Rounded:
     assert before.data is not None
     assert before.type.quant is not None
     scale = np.asarray(before.type.quant.scale, np.float32).astype(np.float64)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgekit.codegen.memory import arena, arena_search
-from edgekit.codegen.memory.arena import BUDGET, ArenaBuffer, ArenaPlan, Shift, crowded, plan
+from edgekit.codegen.memory.arena import BUDGET, ArenaBuffer, ArenaPlan, InplaceShift, crowded, plan
 from edgekit.codegen.memory.arena_search import ArenaProblem
 
 
@@ -45,7 +45,7 @@ def used(buffer: ArenaBuffer, step: int) -> int:
 
 
 @st.composite
-def shifted(draw: st.DrawFn, most: int) -> tuple[list[ArenaBuffer], list[Shift]]:
+def shifted(draw: st.DrawFn, most: int) -> tuple[list[ArenaBuffer], list[InplaceShift]]:
     """Buffers, and leave for some outputs to lie over inputs that are used for the last time."""
     buffers = draw(buffers_of(most, steps=4))
     pairs = [
@@ -56,7 +56,7 @@ def shifted(draw: st.DrawFn, most: int) -> tuple[list[ArenaBuffer], list[Shift]]
     if not pairs:
         return buffers, []
     chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=4))
-    return buffers, [Shift(output, source, draw(st.integers(0, 60))) for output, source in chosen]
+    return buffers, [InplaceShift(output, source, draw(st.integers(0, 60))) for output, source in chosen]
 
 
 def shared_steps(a: ArenaBuffer, b: ArenaBuffer) -> range:
@@ -68,7 +68,7 @@ def least_gap(lower: ArenaBuffer, upper: ArenaBuffer) -> int:
     return max((used(lower, step) for step in shared_steps(lower, upper)), default=0)
 
 
-def legal(offsets: dict[str, int], buffers: list[ArenaBuffer], shifts: list[Shift]) -> bool:
+def legal(offsets: dict[str, int], buffers: list[ArenaBuffer], shifts: list[InplaceShift]) -> bool:
     leave = {(shift.output, shift.input): shift.distance for shift in shifts}
 
     def lies_under(lower: ArenaBuffer, upper: ArenaBuffer) -> bool:
@@ -86,7 +86,7 @@ def legal(offsets: dict[str, int], buffers: list[ArenaBuffer], shifts: list[Shif
     )
 
 
-def check(result: ArenaPlan, buffers: list[ArenaBuffer], shifts: list[Shift]) -> None:
+def check(result: ArenaPlan, buffers: list[ArenaBuffer], shifts: list[InplaceShift]) -> None:
     assert result.offsets.keys() == {b.name for b in buffers}
     assert legal(result.offsets, buffers, shifts)
     assert result.size == max((result.offsets[b.name] + b.size for b in buffers), default=0)
@@ -117,7 +117,7 @@ def smallest_stack(buffers: list[ArenaBuffer]) -> int:
     return best
 
 
-def smallest_of_all(buffers: list[ArenaBuffer], shifts: list[Shift], below: int) -> int:
+def smallest_of_all(buffers: list[ArenaBuffer], shifts: list[InplaceShift], below: int) -> int:
     """The smallest arena of all that there are, up to a size that is known to do."""
     names = [b.name for b in buffers]
     choices = [range(0, below - b.size + 1, b.align) for b in buffers]
@@ -136,7 +136,7 @@ def test_live_buffers_lie_apart_and_aligned(buffers: list[ArenaBuffer]) -> None:
 
 @settings(deadline=None)
 @given(shifted(10))
-def test_shifted_outputs_keep_their_distance(case: tuple[list[ArenaBuffer], list[Shift]]) -> None:
+def test_shifted_outputs_keep_their_distance(case: tuple[list[ArenaBuffer], list[InplaceShift]]) -> None:
     buffers, shifts = case
     check(plan(buffers, shifts=shifts, budget=2000), buffers, shifts)
 
@@ -175,7 +175,9 @@ def test_plans_of_seven_buffers_are_optimal(seed: int) -> None:
 
 @settings(deadline=None)
 @given(shifted(4))
-def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[ArenaBuffer], list[Shift]]) -> None:
+def test_small_shifted_plans_are_optimal_and_known_to_be(
+    case: tuple[list[ArenaBuffer], list[InplaceShift]],
+) -> None:
     buffers, shifts = case
     small = [
         ArenaBuffer(
@@ -188,7 +190,7 @@ def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[ArenaB
         )
         for b in buffers
     ]
-    close = [Shift(s.output, s.input, s.distance // 6) for s in shifts]
+    close = [InplaceShift(s.output, s.input, s.distance // 6) for s in shifts]
     result = plan(small, shifts=close)
     check(result, small, close)
     assert result.optimal
@@ -198,12 +200,14 @@ def test_small_shifted_plans_are_optimal_and_known_to_be(case: tuple[list[ArenaB
 def test_an_output_over_its_input_takes_only_the_distance() -> None:
     buffers = [ArenaBuffer("x", 100, 0, 1, 1), ArenaBuffer("y", 80, 1, 2, 1)]
     assert plan(buffers).size == 180
-    assert plan(buffers, shifts=[Shift("y", "x", 12)]) == ArenaPlan({"x": 12, "y": 0}, 112, 112)
+    assert plan(buffers, shifts=[InplaceShift("y", "x", 12)]) == ArenaPlan({"x": 12, "y": 0}, 112, 112)
 
 
 def test_an_output_hides_a_small_input() -> None:
     buffers = [ArenaBuffer("x", 20, 0, 1, 1), ArenaBuffer("y", 80, 1, 2, 1)]
-    assert plan(buffers, shifts=[Shift("y", "x", 12)], budget=0) == ArenaPlan({"x": 12, "y": 0}, 80, 80)
+    assert plan(buffers, shifts=[InplaceShift("y", "x", 12)], budget=0) == ArenaPlan(
+        {"x": 12, "y": 0}, 80, 80
+    )
 
 
 def test_what_a_buffer_does_not_use_any_more_is_free() -> None:
@@ -248,7 +252,7 @@ def many(count: int, longest: int, seed: int = 7, shrinking: bool = False) -> li
 def test_what_swaps_lead_to_is_legal(seed: int) -> None:
     buffers = many(60, 20, seed, shrinking=seed % 2 == 0)
     inputs = {b.last: b.name for b in buffers if b.first < b.last}
-    shifts = [Shift(b.name, inputs[b.first], 100 * seed) for b in buffers if b.first in inputs]
+    shifts = [InplaceShift(b.name, inputs[b.first], 100 * seed) for b in buffers if b.first in inputs]
     result = plan(buffers, shifts=shifts, budget=100_000)
     check(result, buffers, shifts)
     assert result.size <= plan(buffers, shifts=shifts, budget=0).size
@@ -316,16 +320,26 @@ def test_a_thousand_buffers_take_what_the_budget_says(
     ("buffers", "shifts", "complaint"),
     [
         ([ArenaBuffer("a", 1, 0, 0), ArenaBuffer("a", 1, 1, 1)], [], "same name"),
-        ([ArenaBuffer("a", 1, 0, 2), ArenaBuffer("b", 1, 1, 3)], [Shift("b", "a")], "not its last use"),
-        ([ArenaBuffer("a", 1, 0, 1), ArenaBuffer("b", 1, 1, 3)], [Shift("b", "a", -1)], "negative distance"),
+        (
+            [ArenaBuffer("a", 1, 0, 2), ArenaBuffer("b", 1, 1, 3)],
+            [InplaceShift("b", "a")],
+            "not its last use",
+        ),
+        (
+            [ArenaBuffer("a", 1, 0, 1), ArenaBuffer("b", 1, 1, 3)],
+            [InplaceShift("b", "a", -1)],
+            "negative distance",
+        ),
         (
             [ArenaBuffer("a", 1, 0, 1), ArenaBuffer("b", 1, 1, 1), ArenaBuffer("c", 1, 1, 1)],
-            [Shift("b", "a"), Shift("c", "b")],
+            [InplaceShift("b", "a"), InplaceShift("c", "b")],
             "input and output of one step",
         ),
     ],
 )
-def test_contradictions_are_found(buffers: list[ArenaBuffer], shifts: list[Shift], complaint: str) -> None:
+def test_contradictions_are_found(
+    buffers: list[ArenaBuffer], shifts: list[InplaceShift], complaint: str
+) -> None:
     with pytest.raises(AssertionError, match=complaint):
         plan(buffers, shifts=shifts)
 
@@ -349,7 +363,8 @@ def test_the_bound_of_sums_knows_what_may_overlap(buffers: list[ArenaBuffer], ra
         (o, i) for o in buffers for i in buffers if o is not i and o.first == i.last and i.first < i.last
     ]
     shifts = [
-        Shift(o.name, i.name, random.choice([0, 5, 40])) for o, i in random.sample(pairs, len(pairs) // 2)
+        InplaceShift(o.name, i.name, random.choice([0, 5, 40]))
+        for o, i in random.sample(pairs, len(pairs) // 2)
     ]
     size = plan(buffers, shifts=shifts, budget=2000).size
     with pytest.MonkeyPatch.context() as patch:

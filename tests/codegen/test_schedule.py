@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgekit.codegen.memory import schedule, schedule_search
 from edgekit.codegen.memory.schedule import _BUDGET, Task, order, peak, search
 from edgekit.codegen.memory.schedule_problem import problem
-from edgekit.codegen.memory.schedule_search import Meter
+from edgekit.codegen.memory.schedule_search import SearchBudget
 from edgekit.codegen.memory.schedule_windows import improve_windows
 
 Case = tuple[list[Task], dict[str, int], frozenset[str]]
@@ -299,7 +299,7 @@ def test_windows_keep_count_of_what_is_live(given: tuple[Case, Within]) -> None:
     (tasks, sizes, keep), within = given
     whole = problem(tasks, sizes, keep, within)
     part = range(len(tasks))
-    found, sequence = improve_windows(whole, part, 0, Meter(2000))
+    found, sequence = improve_windows(whole, part, 0, SearchBudget(2000))
     assert found == peak(tasks, sizes, keep, sequence, within=within)
 
 

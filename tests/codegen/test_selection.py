@@ -11,7 +11,7 @@ from benchmarks.calibration_graph import Layers
 from benchmarks.calibration_plans import PLANS
 from edgekit.codegen.kernels import contracts
 from edgekit.codegen.kernels.kernel_files import Variant, all_variants
-from edgekit.codegen.kernels.selection import Cost, cheapest, cost
+from edgekit.codegen.kernels.selection import KernelCost, cheapest, cost
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.kernels.symbols import instance_name
 from edgekit.codegen.kernels.variants import fitting, variants
@@ -103,7 +103,7 @@ def test_small_weights_come_before_fewer_instructions() -> None:
 
 
 def test_working_memory_decides_between_equal_instructions() -> None:
-    assert Cost(10.0, 4) < Cost(10.0, 8) < Cost(11.0, 0)
+    assert KernelCost(10.0, 4) < KernelCost(10.0, 8) < KernelCost(11.0, 0)
 
 
 @pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m4", "cortex-m55"])

@@ -16,7 +16,7 @@ from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.execution.driver import Driver
 from edgekit.codegen.lowering.compact_weights import fit
-from edgekit.codegen.verification.output_coverage import Varying, drawn, shares
+from edgekit.codegen.verification.output_coverage import VaryingElements, drawn, shares
 from edgekit.codegen.verification.rounding_error import RoundingError
 from edgekit.codegen.verification.selftest import prepare
 from edgekit.codegen.verification.verify import drive, random_samples, tight, verify
@@ -219,14 +219,14 @@ def test_integers_are_compared_exactly() -> None:
 
 
 def test_values_that_are_not_finite_or_never_change_are_no_evidence() -> None:
-    meter = Varying()
+    meter = VaryingElements()
     for k in range(3):
         meter.add(np.array([k, 1.0, np.nan, np.inf, k if k < 2 else np.nan]))
     assert meter.share == pytest.approx((3 + 2) / 15)
-    single = Varying()
+    single = VaryingElements()
     single.add(np.array([1.0, 2.0, np.nan]))
     assert single.share == pytest.approx(2 / 3)
-    constant = Varying()
+    constant = VaryingElements()
     constant.add(np.ones(5))
     assert constant.share == 0
 

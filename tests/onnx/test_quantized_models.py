@@ -53,7 +53,9 @@ def float_nodes(graph: Graph) -> list[str]:
     return [
         type(n.op).__name__
         for n in graph.nodes
-        if graph.type(n.outputs[0]).dtype.is_float and not isinstance(n.op, Dequantize) and not n.op.moves
+        if graph.type(n.outputs[0]).dtype.is_float
+        and not isinstance(n.op, Dequantize)
+        and not n.op.is_data_movement
     ]
 
 

@@ -74,7 +74,7 @@ def formats(graph: Graph) -> set[str]:
 def test_weights_of_sixteen_bits_stay_so(dtype: DType, tmp_path: Path) -> None:
     graph = converted(onnx_model(dtype), tmp_path)
     assert formats(graph) == {dtype.numpy.name}
-    assert graph.narrow == ()
+    assert graph.stored_dtypes == ()
     wide = simulate.run(widened_weights(graph), inputs())
     for name, y in simulate.run(graph, inputs()).items():
         np.testing.assert_allclose(y, wide[name], rtol=0, atol=2e-6 * np.abs(y).max())

@@ -19,7 +19,7 @@ from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array
 from edgekit.quantize.post_training import quantize
-from edgekit.quantize.preparation.constant_outputs import Apart
+from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.pruning.plan import Pruning
 from edgekit.quantize.settings import DEFAULT
 
@@ -96,7 +96,7 @@ def check(graph: Graph, made: Graph) -> None:
     verify(made)
     compile_graph(made, edgekit.list_targets()[0])
     assert made.outputs == graph.outputs
-    varying = Apart.of(graph).graph.outputs
+    varying = WithoutConstantOutputs.of(graph).graph.outputs
     (x,) = made.inputs
     quant = made.type(x).quant
     given = SAMPLES[0]
@@ -120,7 +120,7 @@ def test_every_output_is_there_after_pruning(kind: str) -> None:
     verify(made)
     assert made.outputs == graph.outputs
     found, right = simulate.run(made, {"x": SAMPLES[0]}), simulate.run(graph, {"x": SAMPLES[0]})
-    for name in set(graph.outputs) - set(Apart.of(graph).graph.outputs):
+    for name in set(graph.outputs) - set(WithoutConstantOutputs.of(graph).graph.outputs):
         assert np.array_equal(found[name], right[name])
 
 
@@ -133,7 +133,7 @@ def test_quantization_itself_takes_constants(kind: str) -> None:
     right = simulate.run(graph, {"x": SAMPLES[0]})
     found = simulate.run(made, {"x": SAMPLES[0]})
     for old, new in zip(graph.outputs, made.outputs, strict=True):
-        if old not in Apart.of(graph).graph.outputs:
+        if old not in WithoutConstantOutputs.of(graph).graph.outputs:
             np.testing.assert_allclose(found[new], right[old], atol=0.01 * np.abs(right[old]).max())
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.in_process import Machine
-from support.integer_bench import Bench, Drawn, Family, Seeded
+from support.integer_bench import Bench, Family, RandomRun, Seeded
 from support.integer_families import FAMILIES as BASIC
 from support.more_integer_families import MORE
 from support.tools import require
@@ -112,7 +112,7 @@ def test_no_choice_tells_c_from_the_simulator(family: Family, machines: Machines
     @settings(max_examples=60, deadline=None, derandomize=True, database=None)
     @given(st.data())
     def check(data: st.DataObject) -> None:
-        bench = Bench(Drawn(data.draw))
+        bench = Bench(RandomRun(data.draw))
         bench.case(family)
         compare(bench, machine)
 

@@ -26,7 +26,7 @@ from edgekit.core.ops.softmax import Softmax
 from edgekit.core.passes import verify
 from edgekit.core.types import Array, DType, Type
 from edgekit.quantize.calibration.observe import RANGES, Observer
-from edgekit.quantize.calibration.range_search import Tensors
+from edgekit.quantize.calibration.range_search import CalibratedTensors
 from edgekit.quantize.measure import Measure, sqnr
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.preparation.equalize import equalize, pairs
@@ -86,7 +86,7 @@ def observed(graph: Graph, samples: Sequence[dict[str, Array]]) -> Observer:
 def test_corrected_biases_leave_less_noise() -> None:
     graph, calibration, *_ = example("anomaly")
     samples = arrays.samples(graph, {graph.inputs[0]: calibration})
-    tensors = Tensors.of(graph, observed(graph, samples[:64]).statistics)
+    tensors = CalibratedTensors.of(graph, observed(graph, samples[:64]).statistics)
     measure = Measure(graph, samples[64:])
     plain = measure.trial(tensors.quantized(dict.fromkeys(tensors.means, "minmax")))
     corrected = correct_biases(graph, plain.quantized, samples[:32])

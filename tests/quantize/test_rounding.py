@@ -19,10 +19,10 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.reduce import Reduce
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.quantize.rounding import weight_rounding
-from edgekit.quantize.rounding.bias_correction import Pair
+from edgekit.quantize.rounding.bias_correction import LayerPair
 from edgekit.quantize.rounding.gptq import (
-    Aim,
     GptqProblem,
+    GptqTarget,
     Moments,
     _descended,
     _in_turn,
@@ -78,7 +78,7 @@ def test_no_output_is_worse_than_with_the_nearest_integers(
     random = np.random.default_rng(seed)
     weights = random.normal(size=(groups, inputs, outputs))
     x = np.stack([correlated(random, rows, inputs) for _ in range(groups)])
-    problem = GptqProblem(moments(x, weights), weights, Aim(share, damping))
+    problem = GptqProblem(moments(x, weights), weights, GptqTarget(share, damping))
     scale = np.abs(weights).max(axis=1) / limit * clipped
     found = round_to(problem, scale, limit)
     assert np.abs(found).max() <= limit
@@ -92,7 +92,7 @@ def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better(
     random = np.random.default_rng(342)
     weights = random.normal(size=(1, 12, 5))
     x = np.stack([correlated(random, 60, 12)])
-    problem = GptqProblem(moments(x, weights), weights, Aim(0.0, 0.0))
+    problem = GptqProblem(moments(x, weights), weights, GptqTarget(0.0, 0.0))
     scale = np.abs(weights).max(axis=1) / 7 * 0.5
     in_turn = problem.error(_descended(problem, _in_turn(problem, scale, 7), scale, 7), scale)
     known = problem.error(problem.sorted(nearest(weights, scale, 7)), scale)
@@ -103,7 +103,7 @@ def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better(
 def test_what_few_integers_can_do_is_found() -> None:
     random = np.random.default_rng(1)
     weights = random.normal(size=(1, 3, 20))
-    problem = GptqProblem(moments(correlated(random, 50, 3)[None], weights), weights, Aim(0, 0))
+    problem = GptqProblem(moments(correlated(random, 50, 3)[None], weights), weights, GptqTarget(0, 0))
     scale = np.abs(weights).max(axis=1) / 2
     grid = np.stack(np.meshgrid(*[np.arange(-2, 3)] * 3), axis=-1).reshape(-1, 1, 3, 1)
     every = np.stack([problem.error(problem.sorted(np.tile(q, (1, 1, 20))), scale) for q in grid])
@@ -115,7 +115,7 @@ def test_no_weight_alone_could_be_a_better_integer() -> None:
     random = np.random.default_rng(8)
     weights = random.normal(size=(2, 8, 5))
     x = np.stack([correlated(random, 60, 8, spread=3.0) for _ in range(2)])
-    problem = GptqProblem(moments(x, weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(x, weights), weights, GptqTarget(0, 0.01))
     scale = np.abs(weights).max(axis=1) / 3
     found = problem.sorted(round_to(problem, scale, 3))
     least = problem.error(found, scale)
@@ -131,7 +131,7 @@ def test_correlated_inputs_leave_much_less_error(limit: int) -> None:
     random = np.random.default_rng(2)
     weights = random.normal(size=(1, 48, 16))
     known, unseen = np.split(correlated(random, 2000, 48, 0.1), 2)
-    problem = GptqProblem(moments(known[None], weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(known[None], weights), weights, GptqTarget(0, 0.01))
     scale = np.abs(weights).max(axis=1) / limit
     errors = [
         np.square(unseen @ (q * scale[:, None] - weights)[0]).mean()
@@ -146,7 +146,7 @@ def test_scales_that_clip_are_chosen_where_they_pay() -> None:
     weights[0, 0] = 6  # an outlier that no sample multiplies with anything
     x = correlated(random, 400, 64)
     x[:, 0] = 0
-    problem = GptqProblem(moments(x[None], weights), weights, Aim(0, 0.01))
+    problem = GptqProblem(moments(x[None], weights), weights, GptqTarget(0, 0.01))
     full = np.abs(weights).max(axis=1) / 7
     chosen = best_scale(problem, np.stack([full, full / 2]), 7)
     np.testing.assert_array_equal(chosen, full / 2)
@@ -188,7 +188,7 @@ def test_windows_times_weights_are_the_layer(name: str) -> None:
 STEP = 0.02  # of the inputs
 
 
-def pair(op: Linear, shape: tuple[int, ...], w_shape: tuple[int, ...], samples: int = 24) -> Pair:
+def pair(op: Linear, shape: tuple[int, ...], w_shape: tuple[int, ...], samples: int = 24) -> LayerPair:
     """A layer whose inputs are rounded, and lie side by side in an image, or share causes."""
     random = np.random.default_rng(6)
     weights = random.normal(size=w_shape).astype(np.float32)
@@ -203,7 +203,7 @@ def pair(op: Linear, shape: tuple[int, ...], w_shape: tuple[int, ...], samples: 
             x = x.astype(np.float32) @ mix
             yield x, np.rint(x / STEP).astype(np.int16)
 
-    return Pair(op, weights, bias, Type(DType.S16, shape, Quant((STEP,), (0,))), samples, arrays)
+    return LayerPair(op, weights, bias, Type(DType.S16, shape, Quant((STEP,), (0,))), samples, arrays)
 
 
 def constant(weights: Array, bits: int) -> Value:
@@ -211,7 +211,7 @@ def constant(weights: Array, bits: int) -> Value:
     return Value(Type(DType.of(integers.dtype), weights.shape, quant), integers)
 
 
-def error(pair: Pair, weights: Value) -> float:
+def error(pair: LayerPair, weights: Value) -> float:
     """What the layer's outputs are off, apart from their means."""
     assert weights.data is not None
     assert weights.type.quant is not None
@@ -248,20 +248,20 @@ def test_chance_in_few_rows_is_not_learned_by_heart(monkeypatch: pytest.MonkeyPa
     random = np.random.default_rng(7)
     rows = [random.normal(size=(1, 40)).astype(np.float32) for _ in range(300)]
 
-    def layer(some: list[Array]) -> Pair:
+    def layer(some: list[Array]) -> LayerPair:
         def arrays() -> Iterator[tuple[Array, Array]]:
             for x in some:
                 yield x, np.rint(x / 0.5).astype(np.int16)
 
         x = Type(DType.S16, (1, 40), Quant((0.5,), (0,)))
-        return Pair(Dense(), weights, np.zeros(8, np.float32), x, len(some), arrays)
+        return LayerPair(Dense(), weights, np.zeros(8, np.float32), x, len(some), arrays)
 
     weights = random.normal(size=(8, 40)).astype(np.float32)
     before = constant(weights, 4)
     after = rounded(layer(rows[:10]), before)
     unseen = layer(rows[10:])
     assert error(unseen, after) < 1.25 * error(unseen, before)
-    monkeypatch.setattr(weight_rounding, "_AIMS", (Aim(1, 0.03),))
+    monkeypatch.setattr(weight_rounding, "_AIMS", (GptqTarget(1, 0.03),))
     assert rounded(layer(rows[:10]), before) is before
 
 
@@ -281,7 +281,7 @@ def test_weights_that_are_zero_stay_so() -> None:
     assert not after.data[2].astype(int).any()
 
 
-def peak(layer: Pair) -> int:
+def peak(layer: LayerPair) -> int:
     """Bytes at most, while weights are rounded; the less of two runs, since others may allocate meanwhile."""
     before, peaks = constant(layer.weights, 4), []
     for _ in range(2):

@@ -56,7 +56,7 @@ class Seeded:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomRun:
     """As hypothesis draws."""
 
     draw: Callable[[st.SearchStrategy[Any]], Any]

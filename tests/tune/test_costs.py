@@ -10,7 +10,7 @@ from edgekit.core import target as targets
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
-from edgekit.quantize.pruning.cost import Cost
+from edgekit.quantize.pruning.cost import PruningCost
 from edgekit.quantize.pruning.groups import Network
 from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.pruning.prune import prune
@@ -28,7 +28,7 @@ def test_costs_of_any_number_of_channels_are_those_of_the_smaller_network(digits
     """A few variants are measured; others are as these say."""
     network, costs = Network.of(digits), layer_costs(M4)
     assert costs is not None
-    cost = Cost.measured(network, costs, 8)
+    cost = PruningCost.measured(network, costs, 8)
     for gone in ([4, 8, 16], [0, 8, 8], [4, 0, 16], [4, 8, 0]):
         pairs = list(zip(network.groups, gone, strict=True))
         smaller = network.pruned({group.name: np.arange(group.size) < n for group, n in pairs})
@@ -46,7 +46,7 @@ def products(graph: Graph) -> dict[str, float]:
 def test_costs_know_residuals_and_concatenations() -> None:
     """Where products are measured, it comes to what is known of them."""
     network = Network.of(residual_network())
-    measured, known = Cost.measured(network, products, 1), Cost.of(network, "macs")
+    measured, known = PruningCost.measured(network, products, 1), PruningCost.of(network, "macs")
     for gone in ([0, 0, 0, 0], [4, 4, 1, 2], [0, 6, 2, 1]):
         shares = np.array([n / g.size for g, n in zip(network.groups, gone, strict=True)])
         assert measured(shares) == pytest.approx(known(shares), rel=0.05)

@@ -12,7 +12,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.budget import Budget, binding, dominates
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.output import Limits, board, claimed
-from edgekit.tuning.problem import WHOLE, Fault, Heavy, Outcome, Point, Result
+from edgekit.tuning.problem import WHOLE, Fault, LargestLayer, Outcome, Point, Result
 from edgekit.tuning.search import GENERATION, TuningSearch
 
 SENSITIVITY = {"first": 9.0, "second": 4.0, "third": 0.5, "last": -0.1}
@@ -34,9 +34,18 @@ def outcome(point: Point) -> Outcome:
         point.optimize == "size"
     )
     accuracy = min(1.0, 0.5 + sqnr / 50)
-    slowest = Heavy("second", instructions // 2)
+    slowest = LargestLayer("second", instructions // 2)
     return Result(
-        accuracy, sqnr, flash, ram, instructions, 0.02, 1_000, Heavy("first", flash // 2), None, slowest
+        accuracy,
+        sqnr,
+        flash,
+        ram,
+        instructions,
+        0.02,
+        1_000,
+        LargestLayer("first", flash // 2),
+        None,
+        slowest,
     )
 
 

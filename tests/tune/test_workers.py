@@ -12,7 +12,7 @@ from support.tools import require, require_module
 from edgekit.core.errors import EdgeKitError
 from edgekit.tuning.evaluate import evaluate
 from edgekit.tuning.problem import Fault, Point, TuningProblem
-from edgekit.tuning.workers import Cluster, Here, Processes
+from edgekit.tuning.workers import Cluster, InProcess, Processes
 
 POINTS = (Point(base="f32"), Point(base="bf16"), Point(base="f32", optimize="size"))
 
@@ -34,7 +34,7 @@ def kill_one(processes: Callable[[], Sequence[int]]) -> threading.Thread:
 
 def test_processes_find_what_this_process_finds_and_one_may_be_killed(small: TuningProblem) -> None:
     require("gcc")
-    expected = dict(Here(small).run(POINTS))
+    expected = dict(InProcess(small).run(POINTS))
     workers = Processes(small, 1)
     try:
         killer = kill_one(lambda: list(workers.pool._processes or ()))
@@ -60,7 +60,7 @@ def test_a_cluster_finds_the_same_and_one_worker_may_be_killed(
 ) -> None:
     require("gcc")
     address, processes = cluster
-    expected = dict(Here(small).run(POINTS[:2]))
+    expected = dict(InProcess(small).run(POINTS[:2]))
     workers = Cluster(small, address)
     try:
         killer = kill_one(processes)

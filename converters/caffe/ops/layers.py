@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from edgekit.converters.semantics.compose import dense
-from edgekit.converters.semantics.convolution import Sliding, check_kernel, check_rank, conv
+from edgekit.converters.semantics.convolution import SlidingWindow, check_kernel, check_rank, conv
 from edgekit.converters.semantics.onnx import conv as onnx_conv
 from edgekit.converters.semantics.onnx import normalize, pool
 from edgekit.converters.tensor import Tensor
@@ -38,7 +38,7 @@ def Convolution(
     steps = _each(x, stride, stride_h, stride_w, 1)
     pads = _each(x, pad, pad_h, pad_w, 0)
     _check_weights(x, w, w.shape[0], num_output, kernel, axis)
-    slide = Sliding(steps, _each(x, dilation, 0, 0, 1), pads * 2)
+    slide = SlidingWindow(steps, _each(x, dilation, 0, 0, 1), pads * 2)
     return conv(x, w, _bias(b, num_output, bias_term), slide, group)
 
 

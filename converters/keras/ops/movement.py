@@ -10,7 +10,7 @@ from edgekit.converters.keras.ops.windows import _each, _from_first, _is_last, _
 from edgekit.converters.semantics import movement
 from edgekit.converters.semantics.compose import matmul
 from edgekit.converters.semantics.movement import part
-from edgekit.converters.semantics.onnx.resize import Axis, Style, resize
+from edgekit.converters.semantics.onnx.resize import Axis, ResizeStyle, resize
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.errors import EdgeKitError
 
@@ -214,7 +214,7 @@ def _resized(x: Tensor, sizes: Sequence[int], interpolation: str) -> Tensor:
         raise EdgeKitError("E0401", f"resizing of {x.type} to {list(sizes)}")
     mode, nearest = styles[interpolation]
     axes = [Axis(i + 2, n, m, m / n) for i, (n, m) in enumerate(zip(x.shape[2:], sizes, strict=True))]
-    return resize(x, axes, Style(mode, "half_pixel", nearest))
+    return resize(x, axes, ResizeStyle(mode, "half_pixel", nearest))
 
 
 def _several(xs: Sequence[Tensor | list[Tensor]]) -> list[Tensor]:

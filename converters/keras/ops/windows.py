@@ -10,7 +10,7 @@ from edgekit.converters.keras.ops.activations import Named, _activated
 from edgekit.converters.keras.ops.layers import _checked
 from edgekit.converters.keras.weights import Weights
 from edgekit.converters.semantics.compose import reduce
-from edgekit.converters.semantics.convolution import Sliding, conv, conv_transpose, pads_of
+from edgekit.converters.semantics.convolution import SlidingWindow, conv, conv_transpose, pads_of
 from edgekit.converters.semantics.onnx import pool
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -127,7 +127,7 @@ def Conv2DTranspose(
     is_same = padding == "same"
     size = [m * s + (0 if is_same else r) for m, s, r in zip(cells.shape[2:], steps, reach, strict=True)]
     before = [r // 2 if is_same else 0 for r in reach]
-    slide = Sliding(steps, holes, (*before, *before))
+    slide = SlidingWindow(steps, holes, (*before, *before))
     y = conv_transpose(cells, w, bias[0] if bias else None, slide, size, groups)
     return _activated(_from_first(y, data_format), activation)
 
@@ -198,12 +198,12 @@ def _weights(kernel: Tensor) -> Tensor:
     return kernel.transpose(n + 1, n, *range(n))
 
 
-def _sliding(x: Tensor, w: Tensor, strides: Ints, padding: str, dilations: Ints) -> Sliding:
+def _sliding(x: Tensor, w: Tensor, strides: Ints, padding: str, dilations: Ints) -> SlidingWindow:
     n = x.rank - 2
     steps, holes, kernel = _each(strides, n), _each(dilations, n), w.shape[2:]
     if padding == "causal" and n == 1:
-        return Sliding(steps, holes, ((kernel[0] - 1) * holes[0], 0))
-    return Sliding(steps, holes, pads_of(_auto_pad(padding), None, x.shape[2:], kernel, steps, holes))
+        return SlidingWindow(steps, holes, ((kernel[0] - 1) * holes[0], 0))
+    return SlidingWindow(steps, holes, pads_of(_auto_pad(padding), None, x.shape[2:], kernel, steps, holes))
 
 
 def _auto_pad(padding: str) -> str:

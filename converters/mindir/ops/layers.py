@@ -10,7 +10,7 @@ from edgekit.converters.semantics.aten import normalize as _torch
 from edgekit.converters.semantics.aten import recurrent as _recurrent
 from edgekit.converters.semantics.compose import dense as _dense
 from edgekit.converters.semantics.compose import matmul as _matmul
-from edgekit.converters.semantics.convolution import Sliding as _Sliding
+from edgekit.converters.semantics.convolution import SlidingWindow as _Sliding
 from edgekit.converters.semantics.convolution import check_rank as _check_rank
 from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.convolution import halves as _halves

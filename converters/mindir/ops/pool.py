@@ -10,7 +10,7 @@ from edgekit.converters.semantics.convolution import pads_of as _pads_of
 from edgekit.converters.semantics.onnx import pool as _onnx
 from edgekit.converters.semantics.onnx.images import GridSample as _GridSample
 from edgekit.converters.semantics.onnx.resize import Axis as _Axis
-from edgekit.converters.semantics.onnx.resize import Style as _Style
+from edgekit.converters.semantics.onnx.resize import ResizeStyle as _Style
 from edgekit.converters.semantics.onnx.resize import resize as _resize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from edgekit.converters.semantics.compose import dense
-from edgekit.converters.semantics.convolution import Sliding, check_kernel, check_rank, conv
+from edgekit.converters.semantics.convolution import SlidingWindow, check_kernel, check_rank, conv
 from edgekit.converters.semantics.movement import cast, repeat
 from edgekit.converters.semantics.onnx import conv as onnx_conv
 from edgekit.converters.semantics.onnx import indexing, pool
@@ -31,7 +31,7 @@ def Convolution(
 ) -> Tensor:
     _check(x, w, kernel, layout)
     n = len(kernel)
-    slide = Sliding(stride or (1,) * n, dilate or (1,) * n, (pad or (0,) * n) * 2)
+    slide = SlidingWindow(stride or (1,) * n, dilate or (1,) * n, (pad or (0,) * n) * 2)
     return conv(x, w, _bias(b, no_bias), slide, num_group)
 
 

@@ -13,7 +13,7 @@ from edgekit.converters.semantics.movement import cast, part
 from edgekit.converters.semantics.onnx import indexing
 from edgekit.converters.semantics.onnx import movement as onnx_movement
 from edgekit.converters.semantics.onnx import shape as onnx_shape
-from edgekit.converters.semantics.onnx.resize import Axis, Style, resize
+from edgekit.converters.semantics.onnx.resize import Axis, ResizeStyle, resize
 from edgekit.converters.tensor import Tensor, concat
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
@@ -242,7 +242,7 @@ def BilinearResize2D(
     if min(out) < 1:
         raise EdgeKitError("E0401", f"BilinearResize2D of {x.type} to {out}")
     axes = [Axis(i + 2, n, m, m / n) for i, (n, m) in enumerate(zip(x.shape[2:], out, strict=True))]
-    return resize(x, axes, Style("linear", "align_corners" if align_corners else "half_pixel"))
+    return resize(x, axes, ResizeStyle("linear", "align_corners" if align_corners else "half_pixel"))
 
 
 def AdaptiveAvgPooling2D(x: Tensor, *, output_size: int | Ints = (1,)) -> Tensor:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgekit.converters.semantics.compose import matmul, reduce
-from edgekit.converters.semantics.convolution import Sliding, check_kernel, conv, sliding
+from edgekit.converters.semantics.convolution import SlidingWindow, check_kernel, conv, sliding
 from edgekit.converters.semantics.movement import cast, repeat_along
 from edgekit.converters.semantics.quantized import centred
 from edgekit.converters.tensor import Tensor
@@ -66,7 +66,7 @@ def integer_conv(
     x_zero: Tensor | None,
     w_zero: Tensor | None,
     b: Tensor | None,
-    slide: Sliding,
+    slide: SlidingWindow,
     group: int,
 ) -> Tensor:
     """The sums, as int32 or as whole numbers in float32."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgekit.converters.semantics.onnx.resize import Axis, Style, resize
+from edgekit.converters.semantics.onnx.resize import Axis, ResizeStyle, resize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
 
@@ -33,7 +33,7 @@ def Resize(
         assert roi is not None
         return Upsample(x, roi, mode=mode)
     along = [x.axis(a) for a in axes] if axes is not None else list(range(x.rank))
-    style = Style(
+    style = ResizeStyle(
         mode,
         coordinate_transformation_mode,
         nearest_mode,
@@ -74,7 +74,7 @@ def Upsample(
     if min(given, default=1) <= 0:
         raise EdgeKitError("E0401", f"Upsample by {list(given)[:8]} makes no sense")
     axes = [Axis(a, n, _scaled(n, f), f) for a, (n, f) in enumerate(zip(x.shape, given, strict=True))]
-    return resize(x, axes, Style(mode, "asymmetric", _SIMPLE, single=True))
+    return resize(x, axes, ResizeStyle(mode, "asymmetric", _SIMPLE, single=True))
 
 
 def _sizes(

@@ -17,7 +17,7 @@ from edgekit.converters.paddle.arguments import (
 from edgekit.converters.semantics.aten import linear as _torch
 from edgekit.converters.semantics.compose import dense as _dense
 from edgekit.converters.semantics.compose import matmul as _matmul
-from edgekit.converters.semantics.convolution import Sliding as _Sliding
+from edgekit.converters.semantics.convolution import SlidingWindow as _Sliding
 from edgekit.converters.semantics.convolution import check_rank as _check_rank
 from edgekit.converters.semantics.convolution import conv as _conv
 from edgekit.converters.semantics.einsum import einsum as _einsum

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgekit.converters.semantics.convolution import (
-    Sliding,
+    SlidingWindow,
     check_kernel,
     conv_transpose,
     halves,
@@ -51,4 +51,4 @@ def ConvTranspose(
     weights = parts.transpose(0, 2, 1, *range(3, parts.rank)).reshape(
         group * outputs, channels // group, *kernel
     )
-    return conv_transpose(x, weights, b, Sliding(strides, dilations, ends), output_shape, group)
+    return conv_transpose(x, weights, b, SlidingWindow(strides, dilations, ends), output_shape, group)

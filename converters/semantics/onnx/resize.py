@@ -19,7 +19,7 @@ _TIE = 1e-6
 
 
 @dataclass(frozen=True)
-class Style:
+class ResizeStyle:
     """How Resize samples, the same for all axes; names as in the specification."""
 
     mode: str = "nearest"
@@ -49,7 +49,7 @@ class Axis:
     at: Array | None = None
 
 
-def resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
+def resize(x: Tensor, axes: list[Axis], style: ResizeStyle) -> Tensor:
     changed = _changed(axes, style)
     if style.mode not in ("nearest", "linear", "cubic"):
         raise EdgeKitError("E0401", f"Resize mode {style.mode} is unknown")
@@ -75,7 +75,7 @@ def resize(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     return cast(y.apply(Round()).clip(low, high), dtype)
 
 
-def _changed(axes: list[Axis], style: Style) -> list[Axis]:
+def _changed(axes: list[Axis], style: ResizeStyle) -> list[Axis]:
     """The axes that are sampled. A result of the same shape is a copy for ONNX Runtime, and with antialias
     each axis of the same length, whatever the scale says."""
     if style.single and style.coordinates != "tf_crop_and_resize":
@@ -89,7 +89,7 @@ def _changed(axes: list[Axis], style: Style) -> list[Axis]:
     ]
 
 
-def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
+def _nearest(x: Tensor, axes: list[Axis], style: ResizeStyle) -> Tensor:
     times = [1] * x.rank  # copies of each cell: all axes of an integer scale at once
     for a in axes:
         at = _positions(a, style)
@@ -102,7 +102,7 @@ def _nearest(x: Tensor, axes: list[Axis], style: Style) -> Tensor:
     return repeat(x, times)
 
 
-def _rounded(a: Axis, at: Array, style: Style) -> Array:
+def _rounded(a: Axis, at: Array, style: ResizeStyle) -> Array:
     """The nearest cells of positions. A tie is one for ONNX Runtime within its tolerance, since positions are
     rounded themselves."""
     floor, ceil = np.floor(at), np.ceil(at)
@@ -121,7 +121,7 @@ def _rounded(a: Axis, at: Array, style: Style) -> Array:
     raise EdgeKitError("E0401", f"nearest_mode {style.nearest} is unknown")
 
 
-def _positions(a: Axis, style: Style) -> Array:
+def _positions(a: Axis, style: ResizeStyle) -> Array:
     """Where each result lies on the old axis."""
     if a.at is not None:
         return a.at
@@ -154,16 +154,16 @@ def _positions(a: Axis, style: Style) -> Array:
     return at
 
 
-def _shrink(a: Axis, style: Style) -> float:
+def _shrink(a: Axis, style: ResizeStyle) -> float:
     return min(a.scale, 1.0) if style.antialias else 1.0
 
 
-def _reach(a: Axis, style: Style) -> int:
+def _reach(a: Axis, style: ResizeStyle) -> int:
     """How many cells to each side a result is made of."""
     return math.ceil((1 if style.mode == "linear" else 2) / _shrink(a, style))
 
 
-def _filter(a: Axis, at: Array, style: Style) -> tuple[Array, Array]:
+def _filter(a: Axis, at: Array, style: ResizeStyle) -> tuple[Array, Array]:
     """The cells that each result is made of, and their weights; the edge goes on for ever."""
     shrink = _shrink(a, style)
     half = _reach(a, style)
@@ -188,14 +188,14 @@ def _cubic(d: Array, a: float) -> Array:
     return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
-def _extrapolated(a: Axis, at: Array, style: Style) -> Array:
+def _extrapolated(a: Axis, at: Array, style: ResizeStyle) -> Array:
     """Which results lie outside of the old axis, where that matters."""
     if style.coordinates != "tf_crop_and_resize":
         return np.zeros(len(at), np.bool_)
     return (at < 0) | (at > a.size - 1)
 
 
-def _extrapolate(y: Tensor, a: Axis, outside: Array, style: Style) -> Tensor:
+def _extrapolate(y: Tensor, a: Axis, outside: Array, style: ResizeStyle) -> Tensor:
     if not outside.any():
         return y
     mask = y.new(~outside.reshape([-1 if i == a.axis else 1 for i in range(y.rank)]), "inside")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgekit.converters.semantics.convolution import Sliding, conv, conv_transpose
+from edgekit.converters.semantics.convolution import SlidingWindow, conv, conv_transpose
 from edgekit.converters.semantics.einsum import einsum
 from edgekit.converters.semantics.movement import cast, pad, take
 from edgekit.converters.stablehlo.node import StablehloNode
@@ -77,7 +77,7 @@ def convolution(node: StablehloNode, x: Tensor, w: Tensor) -> Tensor:
         cut = [[min(pair[side], 0) for pair in pads] for side in (0, 1)]
         x = pad(x, (0, 0, *cut[0]), (0, 0, *cut[1]), "constant")
         border = [max(pair[side], 0) for side in (0, 1) for pair in pads]
-        y = conv(x, w, None, Sliding(strides, dilations, border), groups)
+        y = conv(x, w, None, SlidingWindow(strides, dilations, border), groups)
     return y.transpose(*(outs.index(i) for i in range(len(outs))))
 
 
@@ -99,7 +99,7 @@ def _transposed(
     ]
     if any(s != 1 for s in strides) or min(begins) < 0 or min(size) < 1 or 0 in x.shape:
         raise EdgeKitError("E0205", f"convolution of {x.type} with lhs_dilation {list(apart)}")
-    slide = Sliding(apart, dilations, [*begins, *begins])
+    slide = SlidingWindow(apart, dilations, [*begins, *begins])
     return conv_transpose(x, _flipped(w, range(len(apart))), None, slide, size, groups)
 
 

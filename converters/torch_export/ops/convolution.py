@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgekit.converters.semantics import convolution as _shared
-from edgekit.converters.semantics.convolution import Sliding, check_rank, pads_of
+from edgekit.converters.semantics.convolution import SlidingWindow, check_rank, pads_of
 from edgekit.converters.semantics.onnx.conv import ConvTranspose as _ConvTranspose
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError
@@ -60,7 +60,7 @@ def convolution(
             pads=pads,
             strides=strides,
         )
-    return _shared.conv(x, weight, bias, Sliding(strides, dilations, pads), groups)
+    return _shared.conv(x, weight, bias, SlidingWindow(strides, dilations, pads), groups)
 
 
 def conv1d(

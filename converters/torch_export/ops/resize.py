@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.converters.semantics.onnx.images import GridSample as _GridSample
 from edgekit.converters.semantics.onnx.resize import Axis as _Axis
-from edgekit.converters.semantics.onnx.resize import Style as _Style
+from edgekit.converters.semantics.onnx.resize import ResizeStyle as _Style
 from edgekit.converters.semantics.onnx.resize import resize as _resize
 from edgekit.converters.tensor import Tensor
 from edgekit.core.errors import EdgeKitError

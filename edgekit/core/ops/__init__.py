@@ -109,17 +109,17 @@ class Op:
         raise NotImplementedError
 
     # Does it only move elements, so that quantized ones keep their scale and `eval` holds for them too?
-    moves: ClassVar[bool] = False
+    is_data_movement: ClassVar[bool] = False
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
         """The exact integers of the operator on quantized tensors; `eval` is its meaning on reals."""
-        assert self.moves, f"{type(self).__name__} is not defined on quantized tensors"
+        assert self.is_data_movement, f"{type(self).__name__} is not defined on quantized tensors"
         return self.eval(*args)
 
     def has_integers(self, ins: Sequence[Value]) -> bool:
         """Is there an integer form for these operands? Values with data are constants: those that are moved
         take the scale of what is computed."""
-        return self.moves and any(value.type.dtype.is_float for value in ins)
+        return self.is_data_movement and any(value.type.dtype.is_float for value in ins)
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         """The kernel calls that compute `outs`. Branches on dtype and shape, never on the target."""
@@ -140,7 +140,7 @@ class Op:
         """The operator for an image without the border of zeros that it has (top, left, bottom, right)."""
         return None
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         """The operator for operands that are stored with their dimensions in another order: `ins` says how
         each one is, `at` is the one to go by. It says how it wants the others, and how its results are."""
         return None
@@ -160,7 +160,7 @@ class Op:
 
 
 @dataclass(frozen=True)
-class Moved:
+class OpInLayout:
     """An operator that computes the same from operands in other layouts: what it wants, and what it gives."""
 
     op: Op

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from edgekit.core.layouts import Layout, Shape, Want, plain
-from edgekit.core.ops import Moved, Op
+from edgekit.core.ops import Op, OpInLayout
 
 
-def stored(op: Op, ins: Iterable[Layout], outs: Iterable[Layout]) -> Moved:
-    """`Moved` where operands have the shapes in which they are stored."""
-    return Moved(op, tuple(Want(x, x.shape) for x in ins), tuple(outs))
+def stored(op: Op, ins: Iterable[Layout], outs: Iterable[Layout]) -> OpInLayout:
+    """`OpInLayout` where operands have the shapes in which they are stored."""
+    return OpInLayout(op, tuple(Want(x, x.shape) for x in ins), tuple(outs))
 
 
-def elementwise(op: Op, at: int, ins: Sequence[Layout], shape: Shape) -> Moved:
-    """`Moved` where any order will do if all operands have it; `shape` is what they broadcast to."""
+def elementwise(op: Op, at: int, ins: Sequence[Layout], shape: Shape) -> OpInLayout:
+    """`OpInLayout` where any order will do if all operands have it; `shape` is what they broadcast to."""
     y = ins[at].extended(len(shape)).resized(shape)
     wants = []
     for x in ins:
@@ -26,4 +26,4 @@ def elementwise(op: Op, at: int, ins: Sequence[Layout], shape: Shape) -> Moved:
         extra = len(shape) - len(own)
         like_y = y.resized((1,) * extra + own)
         wants.append(Want(like_y.without(range(extra)), like_y.shape))
-    return Moved(op, tuple(wants), (y,))
+    return OpInLayout(op, tuple(wants), (y,))

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core.formula import parse
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._bounds import at_corners
 from edgekit.core.ops._formula import evaluate
 from edgekit.core.ops._integer_maps import table, table_call
@@ -86,7 +86,7 @@ class Map(Op):
         dtypes = [t.dtype for t in ins if ins[0].quant is None or t.rank or not t.dtype.is_float]
         if ins[0].quant is None or len(dtypes) > 1:
             self.formula(*dtypes)
-        quant = ins[0].quant if self.moves else None
+        quant = ins[0].quant if self.is_data_movement else None
         return (Type(self.result(*dtypes), shape, quant),)
 
     def eval(self, *ins: Array) -> tuple[Array, ...]:
@@ -108,7 +108,7 @@ class Map(Op):
         return evaluate(formula, dict(zip("abc", ins, strict=False)), compute.numpy, as_in_c=as_in_c)
 
     def integer(self, args: Sequence[Array], ins: Sequence[Type], outs: Sequence[Type]) -> tuple[Array, ...]:
-        if self.moves and all(t.dtype == ins[0].dtype for t in ins):
+        if self.is_data_movement and all(t.dtype == ins[0].dtype for t in ins):
             return self.eval(*args)
         entries = table(self.compute, args[1:], ins[0], outs[0])
         return (entries[args[0].astype(np.int64) + 128],)
@@ -120,7 +120,9 @@ class Map(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs
-        if y.type.quant is not None and not (self.moves and all(x.type.dtype == y.type.dtype for x in ins)):
+        if y.type.quant is not None and not (
+            self.is_data_movement and all(x.type.dtype == y.type.dtype for x in ins)
+        ):
             numbers = [x.value.data for x in ins[1:] if x.value.data is not None]
             assert len(numbers) == self.arity - 1, f"{self.label}: only functions of one tensor have tables"
             return [table_call(table(self.compute, numbers, ins[0].type, y.type), ins[0], y)]
@@ -163,7 +165,7 @@ class Map(Op):
         """Name of the kernel instance."""
         return type(self).__name__.lower()
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return elementwise(self, at, ins, np.broadcast_shapes(*(x.value_shape for x in ins)))
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:

@@ -124,7 +124,7 @@ class Clip(Map):
 
     corners = True
     arity = 3
-    moves: ClassVar[bool] = True  # quantized bounds have the scale of the operand
+    is_data_movement: ClassVar[bool] = True  # quantized bounds have the scale of the operand
     c = "a < b ? b : a > c ? c : a"
 
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Moved, Op, Step, View, require
+from edgekit.core.ops import Arg, Op, OpInLayout, Step, View, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import Unary, compute_type
 from edgekit.core.types import Array, DType, Type
@@ -112,7 +112,7 @@ class BitCast(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return [View(outs[0], ins[0])]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return stored(self, ins, ins)
 
     def changes_nothing(self, *ins: Type) -> bool:

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Join, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Join, Op, OpInLayout, Step, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._layout import stored
@@ -20,7 +20,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 @dataclass(frozen=True)
 class Concat(Op):
-    moves = True
+    is_data_movement = True
     axis: int  # 0 <= axis < rank
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
@@ -58,7 +58,7 @@ class Concat(Op):
     def changes_nothing(self, *ins: Type) -> bool:
         return len(ins) == 1
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         axis = ins[at].axis(self.axis)
         if axis is None:
             return None

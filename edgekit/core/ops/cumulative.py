@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type
 from edgekit.core.ops.arithmetic import Add, Mul
@@ -69,7 +69,7 @@ class Cumulative(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         (x,) = ins
         axis = x.axis(self.axis)
         return None if axis is None else stored(replace(self, axis=axis), ins, [x])

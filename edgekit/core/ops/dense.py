@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from edgekit.core.layouts import Layout, Want, plain
-from edgekit.core.ops import Arg, Call, Moved, Step, require
+from edgekit.core.ops import Arg, Call, OpInLayout, Step, require
 from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
@@ -97,7 +97,7 @@ class Dense(Linear):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         """Rows may come in any order, and so may the elements of a row: the columns of w follow."""
         x, w, b = ins
         *rows, row = x.dims
@@ -112,7 +112,7 @@ class Dense(Linear):
             Want(columns, w.value_shape),
             Want(plain(b.shape), b.shape),
         )
-        return Moved(self, wants, (y,))
+        return OpInLayout(self, wants, (y,))
 
 
 def _sums_in_order(x: Array, w: Array, b: Array) -> Array:

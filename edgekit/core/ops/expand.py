@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.layouts import Layout, Want
-from edgekit.core.ops import Arg, Moved, Op, Step, View, require
+from edgekit.core.ops import Arg, Op, OpInLayout, Step, View, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._strided import broadcast, contiguous
@@ -18,7 +18,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 @dataclass(frozen=True)
 class Expand(Op):
-    moves = True
+    is_data_movement = True
     shape: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
@@ -39,10 +39,10 @@ class Expand(Op):
             return [View(y, x)]
         return copy(x, y, self.shape, broadcast(x.type.shape, self.shape), contiguous(self.shape))
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x = ins[0].extended(len(self.shape))
         y = x.resized(self.shape)
-        return Moved(Expand(y.shape), (Want(ins[0], x.shape),), (y,))
+        return OpInLayout(Expand(y.shape), (Want(ins[0], x.shape),), (y,))
 
     def changes_nothing(self, *ins: Type) -> bool:
         return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.types import Array, DType, Type
 from edgekit.core.value_ranges import Pairs, channels, together
@@ -53,7 +53,7 @@ class FlipSign(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return stored(self, [ins[0]], [ins[0]])
 
     def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:

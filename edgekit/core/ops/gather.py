@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._copy import stored_as
 from edgekit.core.ops._indexed import cells, check_index, clamped, components
 from edgekit.core.ops._layout import stored
@@ -22,7 +22,7 @@ class Gather(Op):
     """y[.., j, ..] = x[.., index[.., j, ..], ..] along an axis. x and the index have the same rank and
     broadcast to each other in all other dimensions."""
 
-    moves = True
+    is_data_movement = True
     axis: int
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
@@ -53,7 +53,7 @@ class Gather(Op):
         parts = components([x.type.shape[self.axis]], (dense[self.axis],), 1)
         return _calls(x, index, y, steps, broadcast(index.type.shape, shape), parts)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x, index = ins
         axis = x.axis(self.axis)
         if at != 0 or axis is None:

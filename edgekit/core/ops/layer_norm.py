@@ -12,7 +12,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._integer import constant, quant_of
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import real_type
@@ -52,7 +52,7 @@ class LayerNorm(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("layer_norm", ins, outs, self.epsilon)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x, *vectors = ins
         if at != 0 or not x.ends_alike:
             return None
@@ -87,7 +87,7 @@ class RmsNorm(Op):
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         return _rows("rms_norm", ins, outs, self.epsilon)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x, *vectors = ins
         if at != 0 or not x.ends_alike:
             return None

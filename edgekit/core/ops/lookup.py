@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.types import Array, DType, Type
 from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
@@ -35,7 +35,7 @@ class Lookup(Op):
         (x, table), (y,) = ins, outs
         return [Call("table_s8", {}, (x, table, y), {"n": x.type.size}, label="table_s8", inplace=(0,))]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x, table = ins
         return stored(self, [x, plain(table.value_shape)], [x]) if at == 0 else None
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._integer import SingleRule, centred, quant_of, single_rule
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._linear import wrapping
@@ -113,7 +113,7 @@ class MatMul(Op):
             )
         return calls
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         """Operands may lie in any order of their dimensions."""
         perms, wants = [], []
         for x, perm in zip(ins, (self.perm_a, self.perm_b), strict=True):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Op, OpInLayout, Step, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._layout import stored
@@ -21,7 +21,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 class Pad(Op):
     """Operands: x, and the value, of shape []. Cells of border before and after each dimension."""
 
-    moves = True
+    is_data_movement = True
     before: tuple[int, ...]
     after: tuple[int, ...]
 
@@ -65,7 +65,7 @@ class Pad(Op):
             first += before * strides[axis]
         return steps
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         """What gets a border must be single dimensions in memory."""
         x, value = ins
         if at != 0:

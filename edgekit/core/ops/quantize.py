@@ -9,7 +9,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._bounds import at_corners
 from edgekit.core.ops._integer import quant_of, single_rule
 from edgekit.core.ops._integer_maps import rescaled, table_call
@@ -63,7 +63,7 @@ class Quantize(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return stored(self, [ins[0]], [ins[0]])
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
@@ -93,7 +93,7 @@ class Dequantize(Op):
         params = {"n": x.type.size, "scale": quant.scale[0], "zero": quant.zero[0]}
         return [Call("dequantize", {"A": x.type.dtype}, (x, y), params, label="dequantize")]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return stored(self, [ins[0]], [ins[0]])
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:
@@ -141,7 +141,7 @@ class Requantize(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         return stored(self, [ins[0]], [ins[0]])
 
     def bounds(self, ins: Sequence[Known], outs: Sequence[Type]) -> Sequence[Range] | None:

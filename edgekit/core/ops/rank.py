@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._layout import stored
 from edgekit.core.types import Array, DType, Type
 
@@ -56,7 +56,7 @@ class ArgExtreme(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         (x,) = ins
         axis = x.axis(self.axis)
         return None if axis is None else stored(replace(self, axis=axis), ins, [x.with_size(self.axis, 1)])
@@ -105,7 +105,7 @@ class TopK(Op):
             )
         ]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         (x,) = ins
         axis = x.axis(self.axis)
         return (

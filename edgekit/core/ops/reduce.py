@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._integer import centred, quant_of, single_rule
 from edgekit.core.ops._layout import stored
@@ -121,7 +121,7 @@ class Reduce(Op):
         params |= {"lo": low, "hi": high, **loops, **rule.params}
         return Call("total_s8", {}, (x, y), params, label="total_s8", expr=rule.expr, rule=rule.name)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         (x,) = ins
         if len(x.shape) > 2 * LOOPS + 1:
             return None

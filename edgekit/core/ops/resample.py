@@ -13,7 +13,7 @@ import numpy as np
 
 from edgekit.core import fixed
 from edgekit.core.layouts import Layout, plain
-from edgekit.core.ops import Arg, Call, Moved, Op, Param, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Param, Step, require
 from edgekit.core.ops._integer import centred, constant, quant_of, single_rule
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import compute_type, real_type
@@ -120,7 +120,7 @@ class Resample(Op):
     def channels(self, ins: Sequence[Type], out: Type) -> Sequence[Pairs | None] | None:
         return None if self.axis == out.rank - 1 else [together(channels(out)), None, None]
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x, index, w = ins
         axis = x.axis(self.axis)
         if at != 0 or axis is None:

@@ -16,7 +16,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels
 
 @dataclass(frozen=True)
 class Reshape(Op):
-    moves = True
+    is_data_movement = True
     shape: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Moved, Op, Step, View, require
+from edgekit.core.ops import Arg, Op, OpInLayout, Step, View, require
 from edgekit.core.ops._bounds import rising
 from edgekit.core.ops._copy import copy
 from edgekit.core.ops._layout import stored
@@ -19,7 +19,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels
 
 @dataclass(frozen=True)
 class Slice(Op):
-    moves = True
+    is_data_movement = True
     starts: tuple[int, ...]
     steps: tuple[int, ...]
     shape: tuple[int, ...]  # of the result
@@ -54,7 +54,7 @@ class Slice(Op):
             return [View(y, x, start * x.type.dtype.bytes)]
         return copy(x, y, self.shape, strides, contiguous(self.shape), x_start=start)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         """What is cut must be single dimensions in memory."""
         (x,) = ins
         starts, steps = [0] * len(x.shape), [1] * len(x.shape)

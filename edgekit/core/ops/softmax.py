@@ -10,7 +10,7 @@ import numpy as np
 from edgekit.core import fixed, fixed_tfl, math_f32
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.layouts import Layout
-from edgekit.core.ops import Arg, Call, Moved, Op, Step, require
+from edgekit.core.ops import Arg, Call, Op, OpInLayout, Step, require
 from edgekit.core.ops._integer import constant, quant_of
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops._map import real_type
@@ -88,6 +88,6 @@ class Softmax(Op):
             hint = "compute the softmax in floats, behind a Dequantize"
             raise EdgeKitError("E0208", f"sums of {n:,} exponentials may leave 32 bits", "", hint)
 
-    def moved(self, at: int, ins: Sequence[Layout]) -> Moved | None:
+    def in_layout(self, at: int, ins: Sequence[Layout]) -> OpInLayout | None:
         x = ins[0]
         return stored(self, [x], [x]) if x.ends_alike else None

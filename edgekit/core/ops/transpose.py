@@ -15,7 +15,7 @@ from edgekit.core.value_ranges import Known, Pairs, Range, channels, together
 
 @dataclass(frozen=True)
 class Transpose(Op):
-    moves = True
+    is_data_movement = True
     perm: tuple[int, ...]
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:

@@ -78,7 +78,7 @@ def clip_before_move(edit: Edit, node: Node) -> Sequence[str] | None:
 def _commutes(op: Op) -> bool:
     """Do its results only come from elements of its operand, the same ones after a rising function?"""
     extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
-    return op.moves or extreme
+    return op.is_data_movement or extreme
 
 
 def limits_of_clip(edit: Edit, node: Node) -> tuple[float, float] | None:

@@ -31,7 +31,7 @@ def fold(edit: Edit, node: Node) -> Sequence[str] | None:
         return None
     if isinstance(node.op, Reshape) and edit.type(node.inputs[0]) == edit.type(node.outputs[0]):
         return node.inputs  # an output that is a constant stays its copy
-    if quantized(edit, node) and not node.op.moves:
+    if quantized(edit, node) and not node.op.is_data_movement:
         return None
     before = sum(edit.type(name).bytes for name in node.inputs)
     if sum(edit.type(name).bytes for name in node.outputs) > max(_GROWTH * before, _SMALL):

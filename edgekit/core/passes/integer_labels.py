@@ -39,7 +39,7 @@ def label_of_plain(edit: Edit, node: Node) -> Sequence[str] | None:
 def keeps_scale(op: Op) -> bool:
     """Are the results elements of the operands?"""
     extreme = isinstance(op, Pool2d | Reduce) and op.kind in ("max", "min")
-    return op.moves or extreme or isinstance(op, Max | Min | Where)
+    return op.is_data_movement or extreme or isinstance(op, Max | Min | Where)
 
 
 def labelled_constant(edit: Edit, hint: str, data: Array, quant: Quant | None) -> str:

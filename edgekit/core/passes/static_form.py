@@ -74,7 +74,7 @@ class _Reals:
         self.names.update(zip(node.outputs, made, strict=True))
         if met:
             self.reals.update(node.outputs)
-        adds = isinstance(node.op, Linear | Sub | Mul | Reduce) or node.op.moves
+        adds = isinstance(node.op, Linear | Sub | Mul | Reduce) or node.op.is_data_movement
         if adds and self.sums.intersection(node.inputs):
             self.sums.update(node.outputs)
 

@@ -30,10 +30,10 @@ _NARROW = {*_HALVES, DType.S8}
 
 
 def stored_weights(graph: Graph) -> Graph:
-    """Weights of layers and tables in the formats of `graph.narrow`, where that changes no number."""
+    """Weights of layers and tables in the formats of `graph.stored_dtypes`, where that changes no number."""
     graph = stored_groups(graph) if graph.groupwise else graph
-    made = _Shrink(graph).run() if graph.narrow else graph
-    return replace(made, narrow=()) if graph.narrow else graph
+    made = _Shrink(graph).run() if graph.stored_dtypes else graph
+    return replace(made, stored_dtypes=()) if graph.stored_dtypes else graph
 
 
 def widened_weights(graph: Graph, *, only_integers: bool = False) -> Graph:
@@ -90,8 +90,8 @@ class _Shrink:
         self.graph = graph
         self.values = dict(graph.values)
         self.nodes: list[Node] = []
-        self.narrow: dict[tuple[str, str], str] = {}  # names of narrow constants; empty where there is none
-        self.has_integers = bool(_INTEGERS & set(graph.narrow))
+        self.narrowed: dict[tuple[str, str], str] = {}  # names of narrow constants; empty where there is none
+        self.has_integers = bool(_INTEGERS & set(graph.stored_dtypes))
 
     def run(self) -> Graph:
         for node in self.graph.nodes:
@@ -137,14 +137,14 @@ class _Shrink:
         if data is None or data.dtype != np.float32 or data.size < MIN_NARROW:
             return ""
         key = (name, narrowed.__name__)
-        if key not in self.narrow:
+        if key not in self.narrowed:
             found = narrowed(data)
-            self.narrow[key] = "" if found is None else self._constant(name, *found)
-        return self.narrow[key]
+            self.narrowed[key] = "" if found is None else self._constant(name, *found)
+        return self.narrowed[key]
 
     def _half(self, data: Array) -> tuple[Array, None] | None:
         """Floats of 16 bits."""
-        formats = (dtype for dtype in _HALVES if dtype in self.graph.narrow)
+        formats = (dtype for dtype in _HALVES if dtype in self.graph.stored_dtypes)
         found = next((dtype for dtype in formats if _is_exact(data, dtype)), None)
         return None if found is None else (data.astype(found.numpy), None)
 

@@ -1,7 +1,7 @@
-"""Transposes removed: they are put off until somebody needs them, and most never are.
+"""Transposes removed: they are put off until an operator needs them, and most never are.
 
 The graph is walked once. A transpose computes nothing: its result is the same memory in another `Layout`.
-An operator that can work on such memory does (`Op.moved`), and its result has a layout in turn. Where an
+An operator that can work on such memory does (`Op.in_layout`), and its result has a layout in turn. Where an
 operator cannot, or at an output of the graph, the value is put in order, once for all who want it. What comes
 out is taken only if it moves less than before.
 """
@@ -16,7 +16,7 @@ from functools import lru_cache
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
 from edgekit.core.layouts import Layout, Shape, Want, common_split, folded, permutation, plain
-from edgekit.core.ops import Moved
+from edgekit.core.ops import OpInLayout
 from edgekit.core.ops._layout import stored
 from edgekit.core.ops.reshape import Reshape
 from edgekit.core.ops.transpose import Transpose, moves_nothing
@@ -90,8 +90,8 @@ class _Walk:
     pinned: frozenset[str]
     builder: Builder = field(init=False)
     forms: dict[str, _Form] = field(default_factory=dict)
-    # What was moved already, by name and `_Hop.move`.
-    moved: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)
+    # What was transposed already, by name and `_Hop.move`.
+    transposed: dict[tuple[str, tuple[Shape, Shape]], str] = field(default_factory=dict)
     # Bytes moved in the end because a transpose was put off.
     spent: Counter[str] = field(default_factory=Counter)
 
@@ -123,7 +123,9 @@ class _Walk:
                 layout = layouts[0].reshaped(shape)
                 form = forms[0] if layout else self.in_order(forms[0])
                 return [_Form(form.name, layout or plain(shape), form.put_off)]
-        ways = [way for at, x in enumerate(layouts) if not x.is_plain and (way := node.op.moved(at, layouts))]
+        ways = [
+            way for at, x in enumerate(layouts) if not x.is_plain and (way := node.op.in_layout(at, layouts))
+        ]
         results = (plain(self.graph.type(name).shape) for name in node.outputs)
         ways.append(stored(node.op, (plain(x.value_shape) for x in layouts), results))
         best = min(ways, key=lambda way: self.price(forms, way))
@@ -136,13 +138,13 @@ class _Walk:
             for name, layout in zip(names, best.outs, strict=True)
         ]
 
-    def price(self, forms: Sequence[_Form], way: Moved) -> int:
+    def price(self, forms: Sequence[_Form], way: OpInLayout) -> int:
         """Elements to move before an operator has what it wants."""
         total = 0
         for form, want in dict.fromkeys(zip(forms, way.ins, strict=True)):
             if self.builder.data(form.name) is None:
                 hops = _hops(form.layout, want.layout)
-                known = len(hops) == 1 and (form.name, hops[0].move) in self.moved
+                known = len(hops) == 1 and (form.name, hops[0].move) in self.transposed
                 total += 0 if known else self.builder.type(form.name).size * len(hops)
         return total
 
@@ -151,10 +153,10 @@ class _Walk:
         name = form.name
         for hop in _hops(form.layout, want.layout):
             key = (name, hop.move)
-            if key not in self.moved:
-                self.moved[key] = self.builder.one(Transpose(hop.perm), self.reshaped(name, hop.shape))
+            if key not in self.transposed:
+                self.transposed[key] = self.builder.one(Transpose(hop.perm), self.reshaped(name, hop.shape))
                 self.spent.update(dict.fromkeys(form.put_off, self.builder.type(name).bytes))
-            name = self.moved[key]
+            name = self.transposed[key]
         return self.reshaped(name, want.shape)
 
     def reshaped(self, name: str, shape: Shape) -> str:
