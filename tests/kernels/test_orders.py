@@ -20,7 +20,7 @@ from edgekit.codegen.kernels.kernel_files import all_variants
 from edgekit.codegen.kernels.sources import variant_of
 from edgekit.codegen.lowering import lower
 from edgekit.codegen.memory import planner
-from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, Shift
+from edgekit.codegen.memory.arena import ArenaBuffer, ArenaPlan, InplaceShift
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.core import fixed, simulate
 from edgekit.core.ir import Graph
@@ -185,7 +185,7 @@ class Apart:
     grain: int
     less: int = 0
 
-    def __call__(self, buffers: Sequence[ArenaBuffer], *, shifts: Sequence[Shift] = ()) -> ArenaPlan:
+    def __call__(self, buffers: Sequence[ArenaBuffer], *, shifts: Sequence[InplaceShift] = ()) -> ArenaPlan:
         sizes = {buffer.name: buffer.size for buffer in buffers}
         offsets: dict[str, int] = {}
         end = 0

@@ -16,7 +16,7 @@ from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.kernels.sources import Field, Kernel, support_files
 from edgekit.codegen.lowering.branches import Guard
 from edgekit.codegen.printing.literal import restored, stored
-from edgekit.codegen.program import Program, Test
+from edgekit.codegen.program import BranchTest, Program
 from edgekit.core.types import Array
 
 _GUARD = 64  # bytes around all memory that kernels write to, which is aligned to as many
@@ -109,7 +109,7 @@ class Machine:
         return library
 
 
-def _holds(test: Test, addresses: Mapping[tuple[str, str], int]) -> bool:
+def _holds(test: BranchTest, addresses: Mapping[tuple[str, str], int]) -> bool:
     """Is the condition on this side?"""
     assert isinstance(test.guard, Guard), "loops do not run here"
     place = test.place
