@@ -120,7 +120,7 @@ def test_passes_keep_states(graph: Graph, tmp_path: Path) -> None:
 
 def test_states_are_updated_in_place_where_nobody_reads_them_any_more() -> None:
     text = render(compile_graph(accumulator(), HOST), "size")["accumulator.c"].decode()
-    assert "(state->s, x, state->s, &add)" in text
+    assert "(state->s, x, state->s, &add_params)" in text
     assert compile_graph(accumulator(), HOST).arena.size == 0
     text = render(compile_graph(cache(), HOST), "size")["cache.c"].decode()
     assert "(state->s, at, x, state->s, &scatter" in text

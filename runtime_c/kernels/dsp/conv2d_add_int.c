@@ -21,7 +21,7 @@
  * @pack e: O : s8 x-1 +-1 */
 #include "edgekit/contracts/conv2d_add_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, const int8_t *r, int8_t *y, int8_t *window, const struct EK_STRUCT *p)
 {
     struct ek_dots layer;

@@ -74,7 +74,7 @@ EK_INLINE int32_t EK_FN_first(const int32_t rest, const int32_t stride)
     return rest >= 0 ? rest % stride : stride - 1 - (-1 - rest) % stride;
 }
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint32_t *scratch, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups, outputs = p->out_c / p->groups, size = p->out_h * p->out_w;
@@ -83,7 +83,7 @@ static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t 
     EK_RULE(constants)(e, p->zero, &layer.offset, &layer.shift);
     int8_t *const first = y;
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c, y += size * p->out_c) {
-        const int8_t *weights = w, *const end = x + p->in_h * p->in_w * p->in_c;
+        const int8_t *weights = (const int8_t *)w, *const end = x + p->in_h * p->in_w * p->in_c;
         for (int32_t i = 0; i < p->stride_h; i++)
             for (int32_t j = 0; j < p->stride_w; j++) {
                 const int32_t high = (p->k_h - i + p->stride_h - 1) / p->stride_h;
@@ -111,5 +111,5 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t *EK_RESTRICT m, const int8_t *EK_RESTRICT e, EK_Y *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    EK_FN_run(x, (const int8_t *)w, b, m, e, y, (uint32_t *)(void *)scratch, p);
+    EK_FN_run(x, w, b, m, e, y, (uint32_t *)(void *)scratch, p);
 }

@@ -81,7 +81,7 @@ static EK_SHARED void EK_FN_image(const int8_t *x, const int16_t *w, const int32
     }
 }
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, int8_t *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
     int8_t *const first = y;

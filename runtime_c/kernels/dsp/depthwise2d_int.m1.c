@@ -27,7 +27,7 @@
  * @order pixels 4 */
 #include "edgekit/contracts/depthwise2d_int.h"
 
-static EK_SHARED void EK_FN_run(const int8_t *x, const int8_t *w, const int32_t *b, const int32_t *m,
+static EK_SHARED void EK_FN_run(const int8_t *x, const EK_W *w, const int32_t *b, const int32_t *m,
     const int8_t *e, EK_Y *y, uint8_t *scratch, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c, taps = p->k_h * p->k_w, padded = (depth + 3) / 4 * 4;

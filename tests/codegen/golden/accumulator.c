@@ -21,10 +21,10 @@
 #error "edgekit/ is of another build: run `edgekit build MODEL` again, and take all files"
 #endif
 
-static const struct ek_add_f32 add = {
+static const struct ek_add_f32 add_params = {
     3, 1, 1, 0, 0, 0, /* n, sa, sb, a0, b0, y0 */
 };
-static const struct ek_neg_f32 neg = {
+static const struct ek_neg_f32 neg_params = {
     3, 1, 0, 0, /* n, sa, a0, y0 */
 };
 
@@ -38,8 +38,8 @@ void accumulator_run(const float *x, float *y, struct accumulator_state *state, 
 {
     (void)arena;
     /* 1 add, 3, 3 -> 3 */
-    ek_add_f32__ref(state->s, x, state->s, &add);
+    ek_add_f32__ref(state->s, x, state->s, &add_params);
 
     /* 2 neg, 3 -> 3 */
-    ek_neg_f32__ref(state->s, y, &neg);
+    ek_neg_f32__ref(state->s, y, &neg_params);
 }

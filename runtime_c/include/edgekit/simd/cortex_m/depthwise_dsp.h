@@ -9,7 +9,7 @@
 /* Pixels side by side. */
 struct ek_fours {
     const int8_t **cells; /* of the window of the first pixel: their first channels */
-    const int8_t *w;
+    const int16_t *w; /* doubled */
     const int32_t *b; /* doubled */
     const int32_t *m;
     const int8_t *e; /* -exponent - 1; not for rule E */
