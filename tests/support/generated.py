@@ -14,7 +14,7 @@ from edgekit.codegen.compilation.publish import write
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.codegen.printing.render import Optimize, render, sources
 from edgekit.codegen.program import Program
-from edgekit.codegen.verification.selftest import Draw, SelfTest, inputs
+from edgekit.codegen.verification.selftest import RandomInputs, SelfTest, inputs
 from edgekit.core import simulate
 from edgekit.core.types import Array
 
@@ -65,7 +65,7 @@ def libraries(programs: Sequence[Program], folders: Mapping[Optimize, Path]) -> 
     """Write these programs, whose names must differ, with self-tests of the first inputs there are: a
     search for better ones takes minutes."""
     for program in programs:
-        graph, draws = program.graph, (Draw(0, 0), Draw(0, 1))
+        graph, draws = program.graph, (RandomInputs(0, 0), RandomInputs(0, 1))
         outputs = simulate.run_each(graph, [inputs(graph, draw) for draw in draws])
         test = SelfTest(graph, draws, tuple(outputs))
         for optimize, folder in folders.items():
