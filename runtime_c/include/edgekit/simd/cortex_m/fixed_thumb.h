@@ -1,4 +1,4 @@
-/* The rules of fixed.h for processors without 64-bit shifts, for sums of 30 bits: one product of 64 bits, of whose high word
+/* The requantization rules for processors without 64-bit shifts, for sums of 30 bits: one product of 64 bits, of whose high word
  * ((z >> t - 1) + 1) >> 1 is the nearest to z / 2^t. `e` is packed as -e - 1, so that of rule E is -shift - 1. */
 #ifndef EDGEKIT_FIXED_THUMB_H
 #define EDGEKIT_FIXED_THUMB_H

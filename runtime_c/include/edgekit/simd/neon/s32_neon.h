@@ -1,4 +1,4 @@
-/* The requantization rules of fixed.h for four sums at once, and what kernels do before and behind them, with NEON of
+/* The requantization rules for four sums at once, and what kernels do before and behind them, with NEON of
  * either width. ek_requantize_<rule>_load reads what the rule needs of the exponents of four channels. */
 #ifndef EDGEKIT_S32_NEON_H
 #define EDGEKIT_S32_NEON_H

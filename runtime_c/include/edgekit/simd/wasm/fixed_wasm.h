@@ -1,4 +1,4 @@
-/* The requantization rules of fixed.h for vectors of WebAssembly. Sums are scaled as floats, to fixed point with 13 bits
+/* The requantization rules for vectors of WebAssembly. Sums are scaled as floats, to fixed point with 13 bits
  * behind the point; where that is too close to a step of the rounding for floats to tell, the sums go through fixed.h.
  *
  * Floats are right to 2/8192 for results that are not clamped: the sum, its factor and their product are rounded to

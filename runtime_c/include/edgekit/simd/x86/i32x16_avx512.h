@@ -1,5 +1,5 @@
 /* Sixteen sums at a time by AVX-512 VNNI, whose left factors are unsigned: x is copied, 128 more. The requantization rules
- * of fixed.h, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
+ * of EdgeKit, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
 #ifndef EDGEKIT_I32X16_AVX512_H
 #define EDGEKIT_I32X16_AVX512_H
 

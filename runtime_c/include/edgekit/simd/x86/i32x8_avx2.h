@@ -1,5 +1,5 @@
 /* Eight sums at a time by AVX2: x is copied in 16 bits, weights are widened when they are read. The requantization rules
- * of fixed.h, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
+ * of EdgeKit, with a multiplier and an exponent for each sum; sums have at most 30 bits, their sign apart. */
 #ifndef EDGEKIT_I32X8_AVX2_H
 #define EDGEKIT_I32X8_AVX2_H
 
