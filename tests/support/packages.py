@@ -11,9 +11,17 @@ from pathlib import Path
 from support.tools import ROOT
 
 _SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-# What an sdist is made of; links in edgekit/ lead to the examples.
+# What an sdist is made of; links in edgekit/ lead to the examples and a page.
 _FOLDERS = (*_SETUPTOOLS["package-dir"].values(), "examples")
-_FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "setup.py", "scripts/build_backend.py")
+_FILES = (
+    "pyproject.toml",
+    "MANIFEST.in",
+    "README.md",
+    "LICENSE",
+    "setup.py",
+    "scripts/build_backend.py",
+    "docs/errors.md",
+)
 
 
 def copied(folder: Path) -> Path:
