@@ -33,7 +33,7 @@ from edgekit.codegen.gpu.ast import F32X4, I32, U32, U32X4, GpuKernel, dot4, num
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.dialect import used
 from edgekit.codegen.gpu.plan import Dispatch, plan
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core import simulate
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
@@ -107,15 +107,15 @@ def _is_real(kernel: GpuKernel) -> bool:
 
 
 def ceilings(clock: Clock) -> Ceilings:
-    moved = clock.seconds(Use(_copies(), (0, 1), {}, _WORDS // 64), [16 * _WORDS] * 2)
+    moved = clock.seconds(GpuCall(_copies(), (0, 1), {}, _WORDS // 64), [16 * _WORDS] * 2)
     products = 32 * _ROUNDS * _ITEMS
-    reals = clock.seconds(Use(_multiplies(), (0,), {}, _ITEMS // 64), [16 * _ITEMS])
+    reals = clock.seconds(GpuCall(_multiplies(), (0,), {}, _ITEMS // 64), [16 * _ITEMS])
     integers = min(
-        clock.seconds(Use(_multiplies_bytes(from_memory), (0, 1), {}, _ITEMS // 64), [4 * _ITEMS] * 2)
+        clock.seconds(GpuCall(_multiplies_bytes(from_memory), (0, 1), {}, _ITEMS // 64), [4 * _ITEMS] * 2)
         for from_memory in (False, True)
     )
     of_bytes = 4 * _FACTORS**2 * _ROUNDS * _ITEMS
-    nothing = clock.seconds(Use(_copies(), (0, 1), {}, 1), [1024] * 2)
+    nothing = clock.seconds(GpuCall(_copies(), (0, 1), {}, 1), [1024] * 2)
     return Ceilings(32 * _WORDS / moved, products / reals, of_bytes / integers, nothing)
 
 
@@ -166,7 +166,7 @@ def timed(graph: Graph, clock: Clock) -> Iterator[tuple[Dispatch, float]]:
         sizes = [span.size for span in d.spans]
         key = (d.kernel.name, tuple(sorted(d.values.items())), tuple(sizes), d.groups)
         if key not in known:
-            known[key] = clock.seconds(Use(d.kernel, tuple(range(len(sizes))), d.values, d.groups), sizes)
+            known[key] = clock.seconds(GpuCall(d.kernel, tuple(range(len(sizes))), d.values, d.groups), sizes)
         yield d, known[key]
 
 

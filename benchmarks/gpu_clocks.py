@@ -14,7 +14,7 @@ from edgekit.codegen.gpu import wgsl
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.opencl import Entry, program
 from edgekit.codegen.gpu.plan import Dispatch, GpuPlan
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.codegen.gpu.web import Web, in_two_directions
 from edgekit.core.types import Array
 from tests.support.opencl_device import OpenCL
@@ -30,7 +30,7 @@ class Clock(Protocol):
     @property
     def name(self) -> str: ...
 
-    def seconds(self, use: Use, sizes: Sequence[int]) -> float:
+    def seconds(self, use: GpuCall, sizes: Sequence[int]) -> float:
         """Of one run among many, on buffers of so many bytes."""
 
 
@@ -64,7 +64,7 @@ class OpenCLClock:
         self.device.library.clGetDeviceInfo(self.device.device, 0x102B, c_size_t(256), words, None)
         return f"OpenCL, {words.value.decode()}"
 
-    def seconds(self, use: Use, sizes: Sequence[int]) -> float:
+    def seconds(self, use: GpuCall, sizes: Sequence[int]) -> float:
         device, lib = self.device, self.device.library
         built = device.build(program([Entry("timed", use.kernel, use.values)]))
         kernel = c_void_p(lib.clCreateKernel(built, c_char_p(b"timed"), None))
@@ -85,7 +85,7 @@ class OpenCLClock:
         lib.clReleaseProgram(built)
         return best
 
-    def _run(self, kernel: c_void_p, use: Use, runs: int) -> None:
+    def _run(self, kernel: c_void_p, use: GpuCall, runs: int) -> None:
         lib, queue = self.device.library, self.device.queue
         items, group = c_size_t(use.groups * use.kernel.group), c_size_t(use.kernel.group)
         for _ in range(runs):
@@ -112,7 +112,7 @@ class VulkanClock:
     def name(self) -> str:
         return f"WGSL on Vulkan, {self.words}"
 
-    def seconds(self, use: Use, sizes: Sequence[int]) -> float:
+    def seconds(self, use: GpuCall, sizes: Sequence[int]) -> float:
         sizes = [size + -size % 16 for size in sizes]
         held = [self.device.create_buffer(size=size, usage=_STORAGE) for size in sizes]
         layout = self.layout(len(held))

@@ -95,7 +95,7 @@ def ran(
     data: bytes = b"",
     seconds: float = 300,
     name: str = "",
-) -> runner.Done:
+) -> runner.FinishedProcess:
     """A run, without the array behind its output."""
     mine = record(target)
     mine.programs += 1
@@ -117,7 +117,7 @@ def ran(
                 mine.hits[3 * number + 2] = 1
     if done.code == 0 and len(done.out) >= SIZE:
         mine.take(done.out[-SIZE:])
-        return runner.Done(done.code, done.out[:-SIZE], done.words)
+        return runner.FinishedProcess(done.code, done.out[:-SIZE], done.words)
     return done
 
 

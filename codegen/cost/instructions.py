@@ -100,7 +100,7 @@ def held_out(core: str, optimize: Optimize) -> HeldOut | None:
 
 
 @dataclass(frozen=True)
-class Sum:
+class InstructionSum:
     """Of some kernel calls: what each takes, None where nothing is known, and how far off the sum may be."""
 
     counts: tuple[float | None, ...]
@@ -115,7 +115,9 @@ class Sum:
         return self.from_kernels + self.from_unknown + self.from_extrapolated
 
 
-def summed(calls: Sequence[tuple[str, Work]], known: Mapping[str, Calibration], whole: HeldOut | None) -> Sum:
+def summed(
+    calls: Sequence[tuple[str, Work]], known: Mapping[str, Calibration], whole: HeldOut | None
+) -> InstructionSum:
     """Kernels with their work. Errors of layers with the same kernel have the same sign as often as not: they
     add up. An extrapolated layer counts its error twice, one that is not calibrated that of guesses."""
     rough = Calibration(whole.terms, whole.error) if whole else None
@@ -138,7 +140,7 @@ def summed(calls: Sequence[tuple[str, Work]], known: Mapping[str, Calibration], 
     if whole:
         doubt, beyond = whole.factor * max(doubt, _MIN_ERROR * sure), whole.factor * beyond
     parts = [part / total if total else 0.0 for part in (doubt, guessed, beyond)]
-    return Sum(tuple(counts), tuple(extrapolated), total, *parts)
+    return InstructionSum(tuple(counts), tuple(extrapolated), total, *parts)
 
 
 def estimated(program: Program, optimize: Optimize) -> Instructions | None:

@@ -31,7 +31,7 @@ _INEXACT = 9  # exit code of a program whose engine lacks the products that its 
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedProcess:
     """How a program ended, and what it wrote."""
 
     code: int
@@ -140,14 +140,14 @@ def run(
     data: bytes = b"",
     seconds: float = 300,
     name: str = "",
-) -> Done:
+) -> FinishedProcess:
     """Run a program in its folder. Its input is `data`; `name` is what users know it by."""
     folder, words = executable.parent, shlex.split(target.runner)
     before = _before(words)
     command = [*before, str(executable), *arguments]
     if words[:1] == [bochs.BOCHS]:
         try:
-            return Done(*bochs.run(target.runner, executable, arguments, data, seconds))
+            return FinishedProcess(*bochs.run(target.runner, executable, arguments, data, seconds))
         except subprocess.TimeoutExpired:
             raise _endless(name or executable.name, seconds) from None
     if target.board:
@@ -176,7 +176,7 @@ def run(
             hint="another --runner, or the target wasm32-simd",
         )
     out = (folder / "driver.out").read_bytes() if target.board else done.stdout
-    return Done(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
+    return FinishedProcess(done.returncode, out, done.stderr.decode(errors="replace")[:2000])
 
 
 def _environment(words: Sequence[str]) -> Mapping[str, str] | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.codegen.gpu.ast import GpuKernel
 from edgekit.codegen.gpu.elements import is_half
-from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, use_of
 from edgekit.codegen.lowering.lower import drop_dead, in_best_order, layer_of
 from edgekit.codegen.memory.arena import ArenaPlan as Arena
 from edgekit.codegen.memory.lifetimes import Scheduled
@@ -150,7 +150,7 @@ def _without_twins(layer: LoweredLayer, wholes: Mapping[str, frozenset[str]]) ->
     return LoweredLayer(layer.node, tuple(steps))
 
 
-def _uses(calls: Sequence[Scheduled]) -> list[Use]:
+def _uses(calls: Sequence[Scheduled]) -> list[GpuCall]:
     uses, errors = [], []
     for scheduled in calls:
         try:
@@ -187,7 +187,9 @@ class _Weights:
         return Span("weights", 0, self._places[key], len(raw))
 
 
-def _dispatch(graph: Graph, memory: MemoryPlan, scheduled: Scheduled, use: Use, pool: _Weights) -> Dispatch:
+def _dispatch(
+    graph: Graph, memory: MemoryPlan, scheduled: Scheduled, use: GpuCall, pool: _Weights
+) -> Dispatch:
     spans: list[Span] = []
     for i in use.operands:
         if i == CONSTANTS:

@@ -26,7 +26,7 @@ class UnsupportedError(OwnWordsError):
 
 
 @dataclass(frozen=True)
-class Use:
+class GpuCall:
     """A kernel for one call. For each of its buffers, `operands` has the index of the call's operand."""
 
     kernel: GpuKernel
@@ -41,10 +41,10 @@ class Family(Protocol):
 
     CALLS: tuple[str, ...]  # the kernels of runtime_c that it stands for
 
-    def use(self, call: Call) -> Use: ...
+    def use(self, call: Call) -> GpuCall: ...
 
 
-def use_of(call: Call) -> Use:
+def use_of(call: Call) -> GpuCall:
     """The kernel for a call; UnsupportedError where there is none."""
     family = _families().get(call.kernel)
     if family is None:
@@ -75,7 +75,7 @@ def _families() -> Mapping[str, Family]:
     return found
 
 
-class Data:
+class ConstantBuffer:
     """Constants of a call, one behind the other; each starts at a multiple of 16 bytes."""
 
     def __init__(self) -> None:

@@ -108,14 +108,16 @@ def crowded(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift] = ())
 
 
 @dataclass(frozen=True)
-class _Crowd:
+class _CrowdedBuffers:
     """Buffers of which too many are live at once to compare each with each."""
 
     members: list[int]
     bound: int
 
 
-def _problems(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift]) -> list[ArenaProblem | _Crowd]:
+def _problems(
+    buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift]
+) -> list[ArenaProblem | _CrowdedBuffers]:
     """Parts that can be solved one by one, for they share no step."""
     index = {buffer.name: i for i, buffer in enumerate(buffers)}
     assert len(index) == len(buffers), "two buffers have the same name"
@@ -130,13 +132,13 @@ def _problems(buffers: Sequence[ArenaBuffer], shifts: Sequence[InplaceShift]) ->
         made_before = source not in outputs or buffers[source].first < buffers[source].last
         assert made_before, f"{name}: input and output of one step"
         over.setdefault(output, {})[output, source] = distance
-    found: list[ArenaProblem | _Crowd] = []
+    found: list[ArenaProblem | _CrowdedBuffers] = []
     for members in _groups(buffers):
         own = {pair: distance for i in members if i in over for pair, distance in over[i].items()}
         if _pairs([buffers[i] for i in members]) > MAX_PAIRS:
             number = {member: i for i, member in enumerate(members)}
             named = {(number[o], number[i]): distance for (o, i), distance in own.items()}
-            found.append(_Crowd(members, _bound_of_sums([buffers[i] for i in members], named)))
+            found.append(_CrowdedBuffers(members, _bound_of_sums([buffers[i] for i in members], named)))
         else:
             found.append(_problem(buffers, members, own))
     return found

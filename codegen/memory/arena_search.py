@@ -38,7 +38,7 @@ class ArenaLayout:
 
 
 @dataclass
-class _Meter:
+class _SearchBudget:
     """Comparisons of two buffers that a search may still make."""
 
     left: float
@@ -46,7 +46,7 @@ class _Meter:
 
 def solve(problem: ArenaProblem, enough: int, budget: float) -> ArenaLayout:
     """The smallest layout that the budget finds; below `enough` bytes, smaller is no better."""
-    meter = _Meter(budget)
+    meter = _SearchBudget(budget)
     best = min(_greedy(problem, enough, meter), key=lambda offsets: _size(problem, offsets))
     proven = problem.bound
     if _size(problem, best) > enough and len(best) <= _EXACT_BUFFERS:
@@ -78,7 +78,7 @@ def _positions(numbers: list[int], number: int) -> list[int]:
     return found
 
 
-def _greedy(problem: ArenaProblem, enough: int, meter: _Meter) -> Iterator[list[int]]:
+def _greedy(problem: ArenaProblem, enough: int, meter: _SearchBudget) -> Iterator[list[int]]:
     """Layouts by first fit and best fit, for orders of which now this, now that is the best."""
     sizes, spans = problem.sizes, problem.spans
     crowd = [0] * len(sizes)
@@ -104,7 +104,9 @@ def _greedy(problem: ArenaProblem, enough: int, meter: _Meter) -> Iterator[list[
                 return
 
 
-def _place(problem: ArenaProblem, order: Sequence[int], meter: _Meter, tightest: bool = False) -> list[int]:
+def _place(
+    problem: ArenaProblem, order: Sequence[int], meter: _SearchBudget, tightest: bool = False
+) -> list[int]:
     offsets = [-1] * len(order)
     for i in order:
         meter.left -= len(problem.near[i]) + 5
@@ -141,7 +143,7 @@ def _fit(problem: ArenaProblem, i: int, placed: list[int], offsets: list[int], t
 class _Swaps:
     """Local search over the order in which first fit places the buffers."""
 
-    def __init__(self, problem: ArenaProblem, order: list[int], meter: _Meter) -> None:
+    def __init__(self, problem: ArenaProblem, order: list[int], meter: _SearchBudget) -> None:
         self.problem = problem
         self.meter = meter
         self.order = order
@@ -221,7 +223,7 @@ class _Exact:
     order of their offsets, each as low as those placed before allow.
     """
 
-    def __init__(self, problem: ArenaProblem, best: list[int], enough: int, meter: _Meter) -> None:
+    def __init__(self, problem: ArenaProblem, best: list[int], enough: int, meter: _SearchBudget) -> None:
         self.problem = problem
         self.best = best
         self.size = _size(problem, best)

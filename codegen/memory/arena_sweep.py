@@ -31,7 +31,7 @@ def sweep(buffers: Sequence[ArenaBuffer], bound: int, budget: float) -> ArenaLay
 
 def _placed(sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]:
     offsets = [0] * len(sizes)
-    room = _Room()
+    room = _GrowingArena()
     live: list[tuple[int, int]] = []  # last step and number
     for i in sorted(range(len(sizes)), key=lambda i: (spans[i][0], -sizes[i])):
         while live and live[0][0] < spans[i][0]:
@@ -42,7 +42,7 @@ def _placed(sizes: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[int]
     return offsets
 
 
-class _Room:
+class _GrowingArena:
     """An arena that grows where no gap is large enough."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from edgekit.codegen.memory.schedule_problem import ScheduleProblem, problem
 from edgekit.codegen.memory.schedule_problem import Task as Task
 from edgekit.codegen.memory.schedule_search import (
-    Name,
+    SearchBlock,
     SearchBudget,
     TaskGraph,
     improve,
@@ -144,7 +144,7 @@ def _bound(graph: TaskGraph) -> int:
         for j in graph.followers[i]:
             after[i] |= after[j]
 
-    def there(name: Name, i: int) -> bool:
+    def there(name: SearchBlock, i: int) -> bool:
         """Is it there when task i runs, whatever the order? What is made by task i alone is not counted."""
         sure = not name.maker or name.maker & (before[i] | (1 << i if name.shared else 0)) != 0
         return sure and (name.kept or name.users & after[i] != 0)

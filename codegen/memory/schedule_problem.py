@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from edgekit.codegen.memory.schedule_search import Name, Reuse, TaskGraph, most_saved
+from edgekit.codegen.memory.schedule_search import OutputReuse, SearchBlock, TaskGraph, most_saved
 
 # Edges that may be followed to find out who makes memory first: a second of Python.
 _MAX_REACH_STEPS = 2_000_000
@@ -149,7 +149,7 @@ class ScheduleProblem:
             block = self.blocks[b]
             made = 0 if block.first < begin else makers.get(b, 0)
             later = 1 << len(number) if block.last >= end else 0
-            names[b] = Name(block.size, made, users.get(b, 0) | later, block.kept, block.shared)
+            names[b] = SearchBlock(block.size, made, users.get(b, 0) | later, block.kept, block.shared)
         graph = TaskGraph(list(names.values()))
         for task in number:
             graph.add(
@@ -158,7 +158,7 @@ class ScheduleProblem:
                 [names[b] for b in self.own[task]],
                 [names[b] for b in self.parts[task] if names[b].maker],
                 self.scratch[task],
-                [Reuse(names[out], names[source], saved) for out, source, saved in self.reuses[task]],
+                [OutputReuse(names[out], names[source], saved) for out, source, saved in self.reuses[task]],
             )
         return graph
 
@@ -185,12 +185,14 @@ def _most_saved(reuses: Sequence[tuple[int, int, int]]) -> int:
     """Bytes saved, when a block lies over at most one other, and at most one over it."""
     if len(reuses) < 2:
         return reuses[0][2] if reuses else 0
-    names: dict[tuple[int, bool], Name] = {}
+    names: dict[tuple[int, bool], SearchBlock] = {}
 
-    def name(b: int, source: bool) -> Name:
-        return names.setdefault((b, source), Name(b, 0, 0, False, False))
+    def name(b: int, source: bool) -> SearchBlock:
+        return names.setdefault((b, source), SearchBlock(b, 0, 0, False, False))
 
-    return most_saved([Reuse(name(out, False), name(source, True), saved) for out, source, saved in reuses])
+    return most_saved(
+        [OutputReuse(name(out, False), name(source, True), saved) for out, source, saved in reuses]
+    )
 
 
 def problem(

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 # Sets of tasks are the bits of an int throughout.
 
 
-class Name(NamedTuple):
+class SearchBlock(NamedTuple):
     """Something that takes memory."""
 
     size: int
@@ -23,11 +23,11 @@ class Name(NamedTuple):
     shared: bool  # do several tasks make parts of it? It is there from the first of them on
 
 
-class Reuse(NamedTuple):
+class OutputReuse(NamedTuple):
     """A way to write an output over an input."""
 
-    output: Name
-    input: Name
+    output: SearchBlock
+    input: SearchBlock
     saved: int
 
 
@@ -60,14 +60,14 @@ _state = partial(tuple.__new__, SearchState)  # without the call of State's own 
 class TaskGraph:
     """The tasks as numbers; every list has one entry per task, except `names`."""
 
-    names: list[Name]
+    names: list[SearchBlock]
     needs: list[int] = field(default_factory=list)  # the tasks that it reads from
     followers: list[list[int]] = field(default_factory=list)  # the tasks that read from it
     new: list[int] = field(default_factory=list)  # bytes of scratch and of the outputs that are all its own
     stays: list[int] = field(default_factory=list)  # bytes of these outputs that somebody wants
-    shared: list[list[Name]] = field(default_factory=list)  # of which it makes a part
-    inputs: list[list[Name]] = field(default_factory=list)  # those that go after their last use
-    reuses: list[list[Reuse]] = field(default_factory=list)
+    shared: list[list[SearchBlock]] = field(default_factory=list)  # of which it makes a part
+    inputs: list[list[SearchBlock]] = field(default_factory=list)  # those that go after their last use
+    reuses: list[list[OutputReuse]] = field(default_factory=list)
     # As `run` reads them: what followers need and the set of each alone, and the users of inputs and bytes.
     waiting: list[list[tuple[int, int]]] = field(default_factory=list)
     dying: list[list[tuple[int, int]]] = field(default_factory=list)
@@ -75,11 +75,11 @@ class TaskGraph:
     def add(
         self,
         makers: Collection[int],
-        inputs: Collection[Name],
-        outputs: Collection[Name],
-        shared: Collection[Name],
+        inputs: Collection[SearchBlock],
+        outputs: Collection[SearchBlock],
+        shared: Collection[SearchBlock],
         scratch: int,
-        reuses: list[Reuse],
+        reuses: list[OutputReuse],
     ) -> None:
         needs = sum(1 << maker for maker in makers)
         for maker in makers:
@@ -147,7 +147,7 @@ def set_bits(tasks: int) -> Iterator[int]:
         tasks ^= lowest
 
 
-def most_saved(reuses: Sequence[Reuse]) -> int:
+def most_saved(reuses: Sequence[OutputReuse]) -> int:
     """Bytes saved, when an output lies over at most one input, and at most one output over an input."""
     if len(reuses) < 2:
         return reuses[0].saved if reuses else 0

@@ -112,7 +112,7 @@ def verify(
     else:
         simulated, left = simulate.run_each(graph, samples), untaken(graph, samples)
     errors = RoundingError(graph, samples)
-    meters = {port.name: _Meter(port, errors) for port in program.outputs}
+    meters = {port.name: _OutputErrorMeter(port, errors) for port in program.outputs}
     compiled = driver.run_each(program, samples)
     plain = []  # the outputs of each sample
     for i in range(len(samples)):
@@ -172,7 +172,7 @@ def settled(program: Program, driver: Driver, test: SelfTest) -> SelfTest:
     return test
 
 
-class _Meter:
+class _OutputErrorMeter:
     """Compares one output, sample by sample."""
 
     def __init__(self, port: Port, errors: RoundingError) -> None:

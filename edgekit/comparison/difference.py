@@ -94,7 +94,7 @@ def diff(
     if order not in ORDERS:
         raise EdgeKitError("E0103", f"unknown order {order}", hint=" or ".join(ORDERS))
     matching = Matching.of(a, b)
-    meters = [_Meter(matching, c) for c in matching.values.values() if _is_shown(a, c)]
+    meters = [_LayerErrorMeter(matching, c) for c in matching.values.values() if _is_shown(a, c)]
     outputs = {mine: Noise() for mine in matching.outputs}
     spread = Spread(a, [meter.counterpart.name for meter in meters])
     followed = spread.affordable(len(samples))
@@ -174,7 +174,7 @@ def _constant_bytes(graph: Graph) -> int:
     return sum(data.nbytes for _, data in graph.constants())
 
 
-class _Meter:
+class _LayerErrorMeter:
     """Measures one layer, sample by sample."""
 
     def __init__(self, matching: Matching, counterpart: Counterpart) -> None:

@@ -35,7 +35,7 @@ def raw_bytes(graph: Graph) -> dict[str, Quant]:
 def bring_integers_out(graph: Graph, io: Io) -> Graph:
     """The int8 graph with inputs and outputs as `io` says; "float" leaves them, apart from bytes, which are
     not converted to floats and back any more. What no integer layer reads or computes stays as it is."""
-    doors = _Doors(graph, io)
+    doors = _PortReplacement(graph, io)
     for name in graph.inputs:
         doors.input(name)
     for name in graph.outputs if io != "float" else ():
@@ -43,7 +43,7 @@ def bring_integers_out(graph: Graph, io: Io) -> Graph:
     return doors.graph()
 
 
-class _Doors:
+class _PortReplacement:
     """A graph whose inputs and outputs are being replaced."""
 
     def __init__(self, graph: Graph, io: Io) -> None:

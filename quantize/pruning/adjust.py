@@ -51,7 +51,9 @@ def adjusted(network: Network, masked: Graph, samples: Sequence[Sample], progres
     ends = scores(network.graph)
     fits, judges = ([_Batch.of(whole, ends, x) for x in _batches(some, size)] for some in (fitting, judging))
     names = {node.outputs[0] for node in path}
-    walk = _Walk(small, [node for node in small.nodes if node.outputs[0] in names], set(network.layers))
+    walk = _Backpropagation(
+        small, [node for node in small.nodes if node.outputs[0] in names], set(network.layers)
+    )
     layers = [name for name in network.layers if name in names]
     weights = {(name, i): _constant(masked, name, i) for name in layers for i in (1, 2)}
     return with_constants(masked, _descended(walk, weights, fits, judges, passes, progress))
@@ -114,7 +116,7 @@ class _Batch:
         return sum(float(np.square(off, dtype=np.float64).sum()) for off in self.off(values).values())
 
 
-class _Walk:
+class _Backpropagation:
     """The small network on batches: there, and back from what the answers are off."""
 
     def __init__(self, graph: Graph, path: Sequence[Node], layers: set[str]) -> None:
@@ -150,7 +152,7 @@ class _Walk:
 
 
 def _descended(
-    walk: _Walk,
+    walk: _Backpropagation,
     weights: Weights,
     fitting: Sequence[_Batch],
     judging: Sequence[_Batch],

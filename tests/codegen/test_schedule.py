@@ -187,20 +187,34 @@ def test_an_output_over_its_input_takes_only_the_distance(distance: int, most: i
 
 
 def test_a_reused_input_is_not_counted_twice() -> None:
-    tasks = [Task((), ("a",)), Task(("a",), ("b",), over=((0, 0, 0),)), Task(("b",), ("c",))]
+    tasks = [
+        Task((), ("a",)),
+        Task(("a",), ("b",), over=((0, 0, 0),)),
+        Task(("b",), ("c",)),
+    ]
     sizes = {"a": 100, "b": 100, "c": 10}
     assert peak(tasks, sizes) == 110
     assert peak(tasks, sizes, keep={"a"}) == 210
 
 
 def test_a_view_takes_no_memory_and_keeps_what_it_lies_in() -> None:
-    tasks = [Task((), ("x",)), Task(("x",), ("view",)), Task((), ("y",)), Task(("view", "y"), ("z",))]
+    tasks = [
+        Task((), ("x",)),
+        Task(("x",), ("view",)),
+        Task((), ("y",)),
+        Task(("view", "y"), ("z",)),
+    ]
     sizes = {"x": 100, "y": 10, "z": 1}
     assert peak(tasks, sizes, within={"view": "x"}) == 111
 
 
 def test_parts_that_are_made_in_place_need_the_whole_from_the_first_one_on() -> None:
-    tasks = [Task((), ("a",)), Task((), ("t",)), Task(("t",), ("b",)), Task(("a", "b"), ("ab",))]
+    tasks = [
+        Task((), ("a",)),
+        Task((), ("t",)),
+        Task(("t",), ("b",)),
+        Task(("a", "b"), ("ab",)),
+    ]
     sizes = {"t": 10, "ab": 100}
     within = {"a": "ab", "b": "ab"}
     assert peak(tasks, sizes, within=within) == 110

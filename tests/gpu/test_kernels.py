@@ -16,7 +16,7 @@ from edgekit.codegen.gpu import fixed
 from edgekit.codegen.gpu.ast import U32, Expr, function, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.kernels import conv2d_int
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.ops.quantize import Quantize
 from edgekit.core.types import DType, Quant, Type
 
@@ -98,7 +98,7 @@ def test_kernels_that_leave_their_buffers_are_seen() -> None:
     k.store(y, k.item + 1, number(1, U32))
     room = np.zeros(4 * 64, np.uint8)
     with pytest.raises(AssertionError, match="Invalid write"):
-        oclgrind().compute([Use(k.done(), (0,), {}, 1)], [[room]])
+        oclgrind().compute([GpuCall(k.done(), (0,), {}, 1)], [[room]])
 
 
 def test_kernels_that_race_are_seen() -> None:
@@ -108,4 +108,4 @@ def test_kernels_that_race_are_seen() -> None:
     k.store(y, k.item, both[k.within & 1])
     room = np.zeros(4 * 64, np.uint8)
     with pytest.raises(AssertionError, match="data race"):
-        oclgrind().compute([Use(k.done(), (0,), {}, 1)], [[room]])
+        oclgrind().compute([GpuCall(k.done(), (0,), {}, 1)], [[room]])

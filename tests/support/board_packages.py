@@ -61,7 +61,7 @@ def only_one_right(one: Program, two: Program) -> str:
     )
 
 
-def ended(program: Program, parts: Sequence[str], folder: Path) -> runner.Done:
+def ended(program: Program, parts: Sequence[str], folder: Path) -> runner.FinishedProcess:
     """Link objects and archives, some of which has a main(), and run that."""
     target, compiler = program.target, toolchain.find(program.target)
     compiler.run(
@@ -81,7 +81,7 @@ def objects(program: Program, sources: Sequence[Path], flags: Sequence[str], fol
 
 def with_cmake(
     program: Program, functions: str, packages: Mapping[str, Path], main: str, folder: Path
-) -> runner.Done:
+) -> runner.FinishedProcess:
     """A CMake project of stand-ins and packages, cross-compiled with a main program, and run. `packages` are
     the folders that CMake reads, by the library that each makes."""
     require_module("ziglang")

@@ -9,7 +9,7 @@ import numpy as np
 from support.opencl import arguments
 
 from edgekit.codegen.gpu.ast import GpuKernel
-from edgekit.codegen.gpu.use import CONSTANTS, UnsupportedError, Use, use_of
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, UnsupportedError, use_of
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core import simulate
 from edgekit.core.ir import Graph, Node
@@ -25,7 +25,7 @@ LARGEST = np.finfo(np.float32).max  # languages do without infinite constants
 class Device(Protocol):
     """Something that runs kernels, on buffers that hold what was written afterwards."""
 
-    def compute(self, uses: Sequence[Use], buffers: Sequence[Sequence[Array]]) -> None: ...
+    def compute(self, uses: Sequence[GpuCall], buffers: Sequence[Sequence[Array]]) -> None: ...
 
 
 @dataclass
@@ -130,7 +130,7 @@ def _tensor(arg: Arg, tensors: dict[str, Array]) -> Array:
     return tensors.setdefault(arg.name, np.full(max(arg.type.bytes, 1), 0x55, np.uint8))
 
 
-def _buffers(use: Use, call: Call, tensors: dict[str, Array]) -> list[Array]:
+def _buffers(use: GpuCall, call: Call, tensors: dict[str, Array]) -> list[Array]:
     operands = {i: _tensor(call.args[i], tensors) for i in use.operands if i != CONSTANTS}
     return arguments(use, operands)
 

@@ -6,7 +6,7 @@ import numpy as np
 from support.gpu_calls import Device
 
 from edgekit.codegen.gpu.plan import GpuPlan, Span
-from edgekit.codegen.gpu.use import CONSTANTS, Use
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall
 from edgekit.codegen.printing.literal import restored, stored
 from edgekit.core.types import Array
 
@@ -20,7 +20,7 @@ def run(device: Device, plan: GpuPlan, inputs: Mapping[str, Array]) -> dict[str,
     memory["weights", 0] = np.frombuffer(plan.weights, np.uint8)
     for d in plan.dispatches:
         given = [_part(memory, span).copy() for span in d.spans]
-        use = Use(d.kernel, tuple(CONSTANTS for _ in d.spans), d.values, d.groups)
+        use = GpuCall(d.kernel, tuple(CONSTANTS for _ in d.spans), d.values, d.groups)
         device.compute([use], [given])
         for buffer, span, array in zip(d.kernel.buffers, d.spans, given, strict=True):
             if buffer.writes:

@@ -18,7 +18,7 @@ import numpy as np
 from support.opencl_device import OpenCL
 from support.tools import missing, require
 
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.types import Array
 
 _LIBRARY = "/usr/lib/oclgrind/liboclgrind-rt.so"  # no loader knows it
@@ -44,7 +44,7 @@ class Oclgrind:
         self.process.kill()
         self.process.communicate()
 
-    def compute(self, uses: Sequence[Use], buffers: Sequence[Sequence[Array]]) -> None:
+    def compute(self, uses: Sequence[GpuCall], buffers: Sequence[Sequence[Array]]) -> None:
         """Each use on its buffers, and none may do what it should not."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -8,7 +8,7 @@ import numpy as np
 from support.opencl_device import OpenCL
 from support.tools import missing
 
-from edgekit.codegen.gpu.use import CONSTANTS, Use
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall
 from edgekit.core.types import Array
 
 
@@ -32,7 +32,7 @@ def words(array: Array) -> Array:
     return np.frombuffer(raw + b"\xa5" * (-len(raw) % 4 if raw else 4), np.uint8).copy()
 
 
-def arguments(use: Use, operands: Mapping[int, Array]) -> list[Array]:
+def arguments(use: GpuCall, operands: Mapping[int, Array]) -> list[Array]:
     """The buffers of a use, in the order of its kernel."""
     data = np.frombuffer(use.data or b"\0" * 16, np.uint8).copy()
     return [data if i == CONSTANTS else words(operands[i]) for i in use.operands]

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_uint64, c_void
 import numpy as np
 
 from edgekit.codegen.gpu.opencl import Entry, program
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.types import Array
 
 _NUMBERS = {"i32": np.int32, "u32": np.uint32, "f32": np.float32}
@@ -48,7 +48,7 @@ class OpenCL:
             raise AssertionError(log.value.decode())
         return made
 
-    def run(self, built: c_void_p, entry: str, use: Use, buffers: Sequence[Array]) -> None:
+    def run(self, built: c_void_p, entry: str, use: GpuCall, buffers: Sequence[Array]) -> None:
         """Run an entry; the buffers hold what it wrote afterwards."""
         lib, error, group = self.library, c_int32(), use.kernel.group
         kernel = c_void_p(lib.clCreateKernel(built, c_char_p(entry.encode()), byref(error)))
@@ -81,7 +81,7 @@ class OpenCL:
             lib.clReleaseMemObject(held)
         lib.clReleaseKernel(kernel)
 
-    def compute(self, uses: Sequence[Use], buffers: Sequence[Sequence[Array]]) -> None:
+    def compute(self, uses: Sequence[GpuCall], buffers: Sequence[Sequence[Array]]) -> None:
         """Each use on its buffers; kernels are compiled once."""
         for kernel in {use.kernel.name: use.kernel for use in uses}.values():
             if kernel.name not in self.programs:

@@ -9,7 +9,7 @@ import numpy as np
 from support.tools import missing, require_module
 
 from edgekit.codegen.gpu.ast import GpuKernel
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.codegen.gpu.wgsl import module
 from edgekit.core.types import Array
 
@@ -24,7 +24,7 @@ class WebGPU:
         self.modules: dict[str, Any] = {}
         self.pipelines: dict[tuple[Any, ...], Any] = {}
 
-    def compute(self, uses: Sequence[Use], buffers: Sequence[Sequence[Array]]) -> None:
+    def compute(self, uses: Sequence[GpuCall], buffers: Sequence[Sequence[Array]]) -> None:
         """Each use on its buffers, which hold what was written afterwards."""
         for use, given in zip(uses, buffers, strict=True):
             self._run(use, given)
@@ -34,7 +34,7 @@ class WebGPU:
             self.modules[kernel.name] = self.device.create_shader_module(code=module(kernel))
         return self.modules[kernel.name]
 
-    def _pipeline(self, use: Use) -> Any:
+    def _pipeline(self, use: GpuCall) -> Any:
         """Of a kernel with these constants, made once."""
         key = (use.kernel.name, *sorted(use.values.items()))
         if key not in self.pipelines:
@@ -43,7 +43,7 @@ class WebGPU:
             self.pipelines[key] = self.device.create_compute_pipeline(layout="auto", compute=stage)
         return self.pipelines[key]
 
-    def _run(self, use: Use, given: Sequence[Array]) -> None:
+    def _run(self, use: GpuCall, given: Sequence[Array]) -> None:
         device, usage = self.device, _STORAGE | _SOURCE | _TARGET
         held = [device.create_buffer_with_data(data=array, usage=usage) for array in given]
         pipeline = self._pipeline(use)

@@ -53,7 +53,7 @@ def built(text: str, target: Target, folder: Path) -> Path:
 def test_a_program_gets_what_it_is_given(compiler: str, tmp_path: Path) -> None:
     target = emulated(compiler)
     done = runner.run(target, built(ECHO, target, tmp_path), ["40", "3"], INPUT)
-    assert done == runner.Done(43, bytes(2 * x % 256 for x in INPUT), "")
+    assert done == runner.FinishedProcess(43, bytes(2 * x % 256 for x in INPUT), "")
 
 
 def test_a_crash_is_told(tmp_path: Path) -> None:

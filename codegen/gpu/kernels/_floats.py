@@ -9,7 +9,7 @@ import numpy as np
 from edgekit.codegen.gpu.ast import F32, Expr, function
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import is_half
-from edgekit.codegen.gpu.use import Data, UnsupportedError, constant_of, real
+from edgekit.codegen.gpu.use import ConstantBuffer, UnsupportedError, constant_of, real
 from edgekit.core.ops import Call
 from edgekit.core.types import Array, DType
 
@@ -43,7 +43,7 @@ def limits_of(call: Call) -> tuple[dict[str, float], Limits]:
 
 def with_bias(call: Call, w: Array, unit: int) -> tuple[bytes, int]:
     """The weights and the bias as data, and where that is, in units of so many bytes."""
-    data = Data()
+    data = ConstantBuffer()
     data.add(w)
     bias = data.add(constant_of(call, 2).astype(np.float32)) // unit
     return data.bytes, bias

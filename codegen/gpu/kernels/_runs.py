@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from edgekit.codegen.gpu.ast import Expr, GpuKernel, select
 from edgekit.codegen.gpu.builder import KernelBuilder
-from edgekit.codegen.gpu.use import CONSTANTS, Use, groups_for, integer
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, groups_for, integer
 from edgekit.core.ops import Call
 
 _LONGEST = 6  # what fits registers
@@ -61,12 +61,12 @@ def shape(call: Call, widest: int) -> Shape | None:
     return min(of, key=lambda s: -(-out_w // s.pixels) * (s.cells + k_w))
 
 
-def use(call: Call, shape: Shape, kernel: GpuKernel, values: Mapping[str, float], data: bytes) -> Use:
+def use(call: Call, shape: Shape, kernel: GpuKernel, values: Mapping[str, float], data: bytes) -> GpuCall:
     rows = integer(call, "batch") * integer(call, "out_h")
     wanted = {constant.text for constant in kernel.constants}
     own = {name: value for name, value in (dict(values) | {"rows": rows}).items() if name in wanted}
     items = rows * -(-integer(call, "out_w") // shape.pixels) * integer(call, "out_c") // 4
-    return Use(kernel, (0, CONSTANTS, len(call.args) - 1), own, groups_for(items), data)
+    return GpuCall(kernel, (0, CONSTANTS, len(call.args) - 1), own, groups_for(items), data)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from edgekit.codegen.gpu.ast import F32, F32X4, I32, Expr, GpuKernel, Shared, fu
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import Fours, fours
 from edgekit.codegen.gpu.kernels import _floats
-from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import Array, DType
 
@@ -74,7 +74,7 @@ def _block(in_c: int, out_c: int) -> _Block:
     return _Block(tiles, quads, deep // 2 if in_c <= 2 * deep else deep)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     """Of a call for which it pays."""
     in_c, out_c = integer(call, "in_c"), integer(call, "out_c")
     block = _block(in_c, out_c)
@@ -84,7 +84,7 @@ def use(call: Call) -> Use:
     data, values["bias"] = _floats.with_bias(call, _at_points(constant_of(call, 1), block), 16)
     groups = -(-_tiles(call) // block.tiles) * (out_c // (4 * block.outputs))
     kernel = _kernel(limits, block, in_c <= 4 * block.deep)
-    return Use(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+    return GpuCall(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
 
 
 def _tiles(call: Call) -> int:

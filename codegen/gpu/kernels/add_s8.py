@@ -9,7 +9,7 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _rule, _strided
-from edgekit.codegen.gpu.use import Use, groups_for, integers
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -17,11 +17,11 @@ CALLS = ("add_s8",)
 _SCALES = "a_zero a_multiplier a_exponent b_zero b_multiplier b_exponent sign"
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _strided.values(call, "ab")
     n = _strided.size(values)
     values |= integers(call, f"{_SCALES} {_rule.SINGLE}") | {"n": n}
-    return Use(_kernel(), (0, 1, 2), values, groups_for(-(-n // 4)))
+    return GpuCall(_kernel(), (0, 1, 2), values, groups_for(-(-n // 4)))
 
 
 @cache

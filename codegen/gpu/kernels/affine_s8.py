@@ -9,19 +9,19 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import _strided
-from edgekit.codegen.gpu.use import Use, groups_for, integers
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("affine_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _strided.values(call, "ab")
     n = _strided.size(values)
     values |= integers(call, "first second constant shift lo hi")
     values["offset"] = values.pop("constant")
-    return Use(_kernel(), (0, 1, 2), values | {"n": n}, groups_for(-(-n // 4)))
+    return GpuCall(_kernel(), (0, 1, 2), values | {"n": n}, groups_for(-(-n // 4)))
 
 
 @cache

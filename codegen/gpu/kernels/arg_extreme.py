@@ -8,18 +8,18 @@ from edgekit.codegen.gpu.ast import I32, U32, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, store_index
 from edgekit.codegen.gpu.formula import formula
-from edgekit.codegen.gpu.use import Use, groups_for, integer, integers
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("arg_extreme",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     rows = integer(call, "outer") * integer(call, "inner")
     values = integers(call, "n inner") | {"rows": rows}
     kernel = _kernel(call.label, call.expr, call.args[0].type.dtype)
-    return Use(kernel, (0, 1), values, groups_for(rows))
+    return GpuCall(kernel, (0, 1), values, groups_for(rows))
 
 
 @cache

@@ -31,14 +31,14 @@ from edgekit.codegen.gpu.kernels._floats import (
     weight_type,
     with_bias,
 )
-from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, groups_for, integer, integers
 from edgekit.core.ops import Call
 
 CALLS = ("conv2d",)
 _PIXELS = 4  # of a tile, where there are as many
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     types = float_type(call), weight_type(call)
     if _winograd.pays(call):
         return _winograd.use(call)
@@ -52,14 +52,14 @@ def use(call: Call) -> Use:
         values |= integers(call, "step_h step_w step_c")
         data, values["bias"] = with_bias(call, w, 4)
         items = -(-pixels * out_c // per_item(types[0]))
-        return Use(_any(types, limits), operands, values, groups_for(items), data)
+        return GpuCall(_any(types, limits), operands, values, groups_for(items), data)
     form = _form(call)
     if not form.in_fours:
         values |= integers(call, "step_h step_w step_c")
     rows = np.pad(w.transpose(1, 2, 3, 0), ((0, 0), (0, 0), (0, 0), (0, -out_c % 4)))  # H W I O
     data, values["bias"] = with_bias(call, rows, 16)
     items = -(-pixels // form.pixels) * -(-out_c // 4) // form.quads
-    return Use(_quads(types, limits, form), operands, values, groups_for(items), data)
+    return GpuCall(_quads(types, limits, form), operands, values, groups_for(items), data)
 
 
 @dataclass(frozen=True)

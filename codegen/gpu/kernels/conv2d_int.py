@@ -26,9 +26,9 @@ from edgekit.codegen.gpu.kernels import _window
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
 from edgekit.codegen.gpu.use import (
     CONSTANTS,
-    Data,
+    ConstantBuffer,
+    GpuCall,
     UnsupportedError,
-    Use,
     constant_of,
     groups_for,
     integer,
@@ -41,7 +41,7 @@ CALLS = ("conv2d_int",)
 _PIXELS = 4  # that an item computes, one behind the other: each weight is read once for all of them
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     check(call)
     rule = rule_of(call)
     depth, outputs = (integer(call, name) // integer(call, "groups") for name in ("in_c", "out_c"))
@@ -54,7 +54,7 @@ def use(call: Call) -> Use:
         values |= integers(call, "step_h step_w step_c")
         data, values = with_rules(call, values, w, 4)
         groups = groups_for(-(-pixels * integer(call, "out_c") // 4))
-        return Use(_any(rule), (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+        return GpuCall(_any(rule), (0, CONSTANTS, len(call.args) - 1), values, groups, data)
     in_words = depth % 4 == 0 and steps[2] == 1
     quads = w.reshape(w.shape[0] // 4, 4, *w.shape[1:])  # O/4 o4 H W I
     if in_words:
@@ -71,7 +71,7 @@ def use(call: Call) -> Use:
         kernel = _quads(rule)
     data, values = with_rules(call, values, quads, 16)
     groups = groups_for(-(-pixels // tile) * integer(call, "out_c") // (4 * wide))
-    return Use(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
+    return GpuCall(kernel, (0, CONSTANTS, len(call.args) - 1), values, groups, data)
 
 
 def check(call: Call) -> None:
@@ -84,7 +84,7 @@ def check(call: Call) -> None:
 def with_rules(call: Call, values: dict[str, float], w: Array, unit: int) -> tuple[bytes, dict[str, float]]:
     """Weights, biases, multipliers and exponents as data, and where they are, in units of so many bytes."""
     bias, multiplier, exponent = (constant_of(call, i).astype(np.int32) for i in (2, 3, 4))
-    data = Data()
+    data = ConstantBuffer()
     data.add(w)
     places = {
         name: data.add(array) // unit

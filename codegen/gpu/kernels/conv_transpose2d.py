@@ -11,14 +11,14 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _window, conv2d_int
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
-from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, groups_for, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("conv_transpose2d", "conv_transpose2d_int")
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _window.values(call) | integers(call, "groups")
     results = integer(call, "batch") * integer(call, "out_h") * integer(call, "out_w")
     results *= integer(call, "out_c")
@@ -37,7 +37,7 @@ def use(call: Call) -> Use:
         data, values["bias"] = _floats.with_bias(call, w.astype(types[1].numpy), 4)
         values |= own
         kernel = _kernel(types, "", limits)
-    return Use(kernel, operands, values, groups_for(-(-results // per_item(types[0]))), data)
+    return GpuCall(kernel, operands, values, groups_for(-(-results // per_item(types[0]))), data)
 
 
 @cache

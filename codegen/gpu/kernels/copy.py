@@ -6,14 +6,22 @@ from functools import cache
 
 from edgekit.codegen.gpu.ast import BOOL, I32, U32, Expr, GpuKernel, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
-from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
+from edgekit.codegen.gpu.use import (
+    GpuCall,
+    UnsupportedError,
+    groups_for,
+    integer,
+    integers,
+    listed,
+    numbered,
+)
 from edgekit.core.ops import Call
 from edgekit.core.ops._strided import RANK
 
 CALLS = ("copy",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = call.args[-1].type.dtype  # bits are bits: a float that is no number keeps them
     per, words = max(1, 4 // dtype.bytes), max(1, dtype.bytes // 4)  # elements of a word, or the reverse
     shape, of_y = listed(call, "n"), listed(call, "y")
@@ -23,7 +31,7 @@ def use(call: Call) -> Use:
         total *= n
     if per == 1:
         values |= numbered(call, "y") | {"items": total}
-        return Use(_words(words), (0, 1), values, groups_for(total))
+        return GpuCall(_words(words), (0, 1), values, groups_for(total))
     # The element of y that belongs to a part of a word is found by division, from the longest stride down.
     order = sorted(range(RANK), key=lambda d: -of_y[d] if shape[d] > 1 else 0)
     sizes, steps_x, steps_y = ([list(v)[d] for d in order] for v in (shape, listed(call, "x"), of_y))
@@ -36,7 +44,7 @@ def use(call: Call) -> Use:
         values |= {f"n_{d}": sizes[d], f"x_{d}": steps_x[d], f"y_{d}": max(steps_y[d], 1)}
     first = integer(call, "y0")
     values |= {"first": first // per, "items": (first + reach - 1) // per - first // per + 1}
-    return Use(_parts(per), (0, 1), values, groups_for(int(values["items"])))
+    return GpuCall(_parts(per), (0, 1), values, groups_for(int(values["items"])))
 
 
 @cache

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from edgekit.codegen.gpu.kernels import conv2d, dense_int
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.ops import Call
 
 CALLS = ("dense",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     return conv2d.use(dense_int.as_convolution(call))

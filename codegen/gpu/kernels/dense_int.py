@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from edgekit.codegen.gpu.kernels import conv2d_int
-from edgekit.codegen.gpu.use import Use, integer
+from edgekit.codegen.gpu.use import GpuCall, integer
 from edgekit.core.ops import Arg, Call, Param
 from edgekit.core.types import Type, Value
 
 CALLS = ("dense_int",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     return conv2d_int.use(as_convolution(call))
 
 

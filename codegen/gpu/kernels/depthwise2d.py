@@ -9,14 +9,14 @@ from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, number, select, splat
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, fours, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _runs, _window, conv2d
-from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, groups_for, integer
 from edgekit.core.ops import Call
 
 CALLS = ("depthwise2d",)
 _WIDEST = 5  # of windows whose weights fit registers
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     if integer(call, "in_c") == 1:
         return conv2d.use(as_convolution(call))
     types = _floats.float_type(call), _floats.weight_type(call)
@@ -30,10 +30,10 @@ def use(call: Call) -> Use:
         data, values["bias"] = _floats.with_bias(call, w, 16)
         if shape := _runs.shape(call, _WIDEST):
             return _runs.use(call, shape, _in_runs(types, limits, shape), values, data)
-        return Use(_quads(types, limits), operands, values, groups_for(pixels * out_c // 4), data)
+        return GpuCall(_quads(types, limits), operands, values, groups_for(pixels * out_c // 4), data)
     data, values["bias"] = _floats.with_bias(call, w, 4)
     groups = groups_for(-(-pixels * out_c // per_item(types[0])))
-    return Use(_any(types, limits), operands, values, groups, data)
+    return GpuCall(_any(types, limits), operands, values, groups, data)
 
 
 def as_convolution(call: Call) -> Call:

@@ -11,7 +11,7 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, packed, signed_byte
 from edgekit.codegen.gpu.kernels import _runs, _window, conv2d_int, depthwise2d
 from edgekit.codegen.gpu.kernels._rule import BOUNDS, rule_of
-from edgekit.codegen.gpu.use import CONSTANTS, Use, constant_of, groups_for, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, GpuCall, constant_of, groups_for, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -19,7 +19,7 @@ CALLS = ("depthwise2d_int",)
 _WIDEST = 4  # of windows whose rows of weights are a vector
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     if integer(call, "in_c") == 1:
         return conv2d_int.use(depthwise2d.as_convolution(call))
     conv2d_int.check(call)
@@ -39,9 +39,9 @@ def use(call: Call) -> Use:
             return _runs.use(call, shape, _in_runs(rule, shape), values, data)
         w = np.pad(w.reshape(-1), (0, -w.size % 16))
         data, values = conv2d_int.with_rules(call, values, w, 16)
-        return Use(_words(rule), operands, values, groups, data)
+        return GpuCall(_words(rule), operands, values, groups, data)
     data, values = conv2d_int.with_rules(call, values, w, 4)
-    return Use(_any(rule), operands, values, groups, data)
+    return GpuCall(_any(rule), operands, values, groups, data)
 
 
 @cache

@@ -7,18 +7,18 @@ from functools import cache
 from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
-from edgekit.codegen.gpu.use import Use, groups_for, integers, real
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("dequantize",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = integers(call, "n zero") | {"scale": real(call, "scale")}
     of_x, of_y = (arg.type.dtype for arg in call.args)
     groups = groups_for(-(-int(values["n"]) // per_item(of_y)))
-    return Use(_kernel(of_x, of_y), (0, 1), values, groups)
+    return GpuCall(_kernel(of_x, of_y), (0, 1), values, groups)
 
 
 @cache

@@ -10,14 +10,14 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, indices, per_item, stored
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels._strided import sources
-from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed
+from edgekit.codegen.gpu.use import GpuCall, UnsupportedError, groups_for, integer, integers, listed
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("gather",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype, of_index = (arg.type.dtype for arg in call.args[:2])
     if integer(call, "y0"):
         raise UnsupportedError("gathering over so many dimensions")
@@ -31,7 +31,7 @@ def use(call: Call) -> Use:
     values |= integers(call, "apart") if count > 1 else {}
     values["results"] = prod(shape)
     groups = groups_for(-(-prod(shape) // per_item(dtype)))
-    return Use(_kernel(dtype, of_index, count), (0, 1, 2), values, groups)
+    return GpuCall(_kernel(dtype, of_index, count), (0, 1, 2), values, groups)
 
 
 @cache

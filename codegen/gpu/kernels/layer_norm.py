@@ -11,23 +11,23 @@ from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function, number
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, real
+from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of, integer, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("layer_norm", "rms_norm")
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = _floats.float_type(call)
     n, is_centred = integer(call, "n"), call.kernel == "layer_norm"
     values, groups = _rows.values(integer(call, "rows"), n, dtype)
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.float32))
     values["epsilon"] = real(call, "epsilon")
     if is_centred:
         values["bias"] = data.add(constant_of(call, 2).astype(np.float32)) // 4
-    return Use(_kernel(dtype, is_centred), (0, CONSTANTS, len(call.args) - 1), values, groups, data.bytes)
+    return GpuCall(_kernel(dtype, is_centred), (0, CONSTANTS, len(call.args) - 1), values, groups, data.bytes)
 
 
 @cache

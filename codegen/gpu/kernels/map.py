@@ -9,14 +9,14 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _casts, _strided
-from edgekit.codegen.gpu.use import Use, groups_for
+from edgekit.codegen.gpu.use import GpuCall, groups_for
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("map1", "map2", "map2_nd", "map3", "map3_nd")
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     if any(arg.type.dtype is DType.S64 for arg in call.args):
         return _casts.use(call)
     arity = int(call.kernel[3])
@@ -26,7 +26,7 @@ def use(call: Call) -> Use:
     types = tuple(arg.type.dtype for arg in call.args)
     kernel = _kernel(call.label, call.expr, types)
     groups = groups_for(-(-n // per_item(types[-1])))
-    return Use(kernel, tuple(range(arity + 1)), values | {"n": n}, groups)
+    return GpuCall(kernel, tuple(range(arity + 1)), values | {"n": n}, groups)
 
 
 @cache

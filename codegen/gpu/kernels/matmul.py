@@ -9,7 +9,15 @@ from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
-from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers, listed, numbered
+from edgekit.codegen.gpu.use import (
+    GpuCall,
+    UnsupportedError,
+    groups_for,
+    integer,
+    integers,
+    listed,
+    numbered,
+)
 from edgekit.core.ops import Call
 from edgekit.core.ops._strided import RANK, contiguous
 from edgekit.core.types import DType
@@ -18,7 +26,7 @@ CALLS = ("matmul", "matmul_nt", "matmul_s8", "matmul_nt_s8")
 _PLACES = "a0 b0 rows inner columns a_row b_column"
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     is_int = call.kernel.endswith("_s8")
     dtype = DType.S8 if is_int else _floats.float_type(call)
     values = numbered(call, "n a_n b_n") | integers(call, _PLACES)
@@ -34,7 +42,7 @@ def use(call: Call) -> Use:
     if is_int:
         values |= integers(call, f"a_zero b_zero {_rule.SINGLE}")
     kernel = _kernel(dtype, _rule.rule_of(call) if is_int else "")
-    return Use(kernel, (0, 1, 2), values, groups_for(-(-prod(n) * size // per_item(dtype))))
+    return GpuCall(kernel, (0, 1, 2), values, groups_for(-(-prod(n) * size // per_item(dtype))))
 
 
 @cache

@@ -8,17 +8,17 @@ from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _floats, _pool, _window
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("meanpool2d",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = _floats.float_type(call)
     values = _pool.values(call, _pool.COUNTED)
-    return Use(_kernel(dtype), (0, 1), values, _pool.groups(call, values))
+    return GpuCall(_kernel(dtype), (0, 1), values, _pool.groups(call, values))
 
 
 @cache

@@ -11,19 +11,19 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import requantized
 from edgekit.codegen.gpu.kernels import _pool, _rule, _window
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of
+from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("meanpool2d_border_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _pool.values(call, f"x_zero {_pool.COUNTED} {_rule.BOUNDS}")
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.int32))
     values["exponent"] = data.add(constant_of(call, 2).astype(np.int32)) // 4
-    return Use(_kernel(), (0, CONSTANTS, 3), values, _pool.groups(call, values), data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, 3), values, _pool.groups(call, values), data.bytes)
 
 
 @cache

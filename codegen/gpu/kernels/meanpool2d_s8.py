@@ -8,16 +8,16 @@ from edgekit.codegen.gpu.ast import I32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.kernels import _pool, _rule, _window
-from edgekit.codegen.gpu.use import Use
+from edgekit.codegen.gpu.use import GpuCall
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("meanpool2d_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _pool.values(call, f"x_zero {_rule.SINGLE}")
-    return Use(_kernel(_rule.rule_of(call)), (0, 1), values, _pool.groups(call, values))
+    return GpuCall(_kernel(_rule.rule_of(call)), (0, 1), values, _pool.groups(call, values))
 
 
 @cache

@@ -8,18 +8,18 @@ from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.kernels import _rule, _strided
-from edgekit.codegen.gpu.use import Use, groups_for, integers
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("mul_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _strided.values(call, "ab")
     n = _strided.size(values)
     values |= integers(call, f"a_zero b_zero {_rule.SINGLE}") | {"n": n}
-    return Use(_kernel(_rule.rule_of(call)), (0, 1, 2), values, groups_for(-(-n // 4)))
+    return GpuCall(_kernel(_rule.rule_of(call)), (0, 1, 2), values, groups_for(-(-n // 4)))
 
 
 @cache

@@ -11,21 +11,21 @@ from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.fixed import clamped, rounded_product
 from edgekit.codegen.gpu.kernels import _rows
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer, integers
+from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("norm_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), DType.S8)
     values |= integers(call, "centre x_zero epsilon digits shift lo hi")
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.int32))
     for name, i in (("gain", 2), ("bias", 3)):
         values[name] = data.add(constant_of(call, i).astype(np.int32)) // 4
-    return Use(_kernel(), (0, CONSTANTS, len(call.args) - 1), values, groups, data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, len(call.args) - 1), values, groups, data.bytes)
 
 
 @cache

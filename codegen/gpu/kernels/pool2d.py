@@ -10,7 +10,7 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import Elements
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _pool, _window
-from edgekit.codegen.gpu.use import Use, real
+from edgekit.codegen.gpu.use import GpuCall, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -18,13 +18,13 @@ CALLS = ("pool2d",)
 LARGEST = 3.4028234663852886e38  # no language takes an infinite literal
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = call.args[0].type.dtype
     start = real(call, "start")
     start = (LARGEST if start > 0 else -LARGEST) if isinf(start) else start
     values = _pool.values(call) | {"start": start}
     kernel = _kernel(call.label, call.expr, dtype)
-    return Use(kernel, (0, 1), values, _pool.groups(call, values))
+    return GpuCall(kernel, (0, 1), values, _pool.groups(call, values))
 
 
 @cache

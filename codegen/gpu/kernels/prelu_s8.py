@@ -11,21 +11,28 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.fixed import clamped
 from edgekit.codegen.gpu.kernels import _strided
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
+from edgekit.codegen.gpu.use import (
+    CONSTANTS,
+    ConstantBuffer,
+    GpuCall,
+    constant_of,
+    groups_for,
+    integers,
+)
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("prelu_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = _strided.values(call, "ab")
     n = _strided.size(values)
     values |= integers(call, "a_zero positive constant shift lo hi") | {"n": n}
     values["offset"] = values.pop("constant")
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.int32))
-    return Use(_kernel(), (0, CONSTANTS, 2), values, groups_for(-(-n // 4)), data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, 2), values, groups_for(-(-n // 4)), data.bytes)
 
 
 @cache

@@ -12,9 +12,9 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, stored
 from edgekit.codegen.gpu.use import (
     CONSTANTS,
-    Data,
+    ConstantBuffer,
+    GpuCall,
     UnsupportedError,
-    Use,
     groups_for,
     integer,
     integers,
@@ -28,14 +28,14 @@ CALLS = ("quantize",)
 _ROUND: dict[str, Callable[[Array], Array]] = {"quantize": np.rint, "quantize_tfl": round_half_away}
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     of_y = call.args[-1].type.dtype
     if of_y not in (DType.S8, DType.U8) or call.label not in _ROUND:
         raise UnsupportedError(f"quantization to {of_y.value} by {call.label}")
-    data = Data()
+    data = ConstantBuffer()
     data.add(_starts(call))
     values = integers(call, "n lo")
-    return Use(
+    return GpuCall(
         _kernel(call.args[0].type.dtype, of_y),
         (0, CONSTANTS, 1),
         values,

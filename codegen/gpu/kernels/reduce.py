@@ -10,7 +10,7 @@ from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.formula import formula
 from edgekit.codegen.gpu.kernels import _floats, _reduce, pool2d
-from edgekit.codegen.gpu.use import Use, groups_for, listed, real
+from edgekit.codegen.gpu.use import GpuCall, groups_for, listed, real
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -18,7 +18,7 @@ CALLS = ("reduce", "reduce_rows")
 _RANK = 5
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     """The last dimension, which `reduce` keeps and `reduce_rows` reduces, is one more of five."""
     dtype = call.args[0].type.dtype
     if dtype is not DType.S8:
@@ -35,7 +35,7 @@ def use(call: Call) -> Use:
     first = (pool2d.LARGEST if first > 0 else -pool2d.LARGEST) if isinf(first) else first
     values |= {"first": first, "divisor": real(call, "divisor"), "results": prod(kept)}
     groups = groups_for(-(-prod(kept) // per_item(dtype)))
-    return Use(_kernel(call.label or call.kernel, call.expr, dtype), (0, 1), values, groups)
+    return GpuCall(_kernel(call.label or call.kernel, call.expr, dtype), (0, 1), values, groups)
 
 
 @cache

@@ -8,18 +8,18 @@ from edgekit.codegen.gpu.ast import Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _rule
-from edgekit.codegen.gpu.use import Use, groups_for, integers
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("requantize",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     of_x, of_y = (call.args[i].type.dtype for i in (0, -1))
     values = integers(call, f"n x_zero {_rule.SINGLE}")
     groups = groups_for(-(-int(values["n"]) // per_item(of_y)))
-    return Use(_kernel(_rule.rule_of(call), of_x, of_y), (0, 1), values, groups)
+    return GpuCall(_kernel(_rule.rule_of(call), of_x, of_y), (0, 1), values, groups)
 
 
 @cache

@@ -10,26 +10,33 @@ from edgekit.codegen.gpu.ast import F32, I32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each, per_item, stored
 from edgekit.codegen.gpu.kernels import _floats, _rule
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
+from edgekit.codegen.gpu.use import (
+    CONSTANTS,
+    ConstantBuffer,
+    GpuCall,
+    constant_of,
+    groups_for,
+    integers,
+)
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("resample", "resample_s8")
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     is_int = call.kernel == "resample_s8"
     dtype = DType.S8 if is_int else _floats.float_type(call)
     values = integers(call, "in_n out_n inner taps")
     results = int(integers(call, "outer")["outer"] * values["out_n"] * values["inner"])
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.int32))
     values["weights"] = data.add(constant_of(call, 2).astype(np.int32 if is_int else np.float32)) // 4
     values["results"] = results
     if is_int:
         values |= integers(call, f"x_zero {_rule.SINGLE}")
     kernel = _kernel(dtype, _rule.rule_of(call) if is_int else "")
-    return Use(kernel, (0, CONSTANTS, 3), values, groups_for(-(-results // per_item(dtype))), data.bytes)
+    return GpuCall(kernel, (0, CONSTANTS, 3), values, groups_for(-(-results // per_item(dtype))), data.bytes)
 
 
 @cache

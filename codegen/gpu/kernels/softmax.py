@@ -9,17 +9,17 @@ from edgekit.codegen.gpu.ast import F32, Expr, GpuKernel, function
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements, stored
 from edgekit.codegen.gpu.kernels import _floats, _rows, pool2d
-from edgekit.codegen.gpu.use import Use, integer
+from edgekit.codegen.gpu.use import GpuCall, integer
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("softmax",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = _floats.float_type(call)
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), dtype)
-    return Use(_kernel(dtype), (0, 1), values, groups)
+    return GpuCall(_kernel(dtype), (0, 1), values, groups)
 
 
 @cache

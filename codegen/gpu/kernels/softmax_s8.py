@@ -10,18 +10,18 @@ from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, function, number,
 from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.kernels import _rows
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer
+from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of, integer
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("softmax_s8",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), DType.S8)
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.uint32))
-    return Use(_kernel(), (0, CONSTANTS, 2), values, groups, data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, 2), values, groups, data.bytes)
 
 
 @cache

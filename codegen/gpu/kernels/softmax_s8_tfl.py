@@ -11,7 +11,7 @@ from edgekit.codegen.gpu.builder import GROUP, KernelBuilder
 from edgekit.codegen.gpu.elements import elements
 from edgekit.codegen.gpu.fixed import high_product, shift_away
 from edgekit.codegen.gpu.kernels import _rows
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, integer
+from edgekit.codegen.gpu.use import CONSTANTS, ConstantBuffer, GpuCall, constant_of, integer
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -19,11 +19,11 @@ CALLS = ("softmax_s8_tfl",)
 _MAX_INT32 = (1 << 31) - 1
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values, groups = _rows.values(integer(call, "rows"), integer(call, "n"), DType.S8)
-    data = Data()
+    data = ConstantBuffer()
     data.add(constant_of(call, 1).astype(np.int32))
-    return Use(_kernel(), (0, CONSTANTS, 2), values, groups, data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, 2), values, groups, data.bytes)
 
 
 @cache

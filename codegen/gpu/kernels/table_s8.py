@@ -7,18 +7,25 @@ from functools import cache
 from edgekit.codegen.gpu.ast import U32, Expr, GpuKernel
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
-from edgekit.codegen.gpu.use import CONSTANTS, Data, Use, constant_of, groups_for, integers
+from edgekit.codegen.gpu.use import (
+    CONSTANTS,
+    ConstantBuffer,
+    GpuCall,
+    constant_of,
+    groups_for,
+    integers,
+)
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("table_s8",)
 
 
-def use(call: Call) -> Use:
-    data = Data()
+def use(call: Call) -> GpuCall:
+    data = ConstantBuffer()
     data.add(constant_of(call, 1))
     values = integers(call, "n")
-    return Use(_kernel(), (0, CONSTANTS, 2), values, groups_for(-(-int(values["n"]) // 4)), data.bytes)
+    return GpuCall(_kernel(), (0, CONSTANTS, 2), values, groups_for(-(-int(values["n"]) // 4)), data.bytes)
 
 
 @cache

@@ -8,20 +8,20 @@ from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, number, select
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, per_item, store_index, stored
 from edgekit.codegen.gpu.formula import formula
-from edgekit.codegen.gpu.use import UnsupportedError, Use, groups_for, integer, integers
+from edgekit.codegen.gpu.use import GpuCall, UnsupportedError, groups_for, integer, integers
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
 CALLS = ("topk",)
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     dtype = call.args[0].type.dtype
     if per_item(dtype) > 1:  # items do not share words
         raise UnsupportedError(f"the best of {dtype.value}")
     total = integer(call, "outer") * integer(call, "n") * integer(call, "inner")
     values = integers(call, "n inner k") | {"total": total}
-    return Use(_kernel(call.label, call.expr, dtype), (0, 1, 2), values, groups_for(total))
+    return GpuCall(_kernel(call.label, call.expr, dtype), (0, 1, 2), values, groups_for(total))
 
 
 @cache

@@ -8,7 +8,7 @@ from edgekit.codegen.gpu.ast import I32, U32, Expr, GpuKernel, number
 from edgekit.codegen.gpu.builder import KernelBuilder
 from edgekit.codegen.gpu.elements import elements, for_each
 from edgekit.codegen.gpu.kernels import _reduce, _rule
-from edgekit.codegen.gpu.use import Use, groups_for, integers, numbered
+from edgekit.codegen.gpu.use import GpuCall, groups_for, integers, numbered
 from edgekit.core.ops import Call
 from edgekit.core.types import DType
 
@@ -16,13 +16,13 @@ CALLS = ("total_s8",)
 _RANK = 5
 
 
-def use(call: Call) -> Use:
+def use(call: Call) -> GpuCall:
     values = numbered(call, "n x_n r x_r") | integers(call, f"x_zero {_rule.SINGLE}")
     results = 1
     for d in range(_RANK):
         results *= int(values[f"n_{d}"])
     values["results"] = results
-    return Use(_kernel(_rule.rule_of(call)), (0, 1), values, groups_for(-(-results // 4)))
+    return GpuCall(_kernel(_rule.rule_of(call)), (0, 1), values, groups_for(-(-results // 4)))
 
 
 @cache

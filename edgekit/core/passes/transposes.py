@@ -38,13 +38,13 @@ def _fewer(graph: Graph) -> Graph:
     moving = [node.outputs[0] for node in graph.nodes if moves(graph, node)]
     if not moving:
         return graph
-    walk = _Walk(graph, frozenset())
+    walk = _TransposePropagation(graph, frozenset())
     best = min((graph, walk.run()), key=cost)
     # Some may cost more elsewhere than where they were: those are tried at their old place.
     dear = [name for name in moving if walk.spent[name] > graph.type(name).bytes]
     pinned: frozenset[str] = frozenset()
     for name in dear[:_MAX_TRIALS]:
-        after = _Walk(graph, pinned | {name}).run()
+        after = _TransposePropagation(graph, pinned | {name}).run()
         if cost(after) < cost(best):
             best, pinned = after, pinned | {name}
     return best
@@ -83,7 +83,7 @@ class _Form:
 
 
 @dataclass
-class _Walk:
+class _TransposePropagation:
     """One walk over a graph; results of the transposes `pinned` are put in order at once."""
 
     graph: Graph
