@@ -11,7 +11,7 @@ import numpy as np
 from edgekit.core import suggest
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError, raise_all
-from edgekit.core.ir import Graph, OneSidedBranch, OpenBatch, Source
+from edgekit.core.ir import Graph, OneSidedBranch, OpenBatch, Source, State
 from edgekit.core.types import Array, DType, Type, Value
 
 Dims = Sequence[int | None]  # None: dynamic
@@ -156,3 +156,40 @@ def fix_inputs(graph: Graph, constants: Mapping[str, float | Array]) -> Graph:
             raise EdgeKitError("E0103", message)
         values[name] = Value(type, data)
     return replace(graph, inputs=tuple(n for n in graph.inputs if n not in constants), values=values)
+
+
+def keep_states(graph: Graph, pairs: Mapping[str, str]) -> Graph:
+    """The graph that keeps inputs itself: each is what an output of the last run was, zero in the first."""
+    for name, output in pairs.items():
+        _known(name, graph.inputs, "input")
+        _known(output, graph.outputs, "output")
+        if list(pairs.values()).count(output) > 1:
+            raise EdgeKitError("E0103", f"--state takes output {output} for several inputs")
+        old, new = graph.type(name), graph.type(output)
+        if (old.dtype, old.shape) != (new.dtype, new.shape):
+            raise EdgeKitError(
+                "E0103",
+                f"--state {name}={output}: the input is {old}, the output {new}; a state keeps its type",
+                hint="a cache that grows by a row in each run has to be exported with a fixed length",
+            )
+    states = (
+        State(name, out, Value(graph.type(name), _zeros(graph.type(name)))) for name, out in pairs.items()
+    )
+    return replace(
+        graph,
+        inputs=tuple(name for name in graph.inputs if name not in pairs),
+        outputs=tuple(name for name in graph.outputs if name not in pairs.values()),
+        states=(*graph.states, *states),
+    )
+
+
+def _known(name: str, names: Sequence[str], what: str) -> None:
+    if name not in names:
+        hint = suggest.hint(name, list(names), f"{what}s")
+        raise EdgeKitError("E0103", f"the model has no {what} named {name}, which --state names", hint=hint)
+
+
+def _zeros(type: Type) -> Array:
+    """What stands for 0 in a quantized type is its zero point."""
+    zero = type.quant.zero[0] if type.quant is not None else 0
+    return np.full(type.shape, zero, type.dtype.numpy)

@@ -20,7 +20,7 @@ from typing import Any, Protocol, cast
 
 from edgekit import converters
 from edgekit.converters import unsupported_formats
-from edgekit.converters.inputs import fix_inputs
+from edgekit.converters.inputs import fix_inputs, keep_states
 from edgekit.core.attributes import encode_fields
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -60,15 +60,17 @@ def read(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, float | Array] | None = None,
+    states: Mapping[str, str] | None = None,
     name: str = "",
     profile: str | None = None,
     signature: str = "",
     max_iterations: int | None = None,
 ) -> Graph:
     """Convert a model file of any format. `shapes` binds dynamic inputs, `dims` dimensions by name,
-    `constants` fixes inputs to values. `profile` is for formats whose engines differ: one of the reader's
-    PROFILES, the first of which holds without being asked for. `signature` names an entry of a file that has
-    several. `max_iterations` bounds loops whose end data decide."""
+    `constants` fixes inputs to values, `states` keeps inputs that are an output of the last run. `profile` is
+    for formats whose engines differ: one of the reader's PROFILES, the first of which holds without being
+    asked for. `signature` names an entry of a file that has several. `max_iterations` bounds loops whose end
+    data decide."""
     head = first_bytes(path)
     reader = next((r for r in readers(path.suffix) if r.sniff(path, head)), None)
     if reader is None and (unsupported := unsupported_formats.recognise(path, head)):
@@ -90,7 +92,7 @@ def read(
             options["constants"] = constants
         graph = reader.convert(path, shapes=shapes, dims=dims, name=name, **options)
         graph = graph if folds_constants or not constants else fix_inputs(graph, constants)
-        return _well_formed(graph, path)
+        return _well_formed(keep_states(graph, states) if states else graph, path)
     what = "is a folder" if path.is_dir() else "is of no known format"
     raise EdgeKitError("E0206", f"{path} {what}", hint=f"EdgeKit reads {', '.join(formats())}")
 

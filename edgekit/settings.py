@@ -193,6 +193,11 @@ def constants(texts: Sequence[str] | None) -> dict[str, float]:
     return result
 
 
+def states(texts: Sequence[str] | None) -> dict[str, str]:
+    """past=present as {"past": "present"}."""
+    return _by_name(texts, "--state past=present")
+
+
 def _by_name(texts: Sequence[str] | None, example: str) -> dict[str, str]:
     """The texts behind the last =, by what stands before it."""
     option = example.partition(" ")[0]

@@ -32,6 +32,7 @@ def convert(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dims: Mapping[str, int] | None = None,
     constants: Mapping[str, float | Array] | None = None,
+    states: Mapping[str, str] | None = None,
     name: str = "",
     profile: str | None = None,
     signature: str = "",
@@ -42,7 +43,8 @@ def convert(
     wide_weights: bool = False,
 ) -> Graph:
     """The simplified graph of a model. `shapes` binds dynamic inputs, `dims` dimensions by the names that the
-    file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array. `name`
+    file gives them; a batch that is not bound is 1. `constants` fixes inputs to a number or an array.
+    `states` names for inputs the outputs that they were in the last run: the library keeps them. `name`
     becomes the prefix of everything in the generated C. `profile` says whose integers a quantized TFLite
     model keeps: those of litert (the default) or of tflm, TFLite Micro; `signature` is one of its entries.
     `max_iterations` bounds the loops of which the file does not say how often they run at most.
@@ -64,19 +66,21 @@ def convert(
             shapes=shapes,
             dims=dims,
             constants=constants,
+            states=states,
             name=name,
             profile=profile,
             signature=signature,
             max_iterations=max_iterations,
         )
         graph = simplify(read_new(path)) if is_new else ek_file.load(path)
-    if (shapes or dims or constants or profile or signature or max_iterations) and not is_new:
+    if (shapes or dims or constants or states or profile or signature or max_iterations) and not is_new:
         fixed: dict[str, object] = {
             "loops are": max_iterations,
             "signature is": signature,
             "profile is": profile,
         }
         fixed["inputs are"] = constants
+        fixed["states are"] = states
         what = next((text for text, given in fixed.items() if given), "shapes are")
         raise EdgeKitError(
             "E0103",

@@ -55,6 +55,15 @@ Consts = Annotated[
     list[str] | None,
     option("--const", group=INPUTS, metavar="SR=16000", help="Replace an input by a constant."),
 ]
+States = Annotated[
+    list[str] | None,
+    option(
+        "--state",
+        group=INPUTS,
+        metavar="PAST=PRESENT",
+        help="Keep an input that is an output of the last run.",
+    ),
+]
 MaxIterations = Annotated[
     str, option("--max-iterations", group=INPUTS, metavar="N", help="Limit loops whose end depends on data.")
 ]
@@ -157,6 +166,7 @@ class BoundInputs(TypedDict):
     shapes: dict[str, tuple[int, ...]]
     dims: dict[str, int]
     constants: dict[str, float]
+    states: dict[str, str]
     signature: str
 
 
@@ -164,13 +174,15 @@ def bound_inputs(
     shape: Sequence[str] | None,
     dim: Sequence[str] | None,
     const: Sequence[str] | None,
+    state: Sequence[str] | None,
     signature: str,
 ) -> BoundInputs:
-    """--shape, --dim, --const and --signature."""
+    """--shape, --dim, --const, --state and --signature."""
     return {
         "shapes": settings.shapes(shape),
         "dims": settings.dims(dim),
         "constants": settings.constants(const),
+        "states": settings.states(state),
         "signature": signature,
     }
 

@@ -18,6 +18,7 @@ from edgekit.commands._shared import (
     RunnerOption,
     Shapes,
     Signature,
+    States,
     TargetName,
     WeightGrowth,
     WideWeights,
@@ -38,6 +39,7 @@ def bench(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
@@ -52,7 +54,9 @@ def bench(
     from edgekit.reports import bench as reports_bench
 
     with console.progress() as progress:
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
+        graph = api.convert(
+            model, **bound_inputs(shape, dim, const, state, signature), wide_weights=wide_weights
+        )
         wanted = run_by(target, runner)
         found = api.bench(
             graph,

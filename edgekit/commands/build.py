@@ -24,6 +24,7 @@ from edgekit.commands._shared import (
     Shapes,
     Signature,
     SignatureOption,
+    States,
     TargetName,
     Verbose,
     WeightGrowth,
@@ -96,6 +97,7 @@ def build(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
     profile: SignatureOption = None,
@@ -119,7 +121,7 @@ def build(
         progress("reading the model")
         graph = api.convert(
             model,
-            **bound_inputs(shape, dim, const, signature),
+            **bound_inputs(shape, dim, const, state, signature),
             wide_weights=wide_weights,
             profile=profile,
             max_iterations=iterations(max_iterations),

@@ -19,6 +19,7 @@ from edgekit.commands._shared import (
     Shapes,
     Signature,
     SignatureOption,
+    States,
     Std,
     WideWeights,
     bound_inputs,
@@ -37,6 +38,7 @@ def convert(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     wide_weights: WideWeights = False,
     profile: SignatureOption = None,
     signature: Signature = "",
@@ -62,7 +64,7 @@ def convert(
     raw_inputs = settings.raw_inputs(mean, std, raw)
     graph = api.convert(
         model,
-        **bound_inputs(shape, dim, const, signature),
+        **bound_inputs(shape, dim, const, state, signature),
         wide_weights=wide_weights,
         profile=profile,
         max_iterations=iterations(max_iterations),

@@ -17,6 +17,7 @@ from edgekit.commands._shared import (
     Model,
     Shapes,
     Signature,
+    States,
     arrays_file,
     bound_inputs,
     emit,
@@ -46,6 +47,7 @@ def diff(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     json: Json = False,
 ) -> None:
@@ -61,7 +63,7 @@ def diff(
     if html:
         comparison_page.check_destination(Path(html))
     with console.progress() as progress:
-        bound = bound_inputs(shape, dim, const, signature)
+        bound = bound_inputs(shape, dim, const, state, signature)
         new = [model for model in (a, b) if not ek_file.is_ek(Path(model))] or [a, b]
         first, second = (api.convert(m, **bound) if m in new else api.load(m) for m in (a, b))
         found = api.diff(first, second, data or None, order=order.value, progress=progress)

@@ -19,6 +19,7 @@ from edgekit.commands._shared import (
     PortsOption,
     Shapes,
     Signature,
+    States,
     TargetName,
     WeightGrowth,
     WideWeights,
@@ -40,6 +41,7 @@ def estimate(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     wide_weights: WideWeights = False,
     weight_growth: WeightGrowth = 0.0,
@@ -55,7 +57,9 @@ def estimate(
 
     with console.progress() as progress:
         progress("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), wide_weights=wide_weights)
+        graph = api.convert(
+            model, **bound_inputs(shape, dim, const, state, signature), wide_weights=wide_weights
+        )
         progress("compiling")
         found = api.estimate(
             graph,

@@ -10,6 +10,7 @@ from edgekit.commands._shared import (
     Model,
     Shapes,
     Signature,
+    States,
     TargetName,
     Verbose,
     bound_inputs,
@@ -25,6 +26,7 @@ def inspect(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     verbose: Verbose = False,
     json: Json = False,
@@ -37,6 +39,6 @@ def inspect(
     from edgekit import api
     from edgekit.reports import results
 
-    graph = api.convert(model, **bound_inputs(shape, dim, const, signature))
+    graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature))
     found = api.inspect(graph, target=target)
     emit("inspect", found, results.inspection(found, verbose=verbose), json)

@@ -20,6 +20,7 @@ from edgekit.commands._shared import (
     OptimizeOption,
     Shapes,
     Signature,
+    States,
     TargetName,
     bound_inputs,
     emit,
@@ -98,6 +99,7 @@ def prune(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     name: Name = "",
     json: Json = False,
@@ -128,7 +130,7 @@ def prune(
     )
     with console.progress() as progress:
         progress("reading the model")
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name)
+        graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name)
         check_graph_path(path)
         made, found = api.prune(
             graph,

@@ -20,6 +20,7 @@ from edgekit.commands._shared import (
     Raw,
     Shapes,
     Signature,
+    States,
     Std,
     bound_inputs,
     emit,
@@ -112,6 +113,7 @@ def quantize(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     mean: Mean = None,
     std: Std = None,
@@ -150,7 +152,9 @@ def quantize(
     with console.progress() as progress:
         progress("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)
-        graph = api.convert(model, **bound_inputs(shape, dim, const, signature), name=name, **raw_inputs)
+        graph = api.convert(
+            model, **bound_inputs(shape, dim, const, state, signature), name=name, **raw_inputs
+        )
         check_graph_path(path)
         made, found = api.quantize_model(graph, calib or None, chosen, progress=progress)
         distance = api.diff(graph, made, calib or None, most=_REPORTED, progress=progress) if report else None

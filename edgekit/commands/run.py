@@ -21,6 +21,7 @@ from edgekit.commands._shared import (
     Shapes,
     Signature,
     SignatureOption,
+    States,
     arrays_file,
     bound_inputs,
     emit,
@@ -46,6 +47,7 @@ def run(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     profile: SignatureOption = None,
     signature: Signature = "",
     max_iterations: MaxIterations = "",
@@ -63,7 +65,7 @@ def run(
     with console.progress() as progress:
         graph = api.convert(
             model,
-            **bound_inputs(shape, dim, const, signature),
+            **bound_inputs(shape, dim, const, state, signature),
             profile=profile,
             max_iterations=iterations(max_iterations),
         )

@@ -20,6 +20,7 @@ from edgekit.commands._shared import (
     PortsOption,
     Shapes,
     Signature,
+    States,
     TargetName,
     bound_inputs,
     emit,
@@ -77,6 +78,7 @@ def tune(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     signature: Signature = "",
     name: Name = "",
     json: Json = False,
@@ -106,7 +108,7 @@ def tune(
     with console.progress() as progress:
         progress("reading the model")
         found = api.tune(
-            api.convert(model, **bound_inputs(shape, dim, const, signature), name=name),
+            api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name),
             calib or None,
             limits,
             target=target,

@@ -21,6 +21,7 @@ from edgekit.commands._shared import (
     Shapes,
     Signature,
     SignatureOption,
+    States,
     TargetName,
     arrays_file,
     bound_inputs,
@@ -43,6 +44,7 @@ def verify(
     shape: Shapes = None,
     dim: Dims = None,
     const: Consts = None,
+    state: States = None,
     profile: SignatureOption = None,
     signature: Signature = "",
     max_iterations: MaxIterations = "",
@@ -59,7 +61,7 @@ def verify(
     with console.progress() as progress:
         graph = api.convert(
             model,
-            **bound_inputs(shape, dim, const, signature),
+            **bound_inputs(shape, dim, const, state, signature),
             profile=profile,
             max_iterations=iterations(max_iterations),
         )

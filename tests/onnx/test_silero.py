@@ -13,6 +13,7 @@ from support.tools import require, require_module
 from edgekit import build, inspection
 from edgekit.codegen.compilation.build import run
 from edgekit.converters.onnx.reader import convert
+from edgekit.converters.read import read
 from edgekit.core import simulate, target
 from edgekit.core.ir import Graph
 from edgekit.core.passes.simplify import simplify
@@ -20,6 +21,7 @@ from edgekit.core.types import Array
 
 PACKAGE = "silero-vad==6.2.3"
 STATE = (2, 1, 128)
+KEPT = {"state": "stateN"}
 WINDOW = {16000: 576, 8000: 288}
 NEAR = 2e-5
 
@@ -77,6 +79,16 @@ def test_a_sample_rate_chooses_its_network(detector: Path, rate: int) -> None:
         found = simulate.run(graph, {**inputs, "state": state})
         state = found["stateN"]
         assert_near(found, expected)
+
+
+def test_its_state_is_kept(detector: Path) -> None:
+    graph = read(detector, shapes={"input": (1, 576), "state": STATE}, constants={"sr": 16000}, states=KEPT)
+    assert graph.inputs == ("input",)
+    assert graph.outputs == ("output",)
+    session = simulate.Session(simplify(graph))
+    for inputs, (expected, _) in zip(*stream(detector, 16000), strict=True):
+        found = session.run({"input": inputs["input"]})
+        np.testing.assert_allclose(found["output"], expected, rtol=0, atol=NEAR)
 
 
 def test_c_follows_onnx_runtime_over_several_states(detector: Path) -> None:
