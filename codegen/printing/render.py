@@ -255,7 +255,12 @@ def _with_short_lines(text: str) -> str:
     text = _HEAD.sub(
         lambda m: m[0] if _is_short(m[0]) else _folded(" ".join(m[0].split())).rstrip("\n"), text
     )
-    return "".join(_cut(_folded(line)) for line in text.splitlines(keepends=True))
+    result, in_macro = "", False
+    for line in text.splitlines(keepends=True):
+        short = _cut(_folded(line))
+        result += short[:-1].replace("\n", " \\\n") + short[-1:] if in_macro else short
+        in_macro = line.rstrip().endswith("\\")
+    return result
 
 
 def _cut(line: str) -> str:
@@ -276,7 +281,11 @@ def _is_short(text: str) -> bool:
 def _folded(line: str) -> str:
     """A call or prototype on lines that are not too long, broken as clang-format would. Comments stay."""
     code = line.rstrip("\n")
-    if len(code) <= _WIDTH or not code.endswith((");", ")", "};")) or code.lstrip().startswith(("/*", "*")):
+    if (
+        len(code) <= _WIDTH
+        or not code.endswith((");", ")", "};"))
+        or code.lstrip().startswith(("/*", "*", "#"))
+    ):
         return line
     indent = " " * (len(code) - len(code.lstrip()) + 4)
     head, _, arguments = code.partition("(")
