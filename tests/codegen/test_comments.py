@@ -5,7 +5,7 @@ import re
 import pytest
 from support.every_kernel import graphs
 
-from edgekit.codegen.printing.render import render
+from edgekit.codegen.printing.render import _with_short_lines, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 
@@ -30,3 +30,13 @@ def test_files_that_comments_name_are_there_and_lines_are_short(target: str) -> 
                     long |= {(path, line)} if is_code and len(line) > 112 else set()
     assert not missing
     assert not long
+
+
+def test_a_macro_stays_one() -> None:
+    """Its last line has no backslash, but gets some where it is broken."""
+    call = f"        f({', '.join(f'argument_{i}' for i in range(12))});\n"
+    lines = _with_short_lines(f"#define EK_EACH(n) \\\n    for (; n;) \\\n{call}int x;\n").splitlines()
+    assert len(lines) > 4
+    assert all(line.endswith("\\") for line in lines[:-2])
+    assert not lines[-2].endswith("\\")
+    assert max(map(len, lines)) <= 112
