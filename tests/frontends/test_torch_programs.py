@@ -138,7 +138,7 @@ def test_dynamic_sizes_are_bound(torch: Any, tmp_path: Path) -> None:
     assert caught.value.code == "E0103"
     with pytest.raises(EdgeKitError, match="does not fit input x"):
         convert(path, shapes={"x": (2, 5, 5)})
-    with pytest.raises(EdgeKitError, match="--shape names y"):
+    with pytest.raises(EdgeKitError, match="no input named y, which --shape names"):
         convert(path, shapes={"x": (2, 5, 4), "y": (1,)})
 
 

@@ -4,9 +4,12 @@ A payload holds a marker as a word of its own. Generated files are given to a re
 if that finds the marker as a token, the name has become code. Identifiers made of a name have more letters.
 """
 
+import ast
+import io
 import json
 import re
 import subprocess
+import tokenize
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
@@ -84,13 +87,15 @@ def javascript(text: bytes, kind: str) -> str:
 
 
 def cmake_words(path: Path) -> list[str]:
-    """Every command and argument of a CMake file, by CMake's own trace of it with empty functions."""
-    text = path.read_text()
+    """Every command and argument of a CMake file, by CMake's own trace of it with empty functions. Conditions
+    are such functions, too, so that both branches run."""
+    text = re.sub(r"^(\s*(?:if|elseif|else|endif))\(", r"\1_(", path.read_text(), flags=re.MULTILINE)
     names = {m.lower() for m in re.findall(r"^\s*(\w+)\(", text, re.MULTILINE)}
-    language = {"if", "endif", "set", "list", "cmake_minimum_required"}
+    language = {"set", "list", "cmake_minimum_required"}
+    (path.parent / "unconditional.cmake").write_text(text)
     driver = "".join(f"function({n})\nendfunction()\n" for n in sorted(names - language))
     (path.parent / "driver.cmake").write_text(
-        f"set(CONFIG_EDGEKIT_MODEL 1)\n{driver}include({json.dumps(str(path))})\n"
+        f"{driver}include({json.dumps(str(path.parent / 'unconditional.cmake'))})\n"
     )
     command = [require("cmake"), "--trace", "--trace-format=json-v1", "-P", "driver.cmake"]
     done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=60)
@@ -123,7 +128,7 @@ class _Tags(HTMLParser):
 def code_of(path: str, data: bytes, folder: Path) -> str:
     """What a parser of the file's language takes for code, names and structure, but no content of strings."""
     suffix = Path(path).suffix
-    if suffix in (".c", ".h", ".ino", ".S"):
+    if suffix in (".c", ".h", ".hpp", ".cpp", ".ino", ".S"):
         tokens = c_tokens(data)
         sources = "".join(json.loads(t) for t in tokens if t.startswith('"') and "__kernel" in t)
         return " ".join(t for t in tokens if not t.startswith(("'", '"'))) + sources
@@ -149,6 +154,18 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         lines = data.decode().splitlines()
         assert all(re.match(r"\w+=", line) for line in lines), lines
         return " ".join(line.partition("=")[0] for line in lines)
+    if suffix == ".py":
+        ast.parse(data)
+        tokens = tokenize.tokenize(io.BytesIO(data).readline)
+        return " ".join(t.string for t in tokens if t.type not in (tokenize.COMMENT, tokenize.STRING))
+    if Path(path).name == "meson.build":
+        return re.sub(r"'(?:\\.|[^'\\])*'|#[^\n]*", "", data.decode())
+    if path.endswith(".pc.in"):
+        return " ".join(re.split("[=:]", line)[0] for line in data.decode().splitlines())
+    if suffix == ".whl":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inside = [name for name in archive.namelist() if Path(name).suffix in (".py", ".md", ".json")]
+            return " ".join(code_of(name, archive.read(name), folder) for name in inside)
     if Path(path).name == "Kconfig":
         return re.sub(r'"[^"\\$]*"', "", data.decode())
     assert suffix in (".bin", ".wasm"), f"no parser for {path}"

@@ -27,6 +27,18 @@ def test_the_example(cli: CommandLine, folder: Path) -> None:
 
 def test_every_option_that_limits_or_helps_is_described(cli: CommandLine) -> None:
     options = set(re.findall(r"--(\w[\w-]+)", cli.ok("tune", "--help").out))
-    shared = {"output", "target", "ports", "io", "shape", "dim", "const", "state", "signature", "name", "json"}
+    shared = {
+        "output",
+        "target",
+        "ports",
+        "io",
+        "shape",
+        "dim",
+        "const",
+        "state",
+        "signature",
+        "name",
+        "json",
+    }
     missing = {name for name in options - shared - {"help", "no-count"} if f"--{name}" not in PAGE}
     assert not missing
