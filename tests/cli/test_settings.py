@@ -76,6 +76,7 @@ def test_every_option_of_every_command_can_be_preset() -> None:
         "shape": list,
         "dim": list,
         "const": list,
+        "state": list,
         "wide_weights": bool,
         "weight_growth": float,
         "profile": str,
