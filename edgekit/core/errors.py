@@ -52,7 +52,8 @@ class EdgeKitError(Exception):
 
     def lines(self) -> list[str]:
         """The error as it is printed: one line, then the hint, then its fellows."""
-        first = f"{self.code} {_cut(self.message)}" + (f"   {_cut(self.where)}" if self.where else "")
+        where = f"   {without_middle(self.where)}" if self.where else ""
+        first = f"{self.code} {without_middle(self.message)}{where}"
         own = [first] + ([f"      hint: {self.hint}"] if self.hint else [])
         return own + [line for other in self.also for line in other.lines()]
 
@@ -60,10 +61,10 @@ class EdgeKitError(Exception):
         return "\n".join(self.lines())
 
 
-def _cut(text: str) -> str:
-    """Without the middle of what is too long to read."""
-    half = MAX_CHARACTERS // 2
-    return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} [...] {text[-half:]}"
+def without_middle(text: str, longest: int = MAX_CHARACTERS) -> str:
+    """Text without the middle of what is too long to read."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} [...] {text[-half:]}"
 
 
 def raise_all(errors: Sequence[EdgeKitError]) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from edgekit.core.errors import without_middle
+
 Escape = Callable[[str], str]
 
 MAX_COMMENT = 1000  # characters of one name in a comment: some files have longer ones than anybody reads
@@ -55,9 +57,8 @@ def block_comment(text: str) -> str:
 def line_comment(text: str) -> str:
     """Behind // or #, of every language. A backslash, or its trigraph ??/, would join the next line to it.
     The middle of what is too long is left out."""
-    if len(text) > MAX_COMMENT:
-        text = f"{text[: MAX_COMMENT // 2]} [...] {text[-MAX_COMMENT // 2 :]}"
-    plain = "".join(ch if " " <= ch <= "~" and ch != "\\" else _REPLACEMENT for ch in text)
+    shown = without_middle(text, MAX_COMMENT)
+    plain = "".join(ch if " " <= ch <= "~" and ch != "\\" else _REPLACEMENT for ch in shown)
     return plain.replace("??", 2 * _REPLACEMENT)
 
 
