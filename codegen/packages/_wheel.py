@@ -8,6 +8,8 @@ import io
 import zipfile
 from collections.abc import Mapping
 
+from edgekit.core import escape
+
 _FIRST = (1980, 1, 1, 0, 0, 0)  # the first time that zip files know
 
 
@@ -15,7 +17,8 @@ def wheel(name: str, version: str, summary: str, tag: str, files: Mapping[str, b
     """The name and the bytes of a wheel with these files for this platform, for any Python 3."""
     info = f"{name}-{version}.dist-info"
     metadata = (
-        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        f"Summary: {escape.properties_value(summary)}\n"
         "Requires-Python: >=3.9\nRequires-Dist: numpy\n"
     )
     marks = f"Wheel-Version: 1.0\nGenerator: edgekit\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"

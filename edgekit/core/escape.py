@@ -17,6 +17,7 @@ Escape = Callable[[str], str]
 MAX_COMMENT = 1000  # characters of one name in a comment: some files have longer ones than anybody reads
 _REPLACEMENT = "_"
 _SEPARATORS = " _.,:()=+%@/-"
+_TAG = re.compile("<(?=[/!])")  # ends a script of a page, wherever it stands there
 _SPECIAL_IN_MARKDOWN = re.compile(r"([\\`*{}\[\]<>#|&!~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.)")
 
 
@@ -59,7 +60,7 @@ def line_comment(text: str) -> str:
     The middle of what is too long is left out."""
     shown = without_middle(text, MAX_COMMENT)
     plain = "".join(ch if " " <= ch <= "~" and ch != "\\" else _REPLACEMENT for ch in shown)
-    return plain.replace("??", 2 * _REPLACEMENT)
+    return _TAG.sub(_REPLACEMENT, plain.replace("??", 2 * _REPLACEMENT))
 
 
 def c_string(text: str) -> str:
@@ -70,15 +71,21 @@ def c_string(text: str) -> str:
 
 
 def unicode_string(text: str) -> str:
-    r"""In "" of JSON, JavaScript, YAML and TOML, and in '' of JavaScript: all of them know \u0022."""
+    r"""In "" of JSON and JavaScript, and in '' of JavaScript: all of them know \u0022."""
     units = text.encode("utf-16-be", "surrogatepass")
     codes = (int.from_bytes(units[i : i + 2]) for i in range(0, len(units), 2))
     return "".join(chr(c) if _is_plain(chr(c)) else f"\\u{c:04x}" for c in codes)
 
 
+def code_point_string(text: str) -> str:
+    r"""In quotes of Python, Meson, TOML and YAML: beyond \uffff they know \U0001f600, and no halves of it."""
+    whole = text.encode("utf-8", "replace").decode()
+    return "".join(f"\\U{ord(ch):08x}" if ch > "\uffff" else unicode_string(ch) for ch in whole)
+
+
 def template_literal(text: str) -> str:
     """In `` of JavaScript; lines stay lines, so that the source of a kernel can be read there."""
-    text = re.sub(r"[\\`$]", r"\\\g<0>", text)
+    text = _TAG.sub(r"\\x3c", re.sub(r"[\\`$]", r"\\\g<0>", text))
     return "".join(ch if " " <= ch <= "~" or ch == "\n" else unicode_string(ch) for ch in text)
 
 
@@ -93,7 +100,7 @@ def kconfig_string(text: str) -> str:
 
 
 def properties_value(text: str) -> str:
-    """Behind = in a .properties file, up to the end of the line."""
+    """Behind = in a .properties file, or : in the METADATA of a wheel, up to the end of the line."""
     return line_comment(text)
 
 

@@ -80,20 +80,18 @@ def _language(escaped: Escape, *inside: Context) -> Context:
     return Context("code", "", "", escaped, inside=inside)
 
 
+_LONG_STRINGS = tuple(_string(quote, escape.code_point_string) for quote in ('"""', '"', "'"))
+_PYTHON = _language(escape.unquoted, _HASH, *_LONG_STRINGS)
 _LANGUAGES = {
     **dict.fromkeys((".c", ".h", ".S", ".ino", ".cpp", ".hpp"), _language(escape.code, *_C)),
     **dict.fromkeys((".js", ".ts"), _language(escape.code, *_JS)),
     **dict.fromkeys(
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),
-    **dict.fromkeys(
-        (".py", ".build", ".toml"),
-        _language(
-            escape.unquoted, _HASH, *(_string(quote, escape.unicode_string) for quote in ('"""', '"', "'"))
-        ),
-    ),
+    ".py": _PYTHON,
+    **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     ".in": _language(escape.unquoted, _HASH),
-    ".yml": _language(escape.unquoted, _HASH, _string('"', escape.unicode_string)),
+    ".yml": _language(escape.unquoted, _HASH, _string('"', escape.code_point_string)),
     "Kconfig": _language(escape.code, _HASH, _string('"', escape.kconfig_string)),
     ".properties": _language(escape.properties_value, _HASH),
     ".html": _language(escape.html, *_HTML),
@@ -174,6 +172,7 @@ class _Reader:
         self._stack: list[Context] = [language(template)]
         self._branches: list[tuple[list[Context], list[list[Context]]]] = []  # at `if`: before, at each end
         self._last = ""  # the character in front
+        self._only_comments = True  # so far
 
     def tokens(self, stream: TokenStream) -> Iterator[Token]:
         in_expression = starts_block = False
@@ -215,6 +214,8 @@ class _Reader:
     def _check_place(self, line: int) -> None:
         if self._stack[0] is _LANGUAGES[".html"] and len(self._stack) == 1 and self._last == "=":
             raise self._fault("text in an attribute needs quotes around it", line)
+        if self._stack[0] is _PYTHON and self._only_comments:
+            raise self._fault("text in the first comment may name the encoding of the file", line)
         if self._stack[-1] is _BLOCK and self._last in ("*", "/"):
             raise self._fault(f"text behind {self._last} may end a comment", line)
 
@@ -228,6 +229,8 @@ class _Reader:
             skips = [top.skip] if top.skip else []
             patterns = "|".join(f"({p})" for p in [*skips, *ends, *choices])
             found = re.compile(patterns, re.DOTALL).search(text, at) if patterns else None
+            passed = text[at : found.start() if found else len(text)]
+            self._only_comments &= top.escape is escape.line_comment or not passed.strip()
             if found is None:
                 break
             at = found.end()
@@ -239,6 +242,7 @@ class _Reader:
                 self._stack.pop()
             else:
                 self._stack.append(top.inside[which - 1 - len(skips) - len(ends)])
+                self._only_comments &= self._stack[-1].escape is escape.line_comment
         if text:
             self._last = text[-1]
 

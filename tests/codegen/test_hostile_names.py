@@ -41,7 +41,7 @@ def model(payloads: tuple[str, ...], remembers: bool = True) -> Graph:
         memory = builder.input(f"{payloads[0]} memory", four)
         (kept,) = builder.add(Add(), memory, x, names=[f"{payloads[0]} kept"])
         states = (State(memory, kept, Value(four, np.arange(4, dtype=np.float32))),)
-    source = Source(f"{payloads[0]}.onnx", "00" * 32, "onnx", f"{payloads[-1]} 1.0")
+    source = Source(f"{payloads[0]}.onnx", "00" * 32, "onnx", " ".join(payloads))
     return builder.graph("model", [given], outputs[::3], source, states)
 
 

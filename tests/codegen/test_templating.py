@@ -37,6 +37,8 @@ def rendered(name: str, template: str, **values: object) -> str:
         ("a.cmake.j2", 'f("{{ x }}")', '";$(a)', 'f("___(a)")'),
         ("Kconfig.j2", 'bool "{{ x }}"', "$(shell,ls)", 'bool "_(shell,ls)"'),
         ("a.yml.j2", 'a: "{{ x }}"', '"\nb: c', 'a: "\\u0022\\u000ab: c"'),
+        ("a.yml.j2", 'a: "{{ x }}"', "😀\udc80", 'a: "\\U0001f600\\u003f"'),
+        ("a.py.j2", "f('{{ x }}')  # {{ x }}", "'😀", "f('\\u0027\\U0001f600')  # '_"),
         ("a.properties.j2", "a={{ x }}", "b\nc=\\", "a=b_c=_"),
         ("a.html.j2", "<p title='{{ x }}'>{{ x }}</p>", "<'>", "<p title='&lt;&#39;&gt;'>&lt;&#39;&gt;</p>"),
         (
@@ -44,6 +46,12 @@ def rendered(name: str, template: str, **values: object) -> str:
             '<script>f("{{ x }}")</script>',
             "</script>",
             '<script>f("\\u003c/script\\u003e")</script>',
+        ),
+        (
+            "a.html.j2",
+            "<script>f(`{{ x }}`) /* {{ x }} */</script>",
+            "</script><!--",
+            "<script>f(`\\x3c/script>\\x3c!--`) /* _/script>_!-- */</script>",
         ),
         ("a.md.j2", "{{ x }}", "[a](b) <i> my_file _b_", "\\[a\\](b) \\<i\\> my_file \\_b\\_"),
         ("a.md.j2", "`{{ x }}`", "a`b", "`a_b`"),
@@ -88,6 +96,8 @@ def test_words_of_the_template_stay() -> None:
         ("a.c.j2", "/** a *{{ x }} */", "may end a comment"),
         ("a.c.j2", '/* {% include "b.c.j2" %} */', "include stands in a block comment"),
         ("a.html.j2", "<p class={{ x }}>", "needs quotes"),
+        ("a.py.j2", "# {{ x }}\n", "may name the encoding"),
+        ("a.py.j2", "\n# a\n# {{ x }}\nimport a\n", "may name the encoding"),
         ("a.sh.j2", "echo {{ x }}", "no escapes for its language"),
     ],
 )

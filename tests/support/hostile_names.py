@@ -5,6 +5,7 @@ if that finds the marker as a token, the name has become code. Identifiers made 
 """
 
 import ast
+import email
 import io
 import json
 import re
@@ -36,6 +37,8 @@ PAYLOADS = (
     f"a??/\n{MARKER}",
     f"a\u2028{MARKER}\u2029",
     f"a\0{MARKER}",
+    f"coding:{MARKER}",
+    f"a\nRequires-Dist: {MARKER}",
     f'"; {MARKER}; "',
     f"'; {MARKER}; '",
     f'\\"; {MARKER}; //',
@@ -155,16 +158,20 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         assert all(re.match(r"\w+=", line) for line in lines), lines
         return " ".join(line.partition("=")[0] for line in lines)
     if suffix == ".py":
-        ast.parse(data)
+        ast.parse(data)  # in the encoding that the file names
         tokens = tokenize.tokenize(io.BytesIO(data).readline)
         return " ".join(t.string for t in tokens if t.type not in (tokenize.COMMENT, tokenize.STRING))
+    if Path(path).name == "METADATA":
+        fields = email.message_from_bytes(data)
+        return " ".join((*fields, *(value for key, value in fields.items() if key != "Summary")))
     if Path(path).name == "meson.build":
         return re.sub(r"'(?:\\.|[^'\\])*'|#[^\n]*", "", data.decode())
     if path.endswith(".pc.in"):
         return " ".join(re.split("[=:]", line)[0] for line in data.decode().splitlines())
     if suffix == ".whl":
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            inside = [name for name in archive.namelist() if Path(name).suffix in (".py", ".md", ".json")]
+            read = (".py", ".md", ".json", "METADATA")
+            inside = [name for name in archive.namelist() if name.endswith(read)]
             return " ".join(code_of(name, archive.read(name), folder) for name in inside)
     if Path(path).name == "Kconfig":
         return re.sub(r'"[^"\\$]*"', "", data.decode())
