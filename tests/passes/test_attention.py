@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.near_misses import near_misses
 from support.nets import Net, kinds
 
 from edgekit.core import simulate
@@ -95,3 +96,16 @@ def test_products_a_mask_and_a_softmax_are_one_operator(mask: str, flat: bool) -
 def test_other_forms_stay(other: dict[str, Any]) -> None:
     graph = network(**other)
     assert attention(graph) is graph
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["batch", "flat"])
+@pytest.mark.parametrize("mask", ["where", "add"])
+def test_one_difference_is_no_other_attention(mask: str, flat: bool) -> None:
+    for what, graph in near_misses(network(mask, flat)):
+        inputs = simulate.random_inputs(graph, seed=1)
+        inputs |= {name: np.array([0, 7, 3]) for name in {"at"} & set(graph.inputs)}
+        after = attention(graph)
+        verify(after)
+        right, found = (simulate.run(each, inputs) for each in (graph, after))
+        for name in graph.outputs:
+            np.testing.assert_allclose(found[name], right[name], rtol=1e-5, atol=1e-6, err_msg=what)
