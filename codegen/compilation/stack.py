@@ -47,6 +47,8 @@ _CI_EDGE = re.compile(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"')
 _FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in '(\w+)'")
 _LAYOUT = re.compile(r"Function: (\w+)\s(.*?)\[-Rpass-analysis=stack-frame-layout\]", re.DOTALL)
 _ALIGNED = re.compile(r"Type: (?!Fixed)\w+, Align: (\d+)")  # what is fixed is the caller's
+_SCALABLE = re.compile(r"Size: vscale x (\d+)")
+_VSCALE = 8  # of vector registers of 512 bits, the longest that tests of RISC-V run with
 _RETURN = 16  # bytes of a return address, and what aligns the frame behind it
 _NEVER = 1 << 30  # bytes, more than any stack has
 # Where there is floating point and more, functions of compiler-rt need fewer registers.
@@ -157,15 +159,18 @@ def bound_of_frames(warnings: str, entry: str, layers: Collection[str]) -> int:
 
 
 def _frames(warnings: str, beside: int) -> dict[str, int]:
-    """By function: the largest of that name, what calls put beside it, and what aligns it for vectors wider
-    than what callers align to, which clang leaves out."""
+    """By function: the largest of that name, what calls put beside it, and what clang leaves out: what aligns
+    it for vectors wider than what callers align to, and vectors that are as long as registers are."""
     kept, widest = (8, 16) if beside == 0 else (16, 64)  # Arm of 32 bits; what else there is, up to AVX-512
     aligned: dict[str, int] = {}
+    scalable: dict[str, int] = {}
     for name, layout in _LAYOUT.findall(warnings):
         aligned[name] = max([aligned.get(name, 0), *map(int, _ALIGNED.findall(layout))])
+        vectors = _VSCALE * sum(map(int, _SCALABLE.findall(layout)))
+        scalable[name] = max(scalable.get(name, 0), vectors)
     frames: dict[str, int] = {}
     for size, name in _FRAME.findall(warnings):
         wanted = aligned.get(name, 0) if aligned else widest
         padding = wanted - 8 if wanted > kept else 0
-        frames[name] = max(int(size) + beside + padding, frames.get(name, 0))
+        frames[name] = max(int(size) + beside + padding + scalable.get(name, 0), frames.get(name, 0))
     return frames

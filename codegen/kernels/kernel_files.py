@@ -126,6 +126,7 @@ class Variant:
         for old, new in self.changes.items():
             code = re.sub(rf"\bek_{old}_", f"ek_{new}_", code)
             code = re.sub(rf"\bEK_{old.upper()}_", f"EK_{new.upper()}_", code)
+            code = code.replace(f"EK_RULE({old})", f"EK_RULE({new})")
         return self.words + code
 
 

@@ -96,10 +96,13 @@ RULES: tuple[Rule, ...] = (
 
 
 def _has_rule(call: Call, rule: str, target: Target) -> bool:
-    """Would the call take a kernel that names this rule?"""
+    """Would the call take a kernel that names this rule, of no worse instruction set than it takes now?"""
     if rule not in _named_rules(target.isa, call.kernel):
         return False
-    return rule in variant_of(replace(call, rule=rule), target).rules
+    found = variant_of(replace(call, rule=rule), target)
+    if rule not in found.rules:
+        return False
+    return target.isa.index(found.isa) <= target.isa.index(variant_of(call, target).isa)
 
 
 @cache

@@ -30,8 +30,16 @@ TARGETS = {
     "x86-64-avx512": "gcc",
     "wasm32-simd": "ziglang",
     "wasm32-relaxed": "ziglang",
+    "riscv32": "ziglang",
+    "riscv64-rvv": "ziglang",
 }
-EMULATORS = {"cortex": "qemu-system-arm", "aarch64": "qemu-aarch64", "armv7": "qemu-arm"}
+EMULATORS = {
+    "cortex": "qemu-system-arm",
+    "aarch64": "qemu-aarch64",
+    "armv7": "qemu-arm",
+    "riscv32": "qemu-riscv32",
+    "riscv64": "qemu-riscv64",
+}
 
 
 def load(name: str) -> Target:

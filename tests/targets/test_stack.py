@@ -123,6 +123,18 @@ def test_what_aligns_vectors_of_pcs_counts() -> None:
     assert stack._frames(said, 16) == {"f": 120 + 16 + 56}
 
 
+def test_vectors_as_long_as_registers_count() -> None:
+    """RISC-V's spilled vectors, which clang leaves out of frames: 32 bytes for each 64 bits of a register."""
+    said = "c.c:4:9: warning: stack frame size (48) exceeds limit (0) in 'f' [-Wframe-larger-than]\n"
+    layout = (
+        "c.c:4:1: remark: \nFunction: f\nOffset: [SP-8], Type: Spill, Align: 8, Size: 8\n"
+        "Offset: [SP-32], Type: Spill, Align: 8, Size: vscale x 32\n"
+        "Offset: [SP-32], Type: Spill, Align: 8, Size: vscale x 16\n"
+        "Offset: [SP-48], Type: Spill, Align: 8, Size: 8 [-Rpass-analysis=stack-frame-layout]\n"
+    )
+    assert stack._frames(said + layout, 16) == {"f": 48 + 16 + (32 + 16) * 512 // 64}
+
+
 def test_calls_are_followed_through_functions_and_tables(tmp_path: Path) -> None:
     leaf, caller, by_table = (bound_of(FRAMES, name, tmp_path) for name in ("leaf", "caller", "by_table"))
     assert leaf is not None

@@ -1,7 +1,7 @@
 /* int8 sum or difference of rows, or of a row and a number: see affine_s8.h. Four vectors advance together.
  * @when sa[5] == 1 and sb[5] in (0, 1) */
 /* int8 sum or difference of rows: see affine_s8.h.
- * @as avx512/affine_s8, wasm/affine_s8
+ * @as avx512/affine_s8, wasm/affine_s8, rvv/affine_s8
  * @when sa[5] == 1 and sb[5] in (0, 1) */
 /* int8 sum or difference of rows, for factors of 16 bits: see affine_s8.h.
  * @as neon/affine_s8.contiguous s32=s16, neon32/affine_s8.contiguous s32=s16

@@ -3,7 +3,7 @@
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
 /* int8 average pooling: see avgpool2d_s8.h.
- * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8
+ * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8, rvv/avgpool2d_s8
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
 #include "edgekit/contracts/avgpool2d_s8.h"

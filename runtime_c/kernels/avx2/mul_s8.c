@@ -2,7 +2,7 @@
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
 /* int8 product of rows: see mul_s8.h.
- * @as avx512/mul_s8, wasm/mul_s8
+ * @as avx512/mul_s8, wasm/mul_s8, rvv/mul_s8
  * @rule e e_wide tfl
  * @when sa[5] == 1 and sb[5] in (0, 1) and (rule != "tfl" or exponent <= 14) */
 /* int8 product of rows: see mul_s8.h.

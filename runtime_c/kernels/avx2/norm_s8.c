@@ -2,7 +2,7 @@
  * more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when n >= 16 and digits <= 16 */
 /* int8 normalization of rows: see norm_s8.h.
- * @as avx512/norm_s8, wasm/norm_s8, neon/norm_s8, neon32/norm_s8
+ * @as avx512/norm_s8, wasm/norm_s8, neon/norm_s8, neon32/norm_s8, rvv/norm_s8
  * @when n >= 16 and digits <= 16 */
 #include "edgekit/contracts/norm_s8.h"
 
