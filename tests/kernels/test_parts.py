@@ -133,7 +133,8 @@ def check(name: str, families: Sequence[Family], cores: int, folder: Path) -> No
     assert parts > 100
 
 
-@pytest.mark.parametrize("name", TARGETS)
+# Floats are portable C on RISC-V, as on the host.
+@pytest.mark.parametrize("name", [name for name in TARGETS if not name.startswith("riscv")])
 def test_parts_of_layers_compute_what_whole_layers_do(name: str, tmp_path: Path) -> None:
     check(name, (*REAL_FAMILIES, *REAL_LAYERS), 3, tmp_path)
 
