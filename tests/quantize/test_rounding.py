@@ -87,6 +87,24 @@ def test_no_output_is_worse_than_with_the_nearest_integers(
     assert (problem.error(problem.sorted(found), scale) <= known * (1 + 1e-9) + 1e-12).all()
 
 
+@pytest.mark.parametrize("damping", [0.0, 0.01, 1.0])
+def test_real_weights_go_where_sums_are_nearest(damping: float) -> None:
+    """The way back to the old weights weighs as much as the damping says: there the slope of both is 0."""
+    random = np.random.default_rng(4)
+    x = np.stack([correlated(random, 80, 7) for _ in range(2)]).astype(np.float64)
+    old, wanted = random.normal(size=(2, 7, 3)), random.normal(size=(2, 80, 3))
+    seen = Moments(*old.shape)
+    seen.add(x, wanted)
+    whole, half = (GptqProblem(seen, old, GptqTarget(share, damping)) for share in (1.0, 0.5))
+    best, middle = (each.unsorted(each.centre) for each in (whole, half))
+    x -= x.mean(axis=1, keepdims=True)
+    off = x.transpose(0, 2, 1) @ (x @ best - wanted) / x.shape[1]
+    own = np.square(x).mean(axis=1)
+    own = damping * np.maximum(own, 1e-4 * own.mean()) + 1e-4 * own.mean()
+    np.testing.assert_allclose(off, -own[:, :, None] * (best - old), atol=1e-4)
+    np.testing.assert_allclose(middle, (old + best) / 2, rtol=1e-9)
+
+
 def test_one_output_of_several_keeps_the_nearest_integers_where_they_are_better() -> None:
     """Rounding in turn is worse for the first output of this layer, and better for the others."""
     random = np.random.default_rng(342)
