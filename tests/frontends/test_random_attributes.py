@@ -16,6 +16,7 @@ from edgekit.converters.keras import ops as keras_ops
 from edgekit.converters.mindir import ops as mindir_ops
 from edgekit.converters.mxnet import ops as mxnet_ops
 from edgekit.converters.paddle import ops as paddle_ops
+from edgekit.converters.torch_export import ops as torch_ops
 
 PACKAGES = {
     "caffe": ops,
@@ -24,6 +25,7 @@ PACKAGES = {
     "mindspore": mindir_ops,
     "mxnet": mxnet_ops,
     "paddle": paddle_ops,
+    "torch": torch_ops,
 }
 FAMILIES = (*windows.FAMILIES, *movement.FAMILIES, *reductions.FAMILIES)
 DRAWS = 8

@@ -1,7 +1,7 @@
 """Graphs that differ from a pattern in one thing: what a pass must not take for the pattern, or may take.
 
-Whatever it does, the results must be the same. Others read an inner value, too, or it comes from elsewhere; a
-constant is another number, or differs along a dimension; operands change places, or become the same.
+Whatever it does, the results must be the same. Others read an inner value, too, it comes from elsewhere or is
+known; a constant is another number, or differs along a dimension; operands change places or become the same.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import numpy as np
 
 from edgekit.core.ir import Graph, Node
 from edgekit.core.passes import drop_dead
-from edgekit.core.types import Array, Type, Value
+from edgekit.core.types import Array, Type, Value, type_of
 from edgekit.core.wellformed import faults
 
 
@@ -29,12 +29,8 @@ def _all(graph: Graph) -> Iterator[tuple[str, Graph]]:
         yield f"{name} is an input", replace(graph, inputs=(*graph.inputs, name), nodes=rest)
     for i, node in enumerate(graph.nodes):
         for at, name in enumerate(node.inputs):
-            if (data := graph.data(name)) is not None:
-                for what, other in _other_constants(data, graph.type(node.outputs[0])):
-                    value = {f"{name}'": Value(Type(graph.type(name).dtype, other.shape), other)}
-                    inputs = (*node.inputs[:at], f"{name}'", *node.inputs[at + 1 :])
-                    with_it = replace(graph, values={**graph.values, **value})
-                    yield f"{name} {what}", _with(with_it, i, replace(node, inputs=inputs))
+            for what, other in _others(graph, node, name):
+                yield f"{name} {what}", _with_constant(graph, i, at, other)
         if len(set(node.inputs)) > 1:
             yield (
                 f"{node.outputs[0]} turns operands",
@@ -48,9 +44,22 @@ def _with(graph: Graph, i: int, node: Node) -> Graph:
     return replace(graph, nodes=(*graph.nodes[:i], node, *graph.nodes[i + 1 :]))
 
 
-def _other_constants(data: Array, y: Type) -> list[tuple[str, Array]]:
+def _with_constant(graph: Graph, i: int, at: int, data: Array) -> Graph:
+    node = graph.nodes[i]
+    name = f"{node.inputs[at]}'"
+    values = {**graph.values, name: Value(type_of(data), data)}
+    inputs = (*node.inputs[:at], name, *node.inputs[at + 1 :])
+    return _with(replace(graph, values=values), i, replace(node, inputs=inputs))
+
+
+def _others(graph: Graph, node: Node, name: str) -> list[tuple[str, Array]]:
+    """What an operand may be instead: other constants, or any instead of what is computed."""
+    data, type = graph.data(name), graph.type(name)
+    if data is None:
+        known = np.random.default_rng(0).standard_normal(type.shape)
+        return [("is known", known.astype(type.dtype.numpy))] if type.dtype.is_float else []
     with np.errstate(over="ignore"):  # masks are large
-        return [*_other_numbers(data), *_along_dimensions(data, y)]
+        return [*_other_numbers(data), *_along_dimensions(data, graph.type(node.outputs[0]))]
 
 
 def _other_numbers(data: Array) -> Iterator[tuple[str, Array]]:

@@ -32,6 +32,14 @@ ITSELF = "func.func private @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n" + CAL
 CONSTANT = "%0 = stablehlo.constant dense<{}> : tensor<{}>\n" + RETURN
 
 
+def chosen(kind: str, parts: int, type: str) -> str:
+    """A choice between so many parts, by a constant."""
+    part = "{\nstablehlo.return %arg0 : tensor<4xf32>\n}"
+    regions = f" ({', '.join([part] * parts)})" if parts else ""
+    constant = f"%c = stablehlo.constant dense<{'true' if 'i1' in type else '0'}> : {type}"
+    return f'{constant}\n%0 = "stablehlo.{kind}"(%c){regions} : ({type}) -> tensor<4xf32>\n{RETURN}'
+
+
 TRUE = "%c = stablehlo.constant dense<true> : tensor<i1>"
 LESS = "%c = stablehlo.compare LT, %s, %s, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>"
 LOOP = (
@@ -57,6 +65,9 @@ CASES = {
     "loop without end": Case("E0402", "more than", net(LOOP.format(ends=TRUE))),
     "loop that the input ends": Case("E0301", "how often a loop runs", net(LOOP.format(ends=LESS))),
     "extreme by another region": Case("E0205", "by such a region", net(EXTREME)),
+    "three parts of two": Case("E0401", "if has 3 parts", net(chosen("if", 3, "tensor<i1>"))),
+    "choice of nothing": Case("E0401", "case has 0 parts", net(chosen("case", 0, "tensor<i32>"))),
+    "choice by several": Case("E0401", "2 parts for", net(chosen("case", 2, "tensor<2xi32>"))),
     "call of nothing": Case("E0401", "no function g", net(CALL.format("g"))),
     "splat of a petabyte": Case("E0402", "absurd", net(CONSTANT.format("0.0", "1000000x1000000xf32"))),
     "splat of a gigabyte": Case("E0402", "constant", net(CONSTANT.format("0.0", "100000000xf64"))),

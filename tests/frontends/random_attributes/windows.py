@@ -284,4 +284,68 @@ def resized(d: Draw) -> Found:
         )
 
 
-FAMILIES = (convolution, same_convolution, transposed_convolution, pooling, resized)
+def uneven_borders(d: Draw) -> Found:
+    """Means that count another border on each side."""
+    kernel, stride, sides = d.numbers(2, 2, 3), d.numbers(2, 1, 2), d.numbers(4, 0, 1)
+    x = d.x(2, 3, *d.numbers(2, 4, 7))
+    wide = np.pad(x, [(0, 0), (0, 0), sides[:2], sides[2:]])
+    expected = of_torch("avg_pool2d", wide, kernel, stride)
+    words = {"pooling_type": "avg", "exclusive": False}
+    yield (
+        "paddle",
+        case("pool2d", x, kernel, strides=stride, paddings=sides, **words, expected=expected),
+    )
+    deep = of_torch("avg_pool3d", wide[:, :, None], (1, *kernel), (1, *stride))
+    yield (
+        "mindspore",
+        case(
+            "AvgPool3D",
+            x[:, :, None],
+            kernel_size=(1, 1, 1, *kernel),
+            strides=(1, 1, 1, *stride),
+            pad=(0, 0, *sides),
+            pad_mode="pad",
+            expected=deep,
+        ),
+    )
+
+
+def fake_quantization(d: Draw) -> Found:
+    """To a part of the integers of a type, around any zero point."""
+    low, high = d.pick((-128, 127), (-127, 127), (0, 255), (0, 15), (-8, 7))
+    scale, zero = d.pick(0.05, 0.25), d.pick(*range(low, high + 1))
+    x = 4 * d.x(3, 5)
+    settings = {"scale": scale, "zero_point": zero, "quant_min": low, "quant_max": high}
+    yield (
+        "torch",
+        case(
+            "fake_quantize_per_tensor_affine",
+            x,
+            **settings,
+            expected=of_torch("fake_quantize_per_tensor_affine", x, *settings.values()),
+        ),
+    )
+
+
+def adaptive_pooling(d: Draw) -> Found:
+    """To any size, larger ones, too, where cells are in several windows."""
+    x, size = d.x(2, 3, *d.numbers(2, 2, 6)), d.numbers(2, 1, 8)
+    mean, most = (of_torch(f"adaptive_{kind}_pool2d", x, size) for kind in ("avg", "max"))
+    yield "mxnet", case("AdaptiveAvgPooling2D", x, output_size=size, expected=mean)
+    yield "mindspore", case("AdaptiveAvgPool2D", x, size, expected=mean)
+    yield "mindspore", case("AdaptiveMaxPool2D", x, size, expected=most)
+    for kind, expected in (("avg", mean), ("max", most)):
+        words = {"adaptive": True, "pooling_type": kind}
+        yield "paddle", case("pool2d", x, size, **words, expected=expected)
+
+
+FAMILIES = (
+    convolution,
+    same_convolution,
+    transposed_convolution,
+    pooling,
+    uneven_borders,
+    adaptive_pooling,
+    resized,
+    fake_quantization,
+)
