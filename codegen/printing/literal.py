@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -25,15 +25,16 @@ def number(value: object, ctype: str) -> str:
 
 
 def _float(value: float, single: bool) -> str:
-    suffix = "f" if single else ""
-    if np.isnan(value):
-        return f"EK_NAN_{'f32' if single else 'f64'}"
-    if np.isinf(value):
-        return f"{'-' if value < 0 else ''}EK_INF_{'f32' if single else 'f64'}"
     text = f"{value:.9g}" if single else f"{value:.17g}"
-    if not re.search(r"[.e]", text):
-        text += ".0"
-    return re.sub(r"^(-?\d+)e", r"\1.0e", text) + suffix
+    suffix = "f" if single else ""
+    if "." in text:  # all but round numbers: constants have millions of them
+        return text + suffix
+    if math.isnan(value):
+        return f"EK_NAN_{'f32' if single else 'f64'}"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}EK_INF_{'f32' if single else 'f64'}"
+    digits, e, exponent = text.partition("e")
+    return f"{digits}.0{e}{exponent}{suffix}"
 
 
 def elements(array: Array) -> Iterator[str]:
@@ -72,11 +73,13 @@ def restored(array: Array, dtype: DType) -> Array:
 
 def lines(items: Iterator[str], indent: str = "    ", width: int = 110) -> Iterator[str]:
     """Items with commas between them, filled into lines."""
-    line = indent
+    line: list[str] = []
+    length = len(indent) - 1  # as no space ends a line
     for item in items:
-        if len(line) + len(item) + 2 > width and line.strip():
-            yield line.rstrip()
-            line = indent
-        line += item + ", "
-    if line.strip():
-        yield line.rstrip()
+        if length + len(item) + 3 > width and line:
+            yield f"{indent}{', '.join(line)},"
+            line, length = [], len(indent) - 1
+        line.append(item)
+        length += len(item) + 2
+    if line:
+        yield f"{indent}{', '.join(line)},"
