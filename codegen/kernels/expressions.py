@@ -37,7 +37,7 @@ class Expression:
     """One of them, and the names in it that are not functions."""
 
     text: str
-    names: frozenset[str] = field(compare=False)
+    names: frozenset[str] = field(compare=False, repr=False)  # whose order differs from process to process
     body: ast.expr = field(compare=False, repr=False)
 
     @cached_property
