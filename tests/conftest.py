@@ -35,6 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from support import object_cache  # not above: it imports numpy
+
+    object_cache.install()
+    if not hasattr(config, "workerinput"):
+        object_cache.tidy()
     if config.getoption("--write-times"):
         config.pluginmanager.register(times.Clock())
 

@@ -7,7 +7,7 @@ import sys
 
 from support.tools import ROOT
 
-# Layers of every kernel, for instruction sets whose kernels want working memory, packed weights and folded sums.
+# Layers of every kernel, for sets whose kernels want working memory, packed weights and folded sums.
 RENDER = """
 import hashlib, json
 from support.edge_families import FAMILIES

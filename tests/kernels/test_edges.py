@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import x86
-from support.each_target import TARGETS, drive, load
+from support.each_target import REALS, TARGETS, drive, load
 from support.edge_families import FAMILIES
 from support.integer_bench import Bench, Seeded
 from support.real_edge_families import REAL_FAMILIES
@@ -25,14 +25,10 @@ def test_layers_at_the_edges(name: str, monkeypatch: pytest.MonkeyPatch, tmp_pat
     for family in FAMILIES:
         family(bench)
     program = compile_graph(bench.graph(), load(name))
-    found = drive(program, tmp_path, "size", "-Os").run(program, bench.inputs)
+    found = drive(program, tmp_path).run(program, bench.inputs)
     expected = simulate.run(program.graph, bench.inputs)
     for output in program.graph.outputs:
         assert np.array_equal(found[output], expected[output]), program.graph.producer(output)
-
-
-# Those that have kernels for floats of their own, and portable C.
-REALS = ("host", "cortex-m4", "aarch64", "armv7-neon", "x86-64-avx2", "x86-64-avx512", "wasm32-simd")
 
 
 @pytest.mark.parametrize("name", REALS)
@@ -41,4 +37,4 @@ def test_layers_of_floats_at_the_edges(name: str, tmp_path: Path) -> None:
     for family in REAL_FAMILIES:
         family(bench)
     program = compile_graph(bench.graph(), load(name))
-    x86.check(program, drive(program, tmp_path, "size", "-Os"), [bench.inputs])
+    x86.check(program, drive(program, tmp_path), [bench.inputs])

@@ -71,7 +71,7 @@ def taken(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[str
     done = subprocess.run(
         [*command, f"--rootdir={ROOT}", "-k", OTHERS, *TESTS, str(examples)],
         cwd=ROOT,
-        env={**own, "PYTHONPATH": paths, "PLANNED_TO": str(to)},
+        env={**own, "PYTHONPATH": paths, "PLANNED_TO": str(to), "EDGEKIT_TEST_CACHE": ""},
         capture_output=True,
         text=True,
     )

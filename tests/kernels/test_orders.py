@@ -279,7 +279,7 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     families += [integer_tiles] if "conv2d_int.winograd" in wanted else []
     made = bench(families, target, wanted, at_least=cases)
     program = planned(made.graph(), target, monkeypatch)
-    assert wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs) == []
+    assert wrong(program, drive(program, tmp_path, ["-O2"]), made.inputs) == []
 
 
 def test_results_that_lie_nearer_are_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -287,4 +287,4 @@ def test_results_that_lie_nearer_are_wrong(monkeypatch: pytest.MonkeyPatch, tmp_
     target = load("host")
     made = bench(INTEGERS + REALS, target, set(), at_least=60)
     program = planned(made.graph(), target, monkeypatch, less=4)
-    assert len(wrong(program, drive(program, tmp_path, "size", "-O2"), made.inputs)) > 20
+    assert len(wrong(program, drive(program, tmp_path, ["-O2"]), made.inputs)) > 20

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support import object_cache
 from support.tools import require
 
 from edgekit.codegen.compilation.build import generate
@@ -44,8 +45,13 @@ def units(names: Sequence[str], folder: Path) -> list[str]:
 def compiled(folder: Path, compiler: str, *arguments: str) -> None:
     """Run a compiler in a folder; what it complains about fails the test."""
     command = [require(compiler), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, f"{compiler} {' '.join(arguments)}\n{done.stderr[:4000]}"
+
+    def run() -> str:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, f"{compiler} {' '.join(arguments)}\n{done.stderr[:4000]}"
+        return done.stderr
+
+    object_cache.remembered(command, folder, run)
 
 
 @dataclass(frozen=True)

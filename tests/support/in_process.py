@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support.tools import require
+from support.generated import compiled
 
 from edgekit.codegen.execution.driver import FLAGS
 from edgekit.codegen.kernels.sources import Field, Kernel, support_files
@@ -55,7 +54,7 @@ class Machine:
 
     def __init__(self, folder: Path, compiler: str, *flags: str) -> None:
         self.folder = folder
-        self.command = [require(compiler), *FLAGS, *flags, "-shared", "-fPIC"]
+        self.command = [compiler, *FLAGS, *flags, "-shared", "-fPIC"]
         self.loaded: dict[str, tuple[Callable[..., None], type[ctypes.Structure]]] = {}
 
     def run(self, program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -102,9 +101,7 @@ class Machine:
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
                 for name, text in files.items():
                     Path(folder, name).write_text(text)
-                command = [*self.command, f"{kernel.name}.c", "-o", library.name]
-                done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-                assert done.returncode == 0, done.stderr
+                compiled(Path(folder), *self.command, f"{kernel.name}.c", "-o", library.name)
                 os.replace(Path(folder, library.name), library)
         return library
 

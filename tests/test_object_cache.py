@@ -1,0 +1,91 @@
+"""The cache of what compilers made: it returns exactly that, and forgets nothing that decides over it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import object_cache
+from support.tools import require
+
+COMMAND = ("cc", "-c", "-Wunused-variable", "-I.", "a.c", "-o", "a.o")
+
+
+@pytest.fixture
+def compile_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str, bool]]:
+    """Compiles texts in a new folder: the warnings, and whether the compiler ran."""
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", str(tmp_path / "cache"))
+
+    def run(name: str, *command: str, fails: bool = False, **texts: str) -> tuple[str, bool]:
+        folder = tmp_path / name
+        folder.mkdir()
+        for file, text in texts.items():
+            (folder / file.replace("_", ".")).write_text(text)
+        ran = []
+
+        def compiler() -> str:
+            ran.append(command)
+            if fails:
+                raise RuntimeError
+            (folder / "a.o").write_bytes(b"object of " + b"".join(p.read_bytes() for p in folder.iterdir()))
+            (folder / "a.o").chmod(0o755)
+            return "warning"
+
+        return object_cache.remembered([require("cc"), *command], folder, compiler), bool(ran)
+
+    return run
+
+
+def test_what_was_made_comes_back(compile_in: Callable[..., tuple[str, bool]], tmp_path: Path) -> None:
+    assert compile_in("one", *COMMAND, a_c="int x;", b_h="") == ("warning", True)
+    assert compile_in("two", *COMMAND, a_c="int x;", b_h="") == ("warning", False)
+    one, two = (tmp_path / name / "a.o" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert two.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    ("command", "texts"),
+    [
+        (COMMAND, {"a_c": "int y;", "b_h": ""}),
+        (COMMAND, {"a_c": "int x;", "b_h": "#define X"}),
+        (COMMAND, {"a_c": "int x;"}),
+        (("-O2", *COMMAND), {"a_c": "int x;", "b_h": ""}),
+        ((*COMMAND, "-I/tmp"), {"a_c": "int x;", "b_h": ""}),  # what is there is not known
+    ],
+    ids=["source", "header", "no header", "flag", "folder elsewhere"],
+)
+def test_what_decides_is_known(
+    compile_in: Callable[..., tuple[str, bool]], command: tuple[str, ...], texts: dict[str, str]
+) -> None:
+    compile_in("one", *COMMAND, a_c="int x;", b_h="")
+    assert compile_in("two", *command, **texts) == ("warning", True)
+
+
+def test_failures_and_damage_are_not_kept(
+    compile_in: Callable[..., tuple[str, bool]], tmp_path: Path
+) -> None:
+    with pytest.raises(RuntimeError):
+        compile_in("one", *COMMAND, fails=True, a_c="int x;")
+    assert compile_in("two", *COMMAND, a_c="int x;") == ("warning", True)
+    (entry,) = (tmp_path / "cache").rglob("*.zip")
+    entry.write_bytes(entry.read_bytes()[:-30])
+    assert compile_in("three", *COMMAND, a_c="int x;") == ("warning", True)
+
+
+def test_an_empty_name_means_no_cache(
+    compile_in: Callable[..., tuple[str, bool]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", "")
+    for name in ("one", "two"):
+        assert compile_in(name, *COMMAND, a_c="int x;") == ("warning", True)
+
+
+def test_the_oldest_go_first(
+    compile_in: Callable[..., tuple[str, bool]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        compile_in(name, *COMMAND, a_c=f"int {name};")
+    first, second = sorted((tmp_path / "cache").rglob("*.zip"), key=lambda path: path.stat().st_mtime_ns)
+    monkeypatch.setattr(object_cache, "MAX_BYTES", second.stat().st_size)
+    object_cache.tidy()
+    assert [first.exists(), second.exists()] == [False, True]
