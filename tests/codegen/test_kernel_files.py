@@ -23,7 +23,7 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
         "Dense layer of int8,\n * for all inputs.\n * @for X=s8 W=s8\n * @rule e e_wide=e\n"
         " * @when inputs % 4 == 0 and (rows == 1 or outputs > 8 and rows < 3)\n * @when acc_bits < 30\n"
         " * @pack w: O/8! o8 I\n * @fold b: -128 w\n * @scratch 4 * inputs\n * @scratch + 8\n"
-        " * @order rows 8\n * @apart",
+        " * @order rows 8\n * @apart\n * @split outputs/16\n * @split rows/2 * inputs >= 8\n * @split never",
     )
     assert (found.isa, found.stem, found.kernels, found.name) == ("dsp", "dense_int", ("dense_int",), "")
     assert found.types == {"X": "s8", "W": "s8"}
@@ -38,6 +38,8 @@ def test_a_head_is_sentences_and_tags(tmp_path: Path) -> None:
     assert found.scratch
     assert found.scratch.text == "4 * inputs + 8"
     assert (found.order, found.apart) == ("rows 8", True)
+    limits = [(s.axis, s.block and s.block.text, s.least and s.least.text) for s in found.split]
+    assert limits == [("outputs", "16", None), ("rows", "2 * inputs", "8"), ("never", None, None)]
     assert found.source() == "/* Dense layer of int8,\n * for all inputs. */\n" + CODE
 
 
