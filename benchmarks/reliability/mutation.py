@@ -8,8 +8,10 @@ that a run that was interrupted goes on where it ended:
     python -m benchmarks.reliability.mutation run --count 400 --seed 17
     python -m benchmarks.reliability.mutation run --again       # survivors, after tests were added
     python -m benchmarks.reliability.mutation survivors         # their diffs, and the tests that saw them
-    python -m benchmarks.reliability.mutation write --fresh 29  # the table in docs/reliability.md
+    python -m benchmarks.reliability.mutation run --count 280 --seed 41  # of which no survivor was read yet
+    python -m benchmarks.reliability.mutation write --fresh 41  # the table in docs/reliability.md
 
+A sample is fresh until its survivors are read, as those of seeds 17 and 29 were: draw another seed then.
 Mutants that compute the same as the original are listed, each with its reason, in equivalent_mutants.toml.
 """
 
