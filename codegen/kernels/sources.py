@@ -25,7 +25,7 @@ _INCLUDE = re.compile(r'^#include ["<]edgekit/(?:\w+/)*([\w.]+)[">]\n', re.MULTI
 _PUSHED = re.compile(r"^ ?\*? ?stack (\d+)\b", re.MULTILINE)
 _ASSEMBLY = re.compile(r"^static EK_ASSEMBLY \w+ \*?(\w+)\(", re.MULTILINE)
 _DEFINED = re.compile(
-    r"^(?:(?:EK_INLINE|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\("
+    r"^(?:(?:EK_(?:INLINE|INLINED|COMPACT)|static (?:inline|EK_ASSEMBLY|EK_SHARED)) [\w *]*?\b(ek_\w+)\("
     r"|#define (EK_\w+)|typedef .*?\b(ek_\w+);|struct (ek_\w+))",
     re.MULTILINE,
 )

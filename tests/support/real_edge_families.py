@@ -10,6 +10,7 @@ from support.integer_bench import Bench
 from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.matmul import MatMul
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.types import DType, Type
 
@@ -99,4 +100,17 @@ def real_high_windows(b: Bench) -> None:
         real_layer(b, Conv2d((1, 1), pads), (1, 2, 2, 3), (17, *kernel, 3), DType.F32)
 
 
-REAL_FAMILIES = (real_windows, real_lines, real_shapes, real_images, real_rests, real_high_windows)
+def real_products(b: Bench) -> None:
+    """Products of matrices, as they lie: of whole tiles and with rests, of rows and of columns."""
+    for rows, inner, columns in ((1, 5, 3), (4, 16, 16), (9, 24, 65), (13, 7, 40), (2, 3, 1)):
+        factors = []
+        for shape in ((2, rows, inner), (2, inner, columns)):
+            factors.append(b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, shape)))
+            b.inputs[factors[-1]] = b.choices.generator().normal(size=shape).astype(np.float32)
+        b.result(MatMul(), *factors)
+
+
+REAL_FAMILIES = (
+    *(real_windows, real_lines, real_shapes, real_images, real_rests),
+    *(real_high_windows, real_products),
+)

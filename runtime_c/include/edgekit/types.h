@@ -49,6 +49,14 @@
 #define EK_COMPACT EK_INLINE
 #endif
 
+/* What stands before helper functions that are no functions in any case: of arguments that compilers know, loops over
+ * them become registers. */
+#if defined(__GNUC__)
+#define EK_INLINED static inline __attribute__((always_inline, unused))
+#else
+#define EK_INLINED static inline
+#endif
+
 #if defined(__GNUC__)
 #define EK_RESTRICT __restrict__
 #elif defined(_MSC_VER)

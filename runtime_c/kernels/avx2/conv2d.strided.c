@@ -126,8 +126,8 @@ EK_INLINE void EK_FN_products(const float *x, const float *w, float *y, const in
     float *to = y + EK_FN_at(a, b, 0, tiles, p->out_c);
     for (int32_t o = 0; o < p->out_c; o += EK_VF_PART) {
         const int32_t rest = p->out_c - o, width = rest < EK_VF_PART ? rest : EK_VF_PART;
-        const struct ek_window_f32 s = {1, 1, p->in_c, 0, 0, 1, 0, EK_VF_LANES, p->in_c * EK_VF_LANES, width,
-            EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
+        const struct ek_window_f32 s = {1, 1, p->in_c, 0, 0, 1, 0, EK_VF_LANES, p->in_c * EK_VF_LANES, 0,
+            width, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
         ek_line_f32(
             from, (const uint8_t *)(weights + o * p->in_c), 0, 0, to + o, p->in_c, p->out_c, rows, &s);
     }

@@ -125,7 +125,7 @@ EK_INLINE void EK_FN_products(
 {
     for (int32_t o = 0; o < p->out_c; o += EK_VF_PART) {
         const int32_t rest = p->out_c - o;
-        const struct ek_window_f32 s = {1, 1, p->in_c, 0, 0, 1, 0, EK_VF_LANES, p->in_c * EK_VF_LANES,
+        const struct ek_window_f32 s = {1, 1, p->in_c, 0, 0, 1, 0, EK_VF_LANES, p->in_c * EK_VF_LANES, 0,
             rest < EK_VF_PART ? rest : EK_VF_PART, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
         ek_line_f32(x, (const uint8_t *)(w + o * p->in_c), 0, 0, y + o, p->in_c, p->out_c, tiles, &s);
     }

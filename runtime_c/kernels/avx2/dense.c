@@ -28,26 +28,40 @@
  * @as avx512/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32
  * @pack w: O/64!16 I o64 */
+/* Fully connected layer with NEON: as avx2/dense.c. All outputs of four rows are computed before the next.
+ * @as neon/dense
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 4 4 */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as neon/dense.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 4 4 */
+/* Fully connected layer with NEON: as avx2/dense.c. Subnormal numbers count as 0, as this unit has it.
+ * @as neon32/dense
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 2 2 */
+/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+ * @as neon32/dense.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 2 2 */
 #include "edgekit/contracts/dense.h"
-
-EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, const float *scale, EK_T *y,
-    const int32_t outputs, const struct EK_STRUCT *p)
-{
-    const int32_t width = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
-    const struct ek_window_f32 s = {
-        1, 1, p->inputs, 0, 0, 1, 0, width, EK_VF_LANES, outputs, EK_F32_KIND, p->lo, p->hi};
-    ek_line_f32(x, (const uint8_t *)w, b, scale, y, p->inputs, p->outputs, p->rows, &s);
-}
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
+    const struct ek_window_f32 s = {1, 1, p->inputs, 0, 0, 1, 0, 0, 0, 0, 0, EK_F32_KIND, p->lo, p->hi};
+    const int32_t together = p->rows < EK_VF_TOGETHER ? p->rows : EK_VF_TOGETHER;
     const float *scales = 0;
     EK_SCALE(scales = scale;)
-    const int32_t whole = p->outputs / EK_VF_PART * EK_VF_PART;
-    for (int32_t o = 0; o < whole; o += EK_VF_PART)
-        EK_FN_part(x, w + o * p->inputs, b + o, scales ? scales + o : 0, y + o, EK_VF_PART, p);
-    if (whole < p->outputs)
-        EK_FN_part(x, w + whole * p->inputs, b + whole, scales ? scales + whole : 0, y + whole,
-            p->outputs - whole, p);
+    int32_t r = 0;
+    for (; r + together <= p->rows; r += together)
+        ek_parts_f32(x + r * p->inputs, w, b, scales, y + r * p->outputs, p->inputs, p->outputs, together,
+            p->inputs, 0, p->outputs, &s);
+    for (; r < p->rows; r++) /* one by one, as results may lie over inputs */
+        ek_parts_f32(x + r * p->inputs, w, b, scales, y + r * p->outputs, p->inputs, p->outputs, 1, p->inputs,
+            0, p->outputs, &s);
 }

@@ -5,7 +5,6 @@
  * @for T=f32 W=f32 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @pack w: G O/16!4 HWI o16
- * @pack b: O/4! o4
  * @scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c
  * @order pixels 4 4 */
@@ -22,7 +21,7 @@
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon/conv2d.bf16 f32_fma=bf16_fma f32_once=bf16_each
+ * @as neon/conv2d.bf16 f32=bf16 bf16_once=bf16_each
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
@@ -38,7 +37,7 @@
  * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
- * @order pixels 4 4 */
+ * @order pixels 4 2 */
 /* Convolution of floats: see conv2d.h. Windows that lie inside of the image are read where they are;
  * others are gathered first. Subnormal numbers count as 0, as this unit has it.
  * @as neon32/conv2d.tile
@@ -46,14 +45,14 @@
  * @apart
  * @for T=f32 W=f32 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 4 */
+ * @order pixels 4 2 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon32/conv2d.bf16 f32_fma=bf16_fma f32_once=bf16_each
+ * @as neon32/conv2d.bf16 f32=bf16 bf16_once=bf16_each
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
- * @order pixels 4 4 */
+ * @order pixels 4 2 */
 #include "edgekit/contracts/conv2d.h"
 
 /* One window of a group, its cells side by side. */
@@ -67,16 +66,16 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
         const int32_t row = top + i * p->dilation_h;
         const float *from = x + row * p->step_h;
         if (row < 0 || row >= p->in_h)
-            ek_f32_zero_neon(to, p->k_w * depth);
+            ek_zero_floats_neon(to, p->k_w * depth);
         else if (p->step_c == 1 && p->dilation_w == 1 && whole)
-            ek_f32_copy_neon(to, from, p->k_w * depth);
+            ek_copy_floats_neon(to, from, p->k_w * depth);
         else
             for (int32_t j = 0; j < p->k_w; j++, from += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
-                    ek_f32_zero_neon(to + j * depth, depth);
+                    ek_zero_floats_neon(to + j * depth, depth);
                 else if (p->step_c == 1)
-                    ek_f32_copy_neon(to + j * depth, from, depth);
+                    ek_copy_floats_neon(to + j * depth, from, depth);
                 else
                     for (int32_t c = 0; c < depth; c++)
                         to[j * depth + c] = from[c * p->step_c];
@@ -84,58 +83,30 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
     }
 }
 
-/* One to four pixels, one to four blocks of outputs from output `first` on, of those before `end`. */
-EK_INLINE void EK_FN_tile(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
-    const int32_t first, const int32_t end, const int32_t pixels, const int32_t blocks,
-    const struct EK_STRUCT *p)
-{
-    float32x4_t sum[16];
-    for (int32_t k = 0; k < blocks; k++)
-        for (int32_t i = 0; i < pixels; i++)
-            sum[4 * i + k] = vld1q_f32(b + first + 4 * k);
-    ek_f32_fma_neon(
-        x, step, row, rows, length, w + first * p->k_h * p->k_w * (p->in_c / p->groups), pixels, blocks, sum);
-    for (int32_t i = 0; i < pixels; i++, y += p->out_c) {
-        for (int32_t k = 0; k < blocks; k++) {
-            const int32_t o = first + 4 * k;
-            EK_ADD(sum[4 * i + k] = vaddq_f32(sum[4 * i + k], ek_f32_some_neon(r + o, end - o));)
-            ek_f32_store_neon(y + o, ek_f32_clamp_neon(sum[4 * i + k], p->lo, p->hi), end - o);
-        }
-        EK_ADD(r += p->out_c;)
-    }
-}
-
 /* All outputs of a group, of one to four pixels. */
-EK_INLINE void EK_FN_pixels(const float *EK_RESTRICT x, const int32_t step, const int32_t row,
-    const int32_t rows, const int32_t length, const ek_f32_fma_weight *EK_RESTRICT w,
-    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
+EK_COMPACT void EK_FN_pixels(const float *x, const int32_t step, const int32_t row, const int32_t rows,
+    const int32_t length, const uint8_t *w, const float *b, EK_ADD(const float *r, ) float *y,
     const int32_t group, const int32_t pixels, const struct EK_STRUCT *p)
 {
-    const int32_t outputs = p->out_c / p->groups, end = (group + 1) * outputs;
-    int32_t o = group * outputs;
-    for (; o + 12 < end; o += 16)
-        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 4, p);
-    const int32_t rest = end - o;
-    if (rest > 8)
-        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 3, p);
-    else if (rest > 4)
-        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 2, p);
-    else if (rest > 0)
-        EK_FN_tile(x, step, row, rows, length, w, b, EK_ADD(r, ) y, o, end, pixels, 1, p);
+    const int32_t outputs = p->out_c / p->groups, taps = p->k_h * p->k_w * (p->in_c / p->groups);
+    const struct ek_window_f32 s = {
+        rows, 1, length, row, 0, 1, length, 0, 0, 0, 0, EK_F32_KIND, p->lo, p->hi};
+    const float *addend = 0;
+    EK_ADD(addend = r;)
+    ek_parts_f32(x, w + group * outputs * taps * ek_weight_bytes(EK_F32_KIND), b, addend, y, step, p->out_c,
+        pixels, taps, group * outputs, outputs, &s);
 }
 
 /* One to four pixels from pixel `start` of row `first` on, which may be behind its end, of a group. Windows are read
  * where they are, or gathered. */
-EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
+EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const uint8_t *EK_RESTRICT w,
     const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
     float *EK_RESTRICT windows, const int32_t group, const int32_t first, const int32_t start,
     const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t length = p->k_w * (p->in_c / p->groups), cells = p->k_h * length,
                   image = p->in_h * p->in_w * p->in_c;
-    const int32_t down = p->out_w % 4 == 0 ? 0 : start / p->out_w, v = start - down * p->out_w;
+    const int32_t down = p->out_w % EK_VF_TOGETHER == 0 ? 0 : start / p->out_w, v = start - down * p->out_w;
     const int32_t line = first + down, n = line / p->out_h;
     const int32_t top = (line - n * p->out_h) * p->stride_h - p->pad_top,
                   left = v * p->stride_w - p->pad_left;
@@ -146,7 +117,8 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight
             p->dilation_h * p->step_h, p->k_h, length, w, b, EK_ADD(r, ) y, group, pixels, p);
     else {
         for (int32_t i = 0; i < pixels; i++) {
-            const int32_t more = p->out_w % 4 == 0 ? 0 : (v + i) / p->out_w, its_n = (line + more) / p->out_h;
+            const int32_t more = p->out_w % EK_VF_TOGETHER == 0 ? 0 : (v + i) / p->out_w,
+                          its_n = (line + more) / p->out_h;
             EK_FN_gather(x + its_n * image, windows + i * cells,
                 (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
                 (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
@@ -156,7 +128,7 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const ek_f32_fma_weight
 }
 
 /* One to four pixels of all groups. */
-EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const ek_f32_fma_weight *EK_RESTRICT w,
+EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const uint8_t *EK_RESTRICT w,
     const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
     float *EK_RESTRICT windows, const int32_t line, const int32_t v, const int32_t pixels, const int flat,
     const struct EK_STRUCT *p)
@@ -179,20 +151,22 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
                      && p->out_h == p->in_h && p->out_w == p->in_w;
     /* Rows that no tiles fill follow each other as one. */
-    const int joined = flat || p->out_w % 4 != 0;
+    const int joined = flat || p->out_w % EK_VF_TOGETHER != 0;
     const int32_t width = joined ? p->batch * p->out_h * p->out_w : p->out_w;
     const int32_t lines = joined ? 1 : p->batch * p->out_h;
     float *windows = (float *)(void *)scratch;
-    const ek_f32_fma_weight *weights =
-        ek_f32_once_neon(w, (p->out_c + 3) / 4 * 4 * p->k_h * p->k_w * (p->in_c / p->groups), &windows);
+    const uint8_t *weights = (const uint8_t *)ek_f32_once_neon(
+        w, (p->out_c + 3) / 4 * 4 * p->k_h * p->k_w * (p->in_c / p->groups), &windows);
+    /* How many pixels of a line are in tiles: of four, the last three, too, and one is computed twice. */
+    const int32_t rest = width % EK_VF_TOGETHER, more = rest > EK_VF_TOGETHER / 2 ? EK_VF_TOGETHER : 0;
+    const int32_t tiled = width < EK_VF_TOGETHER ? 0 : width - rest + more;
     for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
-        int32_t v = 0;
-        for (; v + 3 <= width && width >= 4; v += 4) {
-            v = v + 4 <= width ? v : width - 4; /* a tile for the last three, the fourth computed twice */
-            EK_FN_groups(
-                x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v, 4, flat, p);
+        for (int32_t k = 0; k < tiled; k += EK_VF_TOGETHER) {
+            const int32_t v = k + EK_VF_TOGETHER <= width ? k : width - EK_VF_TOGETHER;
+            EK_FN_groups(x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v,
+                EK_VF_TOGETHER, flat, p);
         }
-        for (int32_t rest = width - v; rest > 0; rest--, v++)
+        for (int32_t v = tiled; v < width; v++)
             EK_FN_groups(
                 x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v, 1, flat, p);
         EK_ADD(r += width * p->out_c;)

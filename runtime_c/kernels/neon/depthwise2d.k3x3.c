@@ -46,7 +46,7 @@ EK_INLINE float32x4x4_t EK_FN_column(
         sum = vfmaq_f32(sum, a.val[down + 2], w[6]);                                                         \
         sum = vfmaq_f32(sum, b.val[down + 2], w[7]);                                                         \
         sum = vfmaq_f32(sum, c.val[down + 2], w[8]);                                                         \
-        vst1q_f32(y + down * p->out_w * p->out_c, ek_f32_clamp_neon(sum, p->lo, p->hi));                     \
+        vst1q_f32(y + down * p->out_w * p->out_c, ek_vf_clamp(sum, p->lo, p->hi));                           \
     }
 
 #define EK_COLUMN_THREE(a, b, c)                                                                             \
@@ -122,7 +122,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     float *zeros = (float *)(void *)scratch; /* a row above and below the image */
     const float *weights = ek_f32_once_neon(w, 9 * p->out_c, &zeros);
     const int32_t line = p->out_w * p->out_c;
-    ek_f32_zero_neon(zeros, p->in_w * p->in_c);
+    ek_zero_floats_neon(zeros, p->in_w * p->in_c);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
         int32_t h = 0;
         for (; p->stride_h == 1 && h + 2 <= p->out_h; h += 2, y += 2 * line)

@@ -35,7 +35,7 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
         }
     }
     for (int32_t k = 0; k < blocks; k++)
-        vst1q_f32(y + first + 4 * k, ek_f32_clamp_neon(sum[k], p->lo, p->hi));
+        vst1q_f32(y + first + 4 * k, ek_vf_clamp(sum[k], p->lo, p->hi));
 }
 
 /* One channel of one pixel. */

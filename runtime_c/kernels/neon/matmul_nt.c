@@ -4,6 +4,8 @@
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 
+#define EK_NT_ONE(x) ek_vf_load(x, 1)
+
 /* What four k of column j add to the sums of all rows. */
 #define EK_NT_ADD(j, load)                                                                                   \
     {                                                                                                        \
@@ -40,14 +42,14 @@ EK_INLINE void EK_FN_tile(const float *EK_RESTRICT a, const float *EK_RESTRICT b
     for (; k + 4 <= p->inner; k += 4)
         EK_NT_FOUR(vld1q_f32)
     for (; k < p->inner; k++)
-        EK_NT_FOUR(ek_f32_single_neon)
-    ek_f32_store_neon(y, ek_f32_across_neon(s00, s01, s02, s03), columns);
+        EK_NT_FOUR(EK_NT_ONE)
+    ek_vf_store(y, columns, ek_f32_across_neon(s00, s01, s02, s03));
     if (rows > 1)
-        ek_f32_store_neon(y + p->columns, ek_f32_across_neon(s10, s11, s12, s13), columns);
+        ek_vf_store(y + p->columns, columns, ek_f32_across_neon(s10, s11, s12, s13));
     if (rows > 2)
-        ek_f32_store_neon(y + 2 * p->columns, ek_f32_across_neon(s20, s21, s22, s23), columns);
+        ek_vf_store(y + 2 * p->columns, columns, ek_f32_across_neon(s20, s21, s22, s23));
     if (rows > 3)
-        ek_f32_store_neon(y + 3 * p->columns, ek_f32_across_neon(s30, s31, s32, s33), columns);
+        ek_vf_store(y + 3 * p->columns, columns, ek_f32_across_neon(s30, s31, s32, s33));
 }
 
 /* One matrix. */

@@ -42,11 +42,11 @@ EK_INLINE void EK_FN_block(const float *EK_RESTRICT x, const float *EK_RESTRICT 
             }
         }
     }
-    vst1q_f32(y, ek_f32_clamp_neon(s0, p->lo, p->hi));
+    vst1q_f32(y, ek_vf_clamp(s0, p->lo, p->hi));
     if (width == 16) {
-        vst1q_f32(y + 4, ek_f32_clamp_neon(s1, p->lo, p->hi));
-        vst1q_f32(y + 8, ek_f32_clamp_neon(s2, p->lo, p->hi));
-        vst1q_f32(y + 12, ek_f32_clamp_neon(s3, p->lo, p->hi));
+        vst1q_f32(y + 4, ek_vf_clamp(s1, p->lo, p->hi));
+        vst1q_f32(y + 8, ek_vf_clamp(s2, p->lo, p->hi));
+        vst1q_f32(y + 12, ek_vf_clamp(s3, p->lo, p->hi));
     }
 }
 

@@ -1,4 +1,4 @@
-/* Convolutions of floats for x86-64: images as lines of pixels whose windows are cut alike. See pixel_rows_f32.h. */
+/* Convolutions of floats: images as lines of pixels whose windows are cut alike. See pixel_rows_f32.h. */
 #ifndef EDGEKIT_IMAGE_F32_H
 #define EDGEKIT_IMAGE_F32_H
 
@@ -56,7 +56,7 @@ EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *
                   width = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
     const struct ek_window_f32 s = {rows < 0 || columns < 0 ? 0 : rows, is_run ? 1 : columns,
         is_run ? columns * depth : depth, p->dilation_h * p->step_h, p->dilation_w * p->step_w, p->step_c,
-        p->k_w * depth * width, width, EK_VF_LANES, outputs, p->kind, p->lo, p->hi};
+        p->k_w * depth, width, EK_VF_LANES, 0, outputs, p->kind, p->lo, p->hi};
     ek_line_f32(x + (top + i * p->dilation_h) * p->step_h + (left + j * p->dilation_w) * p->step_w,
         w + (i * p->k_w + j) * depth * width * ek_weight_bytes(p->kind), b, ek_addend_f32(r, at, p->kind),
         y + at, is_column ? p->stride_h * p->step_h : p->stride_w * p->step_w,

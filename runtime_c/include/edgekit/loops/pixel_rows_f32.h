@@ -1,5 +1,5 @@
-/* Sums of products of floats for x86-64: lines of pixels that are the same distance apart. The sums of a block of
- * pixels stay in registers. Vectors are those of the instruction set, whose header comes before this file.
+/* Sums of products of floats: lines of pixels that are the same distance apart. The sums of a block of pixels stay in
+ * registers. Vectors are those of the instruction set, whose header comes before this file.
  * Weights are in parts of EK_VF_PART outputs, the last one narrower, whole vectors each; a part has the numbers of a
  * tap side by side. */
 #ifndef EDGEKIT_PIXEL_ROWS_F32_H
@@ -7,22 +7,43 @@
 
 #include "edgekit/types.h"
 
-#define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
-
-/* The most pixels of a tile, and the most parts that a sum is split in. Where code is to be small, there are tiles of
- * four pixels and of one, and no sum is split. */
-#ifdef __OPTIMIZE_SIZE__
-#define EK_VF_TILE 4
-#define EK_VF_SPLIT 1
-#else
-#define EK_VF_TILE 16
+/* What an instruction set may say otherwise: a load brings one cell, not several for products by a lane of them; loops are
+ * over one cell, where they could be over several that are side by side; where sums are few, each is split in four. */
+#ifndef EK_VF_CELLS
+#define EK_VF_CELLS 1
+#define ek_vf_fma_lane(a, b, k, c) ek_vf_fma(a, b, c)
+#endif
+#ifndef EK_VF_TAPS
+#define EK_VF_TAPS(pixels) 1
+#endif
+#ifndef EK_VF_SPLIT
 #define EK_VF_SPLIT 4
 #endif
+
+#define EK_VF_PART (EK_VF_LANES * EK_VF_BLOCKS)
+
+/* The pixels of a tile, and the most parts that a sum is split in. Few pixels have all of their outputs before the next,
+ * or where code is to be small: then there are tiles of so many, and of one. */
+#if EK_VF_TOGETHER < 4
+#define EK_VF_TILE EK_VF_TOGETHER
+#elif EK_VF_TOGETHER == 4 || defined(__OPTIMIZE_SIZE__)
+#define EK_VF_TILE 4
+#else
+#define EK_VF_TILE 16
+#endif
+#ifdef __OPTIMIZE_SIZE__
+#define EK_VF_SUMS 1
+#else
+#define EK_VF_SUMS EK_VF_SPLIT
+#endif
+
+/* Weights that are rows of floats, no whole vectors: nothing behind them may be read. */
+#define EK_ROWS_KIND 4
 
 /* The bytes of a weight. */
 EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
 {
-    return kind == EK_F32_KIND ? 4 : kind == EK_S8_KIND ? 1 : 2;
+    return kind == EK_F32_KIND || kind == EK_ROWS_KIND ? 4 : kind == EK_S8_KIND ? 1 : 2;
 }
 
 /* What is added to a result `at` elements on. Beside weights of bytes it is their scales, the same for all pixels. */
@@ -39,23 +60,24 @@ struct ek_window_f32 {
     int32_t row_step; /* elements of x */
     int32_t column_step;
     int32_t depth_step;
-    int32_t row_weights; /* elements of w from one row to the next; runs of a row follow one another */
-    int32_t tap_weights; /* ... from one element of a run to the next */
+    int32_t row_taps; /* elements of runs that weights of a row are for; runs of a row follow one another */
+    int32_t tap_weights; /* elements of w from one element of a run to the next */
     int32_t block_weights; /* ... from one vector of outputs to the next */
-    int32_t outputs; /* at most EK_VF_PART, or three vectors */
+    int32_t first; /* the first output that is computed: b, r and y begin before it */
+    int32_t outputs; /* how many: at most EK_VF_PART, or three vectors */
     int32_t kind;
     float lo;
     float hi;
 };
 
 /* How many lanes of a block hold outputs. */
-EK_INLINE int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const int32_t outputs)
+EK_INLINED int32_t ek_lanes_f32(const int32_t block, const int32_t blocks, const int32_t outputs)
 {
     return block + 1 < blocks ? EK_VF_LANES : outputs - EK_VF_LANES * (blocks - 1);
 }
 
 /* Fetches the weights of a later tap, where all together are too many for the first cache. */
-EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct ek_window_f32 *s)
+EK_INLINED void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct ek_window_f32 *s)
 {
     const int32_t bytes = ek_weight_bytes(s->kind), size = blocks * EK_VF_LANES * bytes;
     if (s->depth * s->tap_weights * bytes > 16384)
@@ -63,23 +85,41 @@ EK_INLINE void ek_fetch_f32(const uint8_t *w, const int32_t blocks, const struct
             ek_vf_fetch(w + 16 * s->tap_weights * bytes + k);
 }
 
-/* Adds the products of one element of each of `pixels` runs. */
-EK_INLINE void ek_tap_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_t *w, const int32_t x_step,
-    const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+/* The weights of a tap for one of the blocks. */
+EK_INLINED ek_vf ek_tap_weights_f32(
+    const uint8_t *w, const int32_t block, const int32_t blocks, const struct ek_window_f32 *s)
 {
-    const ek_vf none = ek_vf_set(0);
-    ek_vf v[4] = {none, none, none, none};
+    const int32_t step = s->block_weights;
+    if (s->kind == EK_ROWS_KIND)
+        return ek_vf_load(
+            (const float *)(const void *)w + block * step, ek_lanes_f32(block, blocks, s->outputs));
+    if (block == blocks - 1 && block % 2 == 0)
+        return ek_vf_weights(w, block * step, s->kind);
+    return ek_vf_weights_of_two(w, block / 2 * 2 * step, step, block % 2, s->kind);
+}
+
+/* Adds the products of `taps` elements of each of `pixels` runs: of as many as a load brings or more, which lie side by
+ * side, or of fewer. */
+EK_INLINED void ek_taps_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_t *w, const int32_t x_step,
+    const int32_t taps, const int32_t pixels, const int32_t blocks, const struct ek_window_f32 *s)
+{
+    const int32_t loads = EK_VF_CELLS > 1 ? taps / EK_VF_CELLS : 0;
+    ek_vf v[4], cells[EK_VF_TILE][2];
     EK_VF_HIDE(x); /* or gcc keeps what windows share in memory, vector by vector */
-    EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++)
-        v[o] = o == blocks - 1 && o % 2 == 0
-                   ? ek_vf_weights(w, o * s->block_weights, s->kind)
-                   : ek_vf_weights_of_two(w, o / 2 * 2 * s->block_weights, s->block_weights, o % 2, s->kind);
-    if (pixels > 1)
-        ek_fetch_f32(w, blocks, s);
-    EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++) {
-        const ek_vf t = ek_vf_set(x[q * x_step]);
-        EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++)
-            sum[q][o] = ek_vf_fma(t, v[o], sum[q][o]);
+    EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++)
+        EK_UNROLLED_FOR(2, int32_t k = 0; k < loads; k++)
+            cells[q][k] = ek_vf_load(x + q * x_step + k * EK_VF_CELLS, EK_VF_CELLS);
+    EK_UNROLLED_FOR(8, int32_t k = 0; k < taps; k++, w += s->tap_weights * ek_weight_bytes(s->kind)) {
+        EK_UNROLLED_FOR(4, int32_t o = 0; o < 4; o++)
+            v[o] = o < blocks ? ek_tap_weights_f32(w, o, blocks, s) : ek_vf_set(0);
+        if (pixels > 1)
+            ek_fetch_f32(w, blocks, s);
+        EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++) {
+            const ek_vf t = loads ? cells[q][k / EK_VF_CELLS] : ek_vf_set(x[q * x_step + k * s->depth_step]);
+            EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++)
+                sum[q][o] = loads ? ek_vf_fma_lane(v[o], t, k % EK_VF_CELLS, sum[q][o])
+                                  : ek_vf_fma(t, v[o], sum[q][o]);
+        }
     }
 }
 
@@ -92,22 +132,22 @@ EK_INLINE void ek_tap_f32(ek_vf sum[EK_VF_TILE][4], const float *x, const uint8_
 /* `pixels` times `blocks` sums, all in registers; they start from 0 without b. Where r is not null it is added, and lies
  * as y does; with weights of bytes it is a factor for each output. Where sums are few, each is split in parts, as
  * additions wait for each other. */
-EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+EK_INLINED void ek_tile_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t pixels, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
-    ek_vf sum[EK_VF_SPLIT][EK_VF_TILE][4];
-    const int32_t is_bound = s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
-    const int32_t sums = pixels * blocks, parts = EK_VF_SPLIT == 1 || sums > 4 ? 1 : sums > 2 ? 2 : 4;
+    ek_vf sum[EK_VF_SUMS][EK_VF_TILE][4];
+    const int32_t is_bound = EK_IS_COMPACT || s->lo > -EK_INF_f32 || s->hi < EK_INF_f32;
+    const int32_t sums = pixels * blocks, parts = EK_VF_SUMS == 1 || sums > 4 ? 1 : sums > 2 ? 2 : 4;
     const int32_t bytes = s->tap_weights * ek_weight_bytes(s->kind);
-    const int32_t row_bytes = s->row_weights * ek_weight_bytes(s->kind);
+    const int32_t row_bytes = s->row_taps * s->tap_weights * ek_weight_bytes(s->kind);
     EK_VF_HIDE(y);
     EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++) {
-        const ek_vf bias =
-            b ? ek_vf_load(b + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs)) : ek_vf_set(0);
+        const ek_vf bias = b ? ek_vf_load(b + s->first + EK_VF_LANES * o, ek_lanes_f32(o, blocks, s->outputs))
+                             : ek_vf_set(0);
         EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++) {
             sum[0][q][o] = bias;
-            EK_UNROLLED_FOR(4, int32_t k = 1; k < EK_VF_SPLIT; k++)
+            EK_UNROLLED_FOR(4, int32_t k = 1; k < EK_VF_SUMS; k++)
                 sum[k][q][o] = ek_vf_set(0);
         }
     }
@@ -115,28 +155,36 @@ EK_INLINE void ek_tile_f32(const float *x, const uint8_t *w, const float *b, con
         const uint8_t *weights = w + i * row_bytes;
         for (int32_t j = 0; j < s->columns; j++) {
             const float *from = x + i * s->row_step + j * s->column_step;
-            int32_t c = parts;
+            int32_t left = s->depth;
             EK_VF_HIDE(from);
             EK_VF_HIDE(weights);
-            for (; c <= s->depth; c += parts, from += parts * s->depth_step, weights += parts * bytes)
+#define EK_VF_TURNS(taps)                                                                                    \
+    for (; left >= (taps); left -= (taps), from += (taps) * s->depth_step, weights += (taps) * bytes)        \
+        ek_taps_f32(sum[0], from, weights, x_step, (taps), pixels, blocks, s);
+            if (!EK_IS_COMPACT && EK_VF_TAPS(pixels) > EK_VF_CELLS && s->depth_step == 1)
+                EK_VF_TURNS(EK_VF_TAPS(pixels))
+            if (EK_VF_CELLS > 1 && s->depth_step == 1)
+                EK_VF_TURNS(EK_VF_CELLS)
+            for (; parts > 1 && left >= parts;
+                left -= parts, from += parts * s->depth_step, weights += parts * bytes)
                 EK_UNROLLED_FOR(4, int32_t k = 0; k < parts; k++)
-                    ek_tap_f32(
-                        sum[k], from + k * s->depth_step, weights + k * bytes, x_step, pixels, blocks, s);
-            if (parts > 1)
-                for (c -= parts; c < s->depth; c++, from += s->depth_step, weights += bytes)
-                    ek_tap_f32(sum[0], from, weights, x_step, pixels, blocks, s);
+                    ek_taps_f32(
+                        sum[k], from + k * s->depth_step, weights + k * bytes, x_step, 1, pixels, blocks, s);
+            EK_VF_TURNS(1)
+#undef EK_VF_TURNS
         }
     }
     EK_UNROLLED_FOR(16, int32_t q = 0; q < pixels; q++)
         EK_UNROLLED_FOR(4, int32_t o = 0; o < blocks; o++) {
             ek_vf total = sum[0][q][o];
             if (parts >= 2)
-                total = ek_vf_add(total, sum[EK_VF_SPLIT > 1][q][o]);
+                total = ek_vf_add(total, sum[EK_VF_SUMS > 1][q][o]);
             if (parts == 4)
-                total = ek_vf_add(total, ek_vf_add(sum[EK_VF_SPLIT / 2][q][o], sum[EK_VF_SPLIT - 1][q][o]));
-            const int32_t at = q * y_step + EK_VF_LANES * o, lanes = ek_lanes_f32(o, blocks, s->outputs);
+                total = ek_vf_add(total, ek_vf_add(sum[EK_VF_SUMS / 2][q][o], sum[EK_VF_SUMS - 1][q][o]));
+            const int32_t at = s->first + q * y_step + EK_VF_LANES * o,
+                          lanes = ek_lanes_f32(o, blocks, s->outputs);
             if (r && s->kind == EK_S8_KIND)
-                total = ek_vf_mul(total, ek_vf_load(r + EK_VF_LANES * o, lanes));
+                total = ek_vf_mul(total, ek_vf_load(r + s->first + EK_VF_LANES * o, lanes));
             else if (r)
                 total = ek_vf_add(total, ek_vf_load(r + at, lanes));
             ek_vf_store(y + at, lanes, is_bound ? ek_vf_clamp(total, s->lo, s->hi) : total);
@@ -178,8 +226,8 @@ EK_INLINE int32_t ek_tile_pixels_f32(const int32_t length, const int32_t blocks)
 }
 
 /* A line of `length` pixels, `blocks` known to the compiler. */
-EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
-    const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
+EK_INLINED void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float *b, const float *r,
+    float *y, const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t blocks,
     const struct ek_window_f32 *s)
 {
 #define EK_VF_TILES(n, first, end)                                                                           \
@@ -188,11 +236,11 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
         ek_tile_f32(x + at * x_step, w, b, ek_addend_f32(r, at * y_step, s->kind), y + at * y_step, x_step,  \
             y_step, (n), blocks, s);                                                                         \
     }
-#ifdef __OPTIMIZE_SIZE__
-    if (length < 4)
+#if EK_VF_TILE <= 4
+    if (length < EK_VF_TILE)
         EK_VF_TILES(1, 0, length)
     else
-        EK_VF_TILES(4, 0, length)
+        EK_VF_TILES(EK_VF_TILE, 0, length)
 #else
     const int32_t most = EK_VF_PIXELS(blocks), pixels = ek_tile_pixels_f32(length, blocks);
     const int32_t narrow = ek_narrow_tiles_f32(length, pixels, blocks);
@@ -231,8 +279,30 @@ EK_INLINE void ek_row_of_tiles_f32(const float *x, const uint8_t *w, const float
 #undef EK_VF_TILES
 }
 
+#ifdef __OPTIMIZE_SIZE__
+/* A line of `length` pixels: EK_VF_BLOCKS vectors of outputs, or one after the other; those that share words are two. */
+EK_INLINED void ek_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
+{
+    struct ek_window_f32 few = *s;
+    const int32_t is_paired = s->kind == EK_BF16_KIND, bytes = s->block_weights * ek_weight_bytes(s->kind);
+    if (s->outputs > EK_VF_LANES * (EK_VF_BLOCKS - 1) && s->outputs <= EK_VF_PART) {
+        ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, EK_VF_BLOCKS, s);
+        return;
+    }
+    for (int32_t k = 0; k * EK_VF_LANES < s->outputs; k += 1 + is_paired) {
+        const int32_t rest = s->outputs - k * EK_VF_LANES, most = EK_VF_LANES << is_paired;
+        few.first = s->first + k * EK_VF_LANES;
+        few.outputs = rest < most ? rest : most;
+        if (is_paired && rest > EK_VF_LANES)
+            ek_row_of_tiles_f32(x, w + k * bytes, b, r, y, x_step, y_step, length, 2, &few);
+        else
+            ek_row_of_tiles_f32(x, w + k * bytes, b, r, y, x_step, y_step, length, 1, &few);
+    }
+}
+#else
 /* A line of `length` pixels, at most EK_VF_PART outputs or three vectors. */
-EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
+EK_INLINED void ek_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,
     const int32_t x_step, const int32_t y_step, const int32_t length, const struct ek_window_f32 *s)
 {
     if (EK_VF_BLOCKS >= 4 && s->outputs > 3 * EK_VF_LANES)
@@ -243,6 +313,34 @@ EK_INLINE void ek_line_f32(const float *x, const uint8_t *w, const float *b, con
         ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 2, s);
     else
         ek_row_of_tiles_f32(x, w, b, r, y, x_step, y_step, length, 1, s);
+}
+
+#endif
+
+/* A line of `length` pixels, all outputs from `first` on, part by part: `taps` weights are for each. Those of a tap are
+ * side by side in a part, unless the window says otherwise. */
+EK_INLINED void ek_parts_f32(const float *x, const void *w, const float *b, const float *r, float *y,
+    const int32_t x_step, const int32_t y_step, const int32_t length, const int32_t taps, const int32_t first,
+    const int32_t outputs, const struct ek_window_f32 *window)
+{
+    const int32_t whole = EK_IS_COMPACT ? 0 : outputs / EK_VF_PART * EK_VF_PART;
+    const int32_t bytes = taps * ek_weight_bytes(window->kind), tap_weights = window->tap_weights;
+    const uint8_t *weights = (const uint8_t *)w;
+    struct ek_window_f32 s = *window;
+    s.block_weights = EK_VF_LANES;
+    s.tap_weights = tap_weights ? tap_weights : EK_VF_PART;
+    s.outputs = EK_VF_PART;
+    for (int32_t o = 0; o < whole; o += EK_VF_PART) {
+        s.first = first + o;
+        ek_line_f32(x, weights + o * bytes, b, r, y, x_step, y_step, length, &s);
+    }
+    for (int32_t o = whole; o < outputs; o += EK_VF_PART) {
+        const int32_t rest = outputs - o < EK_VF_PART ? outputs - o : EK_VF_PART;
+        s.first = first + o;
+        s.outputs = rest;
+        s.tap_weights = tap_weights ? tap_weights : (rest + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
+        ek_line_f32(x, weights + o * bytes, b, r, y, x_step, y_step, length, &s);
+    }
 }
 
 #endif

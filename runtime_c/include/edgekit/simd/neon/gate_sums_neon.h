@@ -17,7 +17,7 @@ EK_INLINE void ek_gate_block_neon(const float *EK_RESTRICT x, const float *EK_RE
     float32x4_t sum[4], more[4];
     int32_t i = 0;
     for (int32_t b = 0; b < blocks; b++) {
-        sum[b] = ek_f32_some_neon(x + 4 * b, count - 4 * b);
+        sum[b] = ek_vf_load(x + 4 * b, count - 4 * b);
         more[b] = vdupq_n_f32(0.0f);
     }
     for (; i + 4 <= size; i += 4, r += 16 * blocks) {
@@ -32,7 +32,7 @@ EK_INLINE void ek_gate_block_neon(const float *EK_RESTRICT x, const float *EK_RE
         EK_GATE_TAP(sum, v, 0)
     }
     for (int32_t b = 0; b < blocks; b++)
-        ek_f32_store_neon(y + 4 * b, vaddq_f32(sum[b], more[b]), count - 4 * b);
+        ek_vf_store(y + 4 * b, count - 4 * b, vaddq_f32(sum[b], more[b]));
 }
 
 EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,

@@ -10,6 +10,8 @@
 /* How many vectors of outputs kernels take at once, and pixels for so many: what registers can hold. */
 #define EK_VF_BLOCKS 4
 #define EK_VF_PIXELS(blocks) ((blocks) == 1 ? 16 : (blocks) == 2 ? 12 : (blocks) == 3 ? 8 : 6)
+/* How many pixels have all of their outputs before the next: as many as there are, so that weights stay in a cache. */
+#define EK_VF_TOGETHER 0x7FFFFFFF
 
 /* From here on compilers know nothing of a pointer: they keep it in a register, and reach what is around it by constant
  * offsets. gcc would compute each address anew, and run out of registers. */

@@ -13,7 +13,7 @@ EK_INLINE void ek_gate_sums_vf(const float *EK_RESTRICT x, const float *EK_RESTR
         const int32_t outputs = size - o < EK_VF_PART ? size - o : EK_VF_PART;
         const int32_t width = (outputs + lanes - 1) / lanes * lanes;
         const struct ek_window_f32 s = {
-            1, 1, size, 0, 0, 1, 0, width, lanes, outputs, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
+            1, 1, size, 0, 0, 1, 0, width, lanes, 0, outputs, EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
         ek_line_f32(h, (const uint8_t *)(r + (k * padded + o) * size), x + o, 0, y + o, 0, 0, 1, &s);
     }
 }

@@ -1,0 +1,159 @@
+/* Floats, four at a time, with NEON of either width. */
+#ifndef EDGEKIT_F32X4_NEON_H
+#define EDGEKIT_F32X4_NEON_H
+
+#include "edgekit/types.h"
+
+#include <arm_neon.h>
+
+/* Four weights as floats. */
+static inline float32x4_t ek_bf16_load4(const uint16_t *w)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(w), 16));
+}
+
+/* The n weights that a kernel computes with. f32: as they are. */
+static inline const float *ek_f32_once_neon(const float *w, int32_t n, float **room)
+{
+    (void)n;
+    (void)room;
+    return w;
+}
+
+/* bf16, as they are: they are widened each time that they are loaded. */
+static inline const uint16_t *ek_bf16_each_neon(const uint16_t *w, int32_t n, float **room)
+{
+    (void)n;
+    (void)room;
+    return w;
+}
+
+/* bf16, at least four, widened into what room there is. */
+static inline void ek_bf16_widen8_neon(uint16x8_t w, float *to)
+{
+    vst1q_f32(to, vreinterpretq_f32_u32(vshll_n_u16(vget_low_u16(w), 16)));
+    vst1q_f32(to + 4, vreinterpretq_f32_u32(vshll_n_u16(vget_high_u16(w), 16)));
+}
+
+static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float **room)
+{
+    const float *weights = *room;
+    float *to = *room;
+    *room += (n + 3) / 4 * 4;
+    for (; n >= 32; n -= 32, w += 32, to += 32) {
+        const uint16x8_t a = vld1q_u16(w), b = vld1q_u16(w + 8), c = vld1q_u16(w + 16), d = vld1q_u16(w + 24);
+        ek_bf16_widen8_neon(a, to);
+        ek_bf16_widen8_neon(b, to + 8);
+        ek_bf16_widen8_neon(c, to + 16);
+        ek_bf16_widen8_neon(d, to + 24);
+    }
+    for (; n > 0; n -= 4, w += 4, to += 4) {
+        const int32_t back = n < 4 ? 4 - n : 0; /* the last four may be widened twice in part */
+        vst1q_f32(to - back, ek_bf16_load4(w - back));
+    }
+    return weights;
+}
+
+/* n floats, which do not overlap. */
+static inline void ek_copy_floats_neon(float *y, const float *x, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(y + i, vld1q_f32(x + i));
+    for (; i < n; i++)
+        y[i] = x[i];
+}
+
+static inline void ek_zero_floats_neon(float *y, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(y + i, vdupq_n_f32(0.0f));
+    for (; i < n; i++)
+        y[i] = 0.0f;
+}
+
+/* What weights are stored as. */
+#define EK_F32_KIND 0
+#define EK_BF16_KIND 1
+#define EK_F16_KIND 2
+#define EK_S8_KIND 3
+
+typedef float32x4_t ek_vf;
+
+EK_INLINE ek_vf ek_vf_set(const float x)
+{
+    return vdupq_n_f32(x);
+}
+
+EK_INLINE ek_vf ek_vf_add(const ek_vf a, const ek_vf b)
+{
+    return vaddq_f32(a, b);
+}
+
+EK_INLINE ek_vf ek_vf_mul(const ek_vf a, const ek_vf b)
+{
+    return vmulq_f32(a, b);
+}
+
+/* a * b + c, rounded once */
+EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
+{
+    return vfmaq_f32(c, a, b);
+}
+
+EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
+{
+    const ek_vf y = EK_IS_COMPACT || lo > -EK_INF_f32 ? vmaxq_f32(x, vdupq_n_f32(lo)) : x;
+    return EK_IS_COMPACT || hi < EK_INF_f32 ? vminq_f32(y, vdupq_n_f32(hi)) : y;
+}
+
+/* The first `count` of four numbers, at least one and maybe more than four, then zeros. */
+EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
+{
+    if (count >= 4)
+        return vld1q_f32(x);
+    ek_vf y = vsetq_lane_f32(x[0], vdupq_n_f32(0.0f), 0);
+    if (count > 1)
+        y = vsetq_lane_f32(x[1], y, 1);
+    if (count > 2)
+        y = vsetq_lane_f32(x[2], y, 2);
+    return y;
+}
+
+EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
+{
+    if (count >= 4)
+        vst1q_f32(y, v);
+    else {
+        y[0] = vgetq_lane_f32(v, 0);
+        if (count > 1)
+            y[1] = vgetq_lane_f32(v, 1);
+        if (count > 2)
+            y[2] = vgetq_lane_f32(v, 2);
+    }
+}
+
+/* Four weights from number `at` on, of this kind. */
+EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
+{
+    return kind == EK_F32_KIND ? vld1q_f32((const float *)w + at) : ek_bf16_load4((const uint16_t *)w + at);
+}
+
+/* Of two vectors, from number `at` on, side by side. */
+EK_INLINE ek_vf ek_vf_weights_of_two(
+    const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
+{
+    if (kind == EK_F32_KIND)
+        return vld1q_f32((const float *)w + at + is_second * step);
+    const uint16x8_t v = vld1q_u16((const uint16_t *)w + at);
+    return vreinterpretq_f32_u32(vshll_n_u16(is_second ? vget_high_u16(v) : vget_low_u16(v), 16));
+}
+
+/* Processors fetch ahead by themselves. */
+EK_INLINE void ek_vf_fetch(const uint8_t *p)
+{
+    (void)p;
+}
+
+#endif
