@@ -1,45 +1,68 @@
 /* Convolution to at most half a vector of outputs: see conv2d.h. Two neighbours of a run meet their weights at once,
- * the first in even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run.
+ * the first in even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run. That
+ * pays where three products of a window or more have a neighbour, and where columns of windows are cut, for larger ones.
  * @for T=f32 W=f32 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 4
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/4! o4 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
  * @as avx2/conv2d.oc4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 4 */
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
 /* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
  * @as avx2/conv2d.oc4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 4 */
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
 /* Convolution to at most half a vector of outputs with AVX-512: as avx2/conv2d.oc4.c.
  * @as avx512/conv2d.oc8
  * @for T=f32 W=f32 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 8
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
  * @as avx512/conv2d.oc8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 8
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
  * @as avx512/conv2d.oc8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
- * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1 and k_w * in_c > 1
- * @when out_c <= 8
+ * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
+ * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/image_f32.h"
 
-/* Adds the products of elements from `first` to end - 1 of a row of `pixels` windows. */
-EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t first, const int32_t end,
-    const int32_t pixels, const struct EK_STRUCT *p)
+/* A line of pixels, all of whose windows have columns from `j` to end - 1 inside. */
+struct EK_FN_line {
+    int32_t x_step; /* elements from one pixel to the next */
+    int32_t y_step;
+    int32_t j;
+    int32_t end;
+};
+
+/* Adds the products of two neighbours. */
+EK_INLINE void EK_FN_pair(
+    ek_vf sum[12], const EK_T *x, const EK_W *w, const int32_t step, const int32_t pixels)
 {
-    const int32_t step = p->stride_w * p->in_c;
+    const ek_vf weights = ek_vf_weights(w, 0, EK_F32_KIND);
+    EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
+        sum[q] = ek_vf_fma(weights, ek_vf_pair(x + q * step), sum[q]);
+}
+
+/* Adds the products of elements from `first` to end - 1 of a row of `pixels` windows, which are `step` elements apart. */
+EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t first, const int32_t end,
+    const int32_t step, const int32_t pixels)
+{
     if (first >= end)
         return;
     if (first & 1) {
@@ -49,11 +72,12 @@ EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t fi
         first++;
     }
     int32_t pair = first / 2;
-    for (; 2 * pair + 1 < end; pair++) {
-        const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
-        EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
-            sum[q] = ek_vf_fma(weights, ek_vf_pair(x + q * step + 2 * pair), sum[q]);
-    }
+    if (pixels < 4) /* few sums: what a loop takes besides counts */
+        EK_UNROLLED_FOR(4, ; pair < end / 2; pair++)
+            EK_FN_pair(sum, x + 2 * pair, w + pair * EK_VF_LANES, step, pixels);
+    else
+        for (; pair < end / 2; pair++)
+            EK_FN_pair(sum, x + 2 * pair, w + pair * EK_VF_LANES, step, pixels);
     if (2 * pair < end) {
         const ek_vf weights = ek_vf_weights(w, pair * EK_VF_LANES, EK_F32_KIND);
         EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
@@ -61,61 +85,95 @@ EK_INLINE void EK_FN_run(ek_vf sum[12], const EK_T *x, const EK_W *w, int32_t fi
     }
 }
 
-/* `pixels` pixels from (h, v) on, whose windows have columns from `j` to end - 1 inside. */
+/* `pixels` pixels of a line from (h, v) on. */
 EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t h,
-    const int32_t v, const int32_t j, const int32_t end, const int32_t pixels, const struct EK_STRUCT *p)
+    const int32_t v, const int32_t pixels, const struct EK_FN_line *line, const struct EK_STRUCT *p)
 {
     const int32_t top = h * p->stride_h - p->pad_top, left = v * p->stride_w - p->pad_left;
     const int32_t last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
     const int32_t row = (p->k_w * p->in_c + 1) / 2 * EK_VF_LANES;
     ek_vf sum[12];
-    EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
+    EK_UNROLLED_FOR(12, int32_t q = 0; q < 12; q++) /* all, as gcc may lose sight of how many there are */
         sum[q] = ek_vf_set(0);
     for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++)
-        EK_FN_run(sum, x + (top + i * p->dilation_h) * p->step_h + left * p->in_c, w + i * row, j * p->in_c,
-            end * p->in_c, pixels, p);
+        EK_FN_run(sum, x + (top + i * p->dilation_h) * p->step_h + left * p->in_c, w + i * row,
+            line->j * p->in_c, line->end * p->in_c, line->x_step, pixels);
     const ek_vf bias = ek_vf_load(b, p->out_c);
     EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
-        ek_vf_store(y + (h * p->out_w + v + q) * p->out_c, p->out_c,
+        ek_vf_store(y + (h * p->out_w + v) * p->out_c + q * line->y_step, p->out_c,
             ek_vf_clamp(ek_vf_add(ek_vf_halves(sum[q]), bias), p->lo, p->hi));
 }
 
-/* A row; pixels at its ends, whose windows are cut, one at a time. */
-EK_INLINE void EK_FN_row(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t h,
-    const int32_t left, const int32_t right, const struct EK_STRUCT *p)
+/* How many pixels of a line advance together, at most twelve: the fewest tiles, of about the same width. */
+EK_INLINE int32_t EK_FN_width(const int32_t length)
 {
-    const int32_t inside = right - left;
-    int32_t v = left;
+    const int32_t tiles = (length + 11) / 12;
+    return (length + tiles - 1) / tiles;
+}
+
+/* `length` pixels from (h, v) on, side by side or one above the other. */
+EK_INLINE void EK_FN_pixels_of_line(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const int32_t h,
+    const int32_t v, const int32_t length, const int32_t is_column, const struct EK_STRUCT *p)
+{
+    const int32_t left = v * p->stride_w - p->pad_left;
+    const struct EK_FN_line line = {is_column ? p->stride_h * p->step_h : p->stride_w * p->in_c,
+        is_column ? p->out_w * p->out_c : p->out_c, ek_first_tap(left, 1),
+        ek_end_tap(left, 1, p->k_w, p->in_w)};
 #define EK_SUMS_OF(n)                                                                                        \
-    for (; v < right; v += (n))                                                                              \
-        EK_FN_pixels(x, w, b, y, h, v + (n) <= right ? v : right - (n), 0, p->k_w, (n), p);
-    if (inside >= 12)
+    for (int32_t k = 0; k < length; k += (n)) {                                                              \
+        const int32_t at = k + (n) <= length ? k : length - (n);                                             \
+        EK_FN_pixels(x, w, b, y, is_column ? h + at : h, is_column ? v : v + at, (n), &line, p);             \
+    }
+#ifdef EK_LAYER /* compilers know the shapes, and need not read widths that are not taken */
+    if (length > 0)
+        EK_SUMS_OF(EK_FN_width(length))
+#else
+    if (!EK_IS_COMPACT && length >= 12)
         EK_SUMS_OF(12)
-    else if (inside >= 8)
+    else if (!EK_IS_COMPACT && length >= 8)
         EK_SUMS_OF(8)
-    else if (inside >= 4)
+    else if (length >= 4)
         EK_SUMS_OF(4)
     else
         EK_SUMS_OF(1)
+#endif
 #undef EK_SUMS_OF
-    for (v = 0; v < p->out_w; v++) {
-        if (v == left && inside > 0)
-            v = right;
-        const int32_t start = v * p->stride_w - p->pad_left;
-        if (v < p->out_w)
-            EK_FN_pixels(
-                x, w, b, y, h, v, ek_first_tap(start, 1), ek_end_tap(start, 1, p->k_w, p->in_w), 1, p);
+}
+
+/* An image: lines are rows inside of it, and where windows are cut at the left or right, columns. */
+EK_INLINE void EK_FN_image(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, const struct EK_STRUCT *p)
+{
+    const int32_t left = (p->pad_left + p->stride_w - 1) / p->stride_w;
+    const int32_t top = (p->pad_top + p->stride_h - 1) / p->stride_h;
+    const int32_t fit_w = p->in_w + p->pad_left - p->k_w, most_w = fit_w < 0 ? 0 : fit_w / p->stride_w + 1;
+    const int32_t fit_h = p->in_h + p->pad_top - (p->k_h - 1) * p->dilation_h - 1;
+    const int32_t most_h = fit_h < 0 ? 0 : fit_h / p->stride_h + 1;
+    const int32_t right = most_w < p->out_w ? most_w : p->out_w;
+    const int32_t bottom = most_h < p->out_h ? most_h : p->out_h;
+    for (int32_t h = 0; h < p->out_h; h++) {
+        const int32_t is_inside = h >= top && h < bottom;
+        EK_FN_pixels_of_line(x, w, b, y, h, left, right - left, 0, p);
+        for (int32_t v = 0; v < p->out_w; v++) {
+            if (v == left && left < right)
+                v = right;
+            if (v < p->out_w && (!is_inside || h == top))
+                EK_FN_pixels_of_line(x, w, b, y, h, v, is_inside ? bottom - top : 1, 1, p);
+        }
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
     EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
 {
-    const int32_t left = (p->pad_left + p->stride_w - 1) / p->stride_w;
-    const int32_t fit = p->in_w + p->pad_left - p->k_w, most = fit < 0 ? 0 : fit / p->stride_w + 1;
-    const int32_t right = most < p->out_w ? most : p->out_w;
+    /* Windows of one cell that lie side by side: rows follow each other as one. */
+    const int32_t is_flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1
+                            && p->out_h == p->in_h && p->out_w == p->in_w && p->step_h == p->in_w * p->in_c;
+    struct EK_STRUCT s = *p;
+    s.in_w = is_flat ? p->in_h * p->in_w : p->in_w;
+    s.in_h = is_flat ? 1 : p->in_h;
+    s.out_w = is_flat ? s.in_w : p->out_w;
+    s.out_h = is_flat ? 1 : p->out_h;
     for (int32_t n = 0; n < p->batch;
         n++, x += p->in_h * p->in_w * p->in_c, y += p->out_h * p->out_w * p->out_c)
-        for (int32_t h = 0; h < p->out_h; h++)
-            EK_FN_row(x, w, b, y, h, left, right, p);
+        EK_FN_image(x, w, b, y, &s);
 }
