@@ -95,10 +95,11 @@ def find(target: Target) -> Compiler:
             argv = (path, *rest) if path else ()
         if argv and (family := _family(argv)):
             return Compiler(" ".join(takewhile(lambda word: word[0] != "-", name.split())), argv, family)
+    comes_with_extra = any(name.split()[0] == "zig" for name in target.compilers)
     raise EdgeKitError(
         "E0501",
         f"no compiler for target {target.name}: tried {', '.join(target.compilers)}",
-        hint=f"{install_command('toolchain')} brings one that builds for every target",
+        hint=f"{install_command('toolchain')} brings one" if comes_with_extra else "put one of them on PATH",
     )
 
 

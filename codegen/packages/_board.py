@@ -40,6 +40,10 @@ def is_riscv32(target: Target) -> bool:
     return target.core == "riscv32"
 
 
+def is_xtensa(target: Target) -> bool:
+    return target.core == "xtensa"
+
+
 def check(package: str, target: Target, fits: bool, examples: str) -> None:
     """EdgeKitError unless the package fits the target."""
     if not fits:

@@ -15,8 +15,8 @@ HELPERS: tuple[str, ...] = ()
 
 def check(target: Target) -> None:
     """EdgeKitError where Arduino has no such boards."""
-    fits = _board.is_cortex_m(target) or _board.is_riscv32(target)
-    _board.check("Arduino library", target, fits, "nrf52840, rp2040, esp32-c3")
+    fits = _board.is_cortex_m(target) or _board.is_riscv32(target) or _board.is_xtensa(target)
+    _board.check("Arduino library", target, fits, "nrf52840, rp2040, esp32-s3")
 
 
 def make(request: PackageRequest) -> Package:

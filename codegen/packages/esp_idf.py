@@ -13,7 +13,8 @@ HELPERS: tuple[str, ...] = ()
 
 def check(target: Target) -> None:
     """EdgeKitError where ESP-IDF has no such chips."""
-    _board.check("component of ESP-IDF", target, _board.is_riscv32(target), "esp32-c3")
+    fits = _board.is_riscv32(target) or _board.is_xtensa(target)
+    _board.check("component of ESP-IDF", target, fits, "esp32-c3, esp32-s3")
 
 
 def make(request: PackageRequest) -> Package:

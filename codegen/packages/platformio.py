@@ -14,8 +14,8 @@ HELPERS: tuple[str, ...] = ()
 
 def check(target: Target) -> None:
     """EdgeKitError where PlatformIO has no such boards."""
-    fits = _board.is_cortex_m(target) or _board.is_riscv32(target)
-    _board.check("PlatformIO library", target, fits, "stm32f407, rp2040, esp32-c3")
+    fits = _board.is_cortex_m(target) or _board.is_riscv32(target) or _board.is_xtensa(target)
+    _board.check("PlatformIO library", target, fits, "stm32f407, rp2040, esp32-s3")
 
 
 def make(request: PackageRequest) -> Package:

@@ -119,6 +119,7 @@ REFUSED = [
     *((kind, target) for kind in KINDS for target in ("host", "wasm32", "x86-64-avx2", "aarch64")),
     ("esp-idf", "cortex-m4"),
     ("cmsis", "esp32-c3"),
+    ("zephyr", "esp32-s3"),
     ("npm", "cortex-m4"),
 ]
 

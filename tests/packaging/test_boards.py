@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -235,6 +236,21 @@ def test_esp_idf_builds_the_component(model: Callable[[], Graph], optimize: Opti
     assert "targets:\n  - esp32c3\n" in (package / "idf_component.yml").read_text()
     packages = {program.name: package}
     assert with_cmake(program, ESP_IDF, packages, self_testing(program), tmp_path).code == RIGHT
+
+
+@pytest.mark.parametrize(("kind", "target"), [("esp-idf", "esp32-s3"), ("arduino", "esp32")])
+def test_packages_for_xtensa_compile_for_its_eldest_core(kind: str, target: str, tmp_path: Path) -> None:
+    """By gcc for the ESP8266, as Debian has no other of the family: nothing runs."""
+    gcc = require("xtensa-lx106-elf-gcc")
+    for optimize in ("speed", "size"):
+        package = made(kind, fit(small_digits(), targets.load(target), optimize=optimize), tmp_path, optimize)
+        names = [str(path) for path in package.rglob("*.c")]
+        command = [gcc, "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+        command += ["-ffreestanding", "-fsyntax-only", f"-I{next(package.rglob('digits.h')).parent}"]
+        done = subprocess.run([*command, *names], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    if kind == "esp-idf":
+        assert "targets:\n  - esp32s3\n" in (package / "idf_component.yml").read_text()
 
 
 @pytest.mark.parametrize("optimize", ["speed", "size"])

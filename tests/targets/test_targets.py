@@ -42,7 +42,7 @@ def test_a_target_gives_the_integers_of_the_simulator(name: str, tmp_path: Path)
         assert report.verification.exact
     else:
         assert report.unverified
-        assert report.compiler
+        assert report.compiler or target.core == "xtensa"  # whose compilers only their vendor has
     assert (tmp_path / "out" / "digits.c").is_file()
 
 
