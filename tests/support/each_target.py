@@ -69,7 +69,8 @@ def drive(program: Program, folder: Path, level: Sequence[str] = ()) -> Driver:
 def drive_all(programs: Sequence[Program], folder: Path, level: Sequence[str] = ()) -> Driver:
     """One executable of programs that share kernels, and a processor."""
     target = programs[0].target
-    level = level or (("-O1",) if target.name == "cortex-m55" else UNOPTIMIZED)  # clang needs r6 itself there
+    # Unoptimized, the stack of all edges in one program would reach the data of this board.
+    level = level or (("-O1",) if target.name == "cortex-m55" else UNOPTIMIZED)
     if target.name.startswith("x86"):
         return x86.drive_all(programs, folder, "size", level)
     names = units(written(programs, folder, "size"), folder)
