@@ -161,7 +161,9 @@ def _constants(program: Program) -> list[str]:
     crc, calls = 0, []
     for constant in program.constants:
         data = stored(constant.data)
-        if not data.size or np.isnan(data.astype(np.float64)).any():
+        with np.errstate(invalid="ignore"):  # a signaling NaN
+            has_nan = bool(np.isnan(data.astype(np.float64)).any())
+        if not data.size or has_nan:
             continue
         crc = zlib.crc32(data.tobytes(), crc)
         calls.append(f"    crc = crc32(crc, {constant.c}, {data.nbytes}u);")

@@ -2,8 +2,8 @@
 
 EdgeKit's integer layers may be one unit off (ADR 0009), and later layers see that unit. So a result may
 be off by two units of its own scale, by half of what quantization itself changed, or by what it
-changes in ONNX Runtime when values that are dequantized on the way get a unit of noise, whichever is most:
-a wrong zero point, scale, axis or layout is further off, a rounding is not.
+changes in ONNX Runtime when results of integer layers, and values that are dequantized on the way, get a
+unit of noise, whichever is most: a wrong zero point, scale, axis or layout is further off, a rounding is not.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _constants(proto: ModelProto) -> dict[str, Array]:
 
 
 def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[Array]:
-    """The results where what is quantized at run time, and what is dequantized, is up to a unit off."""
+    """The results where each integer layer, and what is quantized at run time or dequantized, is up to a unit
+    off."""
     rng = np.random.default_rng(seed)
     spots = {node.output[0]: _unit(proto, node) for node in proto.graph.node}
     spots = {name: unit for name, unit in spots.items() if unit is not None}
@@ -105,7 +106,9 @@ def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[
         if (name := node.output[0]) in spots:
             x = values[name]
             off = (spots[name] * rng.integers(-1, 2, x.shape)).astype(np.float32)
-            off = np.clip(x + off, 0, 255) - x if x.dtype == np.uint8 else off
+            if x.dtype.kind in "iu":
+                least, most = np.iinfo(x.dtype).min, np.iinfo(x.dtype).max
+                off = np.clip(x + off, least, most) - x
             noisy.graph.initializer.append(onnx.numpy_helper.from_array(off, f"{name}#off"))
             noisy.graph.node[-1].output[0] = f"{name}#exact"
             to = onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
@@ -124,7 +127,7 @@ def _with_noise(proto: ModelProto, inputs: dict[str, Array], seed: int) -> list[
 def _unit(proto: ModelProto, node: NodeProto) -> Array | None:
     """By how much the result of a node may be off; none where nothing is rounded."""
     constants = _constants(proto)
-    if node.op_type == "DynamicQuantizeLinear":
+    if node.op_type == "DynamicQuantizeLinear" or node.op_type.startswith("QLinear"):
         return np.ones((), np.float32)
     is_value = node.op_type == "DequantizeLinear" and node.input[0] not in constants
     return constants.get(node.input[1]) if is_value else None
