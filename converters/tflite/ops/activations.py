@@ -180,7 +180,8 @@ def SOFTMAX(layer: TfliteLayer, x: Tensor) -> Tensor:
     # Converters write 1/65535, too, and engines take what is near.
     if len(y.scale) > 1 or abs(y.scale[0] * steps - 1) > 1e-3 * wide or y.zero != (-steps // 2,):
         wanted = f"scale 1/{steps} and zero point {-steps // 2}"
-        raise EdgeKitError("E0401", f"the result of softmax has {wanted}, not {y}")
+        found = f"{y.scale[0]:g} and {y.zero[0]}" if len(y.scale) == 1 else f"{len(y.scale)} scales"
+        raise EdgeKitError("E0401", f"the result of softmax has {wanted}, not {found}")
     if x.shape[-1] > fixed_tfl.LONGEST_SOFTMAX:  # where sums overflow in LiteRT, for data that are alike
         real = x.apply(Dequantize())
         shares = (real if beta == 1 else real * beta).apply(Softmax())
