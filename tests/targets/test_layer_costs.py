@@ -91,6 +91,6 @@ def test_a_library_calls_the_users_function_behind_each_layer(optimize: Optimize
     assert said.split() == [layer.name for layer in found.layers]
 
 
-def test_other_libraries_call_nobody(tmp_path: Path) -> None:
+def test_libraries_without_the_option_call_no_hook(tmp_path: Path) -> None:
     api.build(digits(), tmp_path, verify=False)
     assert not any("layer_done" in path.read_text() for path in tmp_path.glob("digits.[ch]"))

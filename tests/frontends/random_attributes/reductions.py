@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from math import prod
+from typing import Any
 
 import numpy as np
 from support.handler_cases import Case, case, of_torch, softmax
@@ -9,7 +10,8 @@ from support.random_attributes import Draw
 
 Found = Iterator[tuple[str, Case]]
 Family = Callable[[Draw], Found]
-_KINDS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
+Reduction = Callable[..., Any]  # of numpy, all called alike
+_KINDS: dict[str, Reduction] = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
 
 
 def reductions(d: Draw) -> Found:
@@ -17,7 +19,7 @@ def reductions(d: Draw) -> Found:
     x = d.x(*d.numbers(rank, 2, 4))
     axes = d.axes(rank)
     axis: int | tuple[int, ...] = axes[0] if len(axes) == 1 and d.coin() else axes
-    wanted = _KINDS[kind](x, axis=axes, keepdims=keep)  # type: ignore[operator]  # of numpy, all alike
+    wanted = _KINDS[kind](x, axis=axes, keepdims=keep)
     others = tuple(i for i in range(rank) if i not in {a % rank for a in axes})
     yield "mxnet", case(kind, x, axis=axis, keepdims=keep, expected=wanted)
     if others:
@@ -30,7 +32,7 @@ def reductions(d: Draw) -> Found:
     else:
         yield "paddle", case(kind, x, axes, keepdim=keep, expected=wanted)
     yield "paddle", case(f"reduce_{kind}", x, dim=axes, keep_dim=keep, expected=wanted)
-    yield "paddle", case(f"reduce_{kind}", x, reduce_all=True, expected=_KINDS[kind](x))  # type: ignore[operator]
+    yield "paddle", case(f"reduce_{kind}", x, reduce_all=True, expected=_KINDS[kind](x))
     logs = np.log(np.exp(x).sum(axes, keepdims=keep))
     yield "paddle", case("logsumexp", x, axis=axes, keepdim=keep, expected=logs)
     yield "mindspore", case("LogSumExp", x, axes, keep, expected=logs)
@@ -46,11 +48,12 @@ def extremes(d: Draw) -> Found:
     rank, keep = d.pick(1, 2, 3), d.coin()
     x = d.x(*d.numbers(rank, 2, 5))
     axis = d.axis(rank)
-    for kind, name in ((np.argmax, "argmax"), (np.argmin, "argmin")):
-        at = np.asarray(kind(x, axis=axis, keepdims=keep))  # type: ignore[operator]  # of numpy, both alike
+    kinds: dict[str, Reduction] = {"argmax": np.argmax, "argmin": np.argmin}
+    for name, kind in kinds.items():
+        at = np.asarray(kind(x, axis=axis, keepdims=keep))
         yield "mxnet", case(name, x, axis=axis, keepdims=keep, expected=at.astype(np.float32))
         yield "paddle", case(name, x, axis, keepdims=keep, expected=at)
-        flat = np.asarray(kind(x))  # type: ignore[operator]
+        flat = np.asarray(kind(x))
         yield "paddle", case(name, x, axis, flatten=True, expected=flat)
     best = [x.argmax(axis), x.max(axis)]
     if keep:

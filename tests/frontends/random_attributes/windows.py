@@ -6,6 +6,8 @@ import numpy as np
 from support.handler_cases import Case, case, of_torch
 from support.random_attributes import Draw
 
+from edgekit.core.types import Array
+
 Found = Iterator[tuple[str, Case]]
 Family = Callable[[Draw], Found]
 
@@ -106,7 +108,7 @@ def same_convolution(d: Draw) -> Found:
     )
     there = np.pad(np.ones_like(x), border)
 
-    def mean() -> np.ndarray:  # type: ignore[type-arg]  # of floats
+    def mean() -> Array:
         sums, counts = (of_torch("avg_pool2d", a, kernel, stride)() for a in (wide, there))
         return sums / counts
 
