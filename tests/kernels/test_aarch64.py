@@ -29,7 +29,7 @@ from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.matmul import MatMul
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import Target
-from edgekit.core.types import Array, DType, Type
+from edgekit.core.types import Array, DType, Quant, Type
 
 TARGETS = ("aarch64", "aarch64-dotprod", "aarch64-i8mm")
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-ffp-contract=off")
@@ -116,15 +116,20 @@ LAYERS: tuple[tuple[Linear, tuple[int, ...], tuple[int, ...]], ...] = (
 
 
 @pytest.mark.parametrize("optimize", ["size", "speed"])
-def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Path) -> None:
+def test_floats_with_weights_of_32_16_and_8_bits(optimize: Optimize, tmp_path: Path) -> None:
     target = load("aarch64")
     builder, random = Builder(), np.random.default_rng(2026)
     inputs: dict[str, Array] = {}
     outputs: list[str] = []
-    for dtype, (op, image, weights) in product((DType.F32, DType.BF16), LAYERS):
+    for dtype, (op, image, weights) in product((DType.F32, DType.BF16, DType.S8), LAYERS):
         x = builder.input(f"x{len(inputs)}", Type(DType.F32, image))
         inputs[x] = random.normal(size=image).astype(np.float32)
-        w = builder.const(random.normal(size=weights).astype(dtype.numpy))
+        w = builder.const(
+            (random.normal(size=weights) * (40 if dtype is DType.S8 else 1)).astype(dtype.numpy)
+        )
+        if dtype is DType.S8:
+            scales = Quant(tuple((1 + np.arange(weights[0]) % 3) / 64), (0,) * weights[0], 0)
+            builder.values[w] = replace(builder.values[w], type=Type(dtype, weights, scales))
         bias = builder.const(random.normal(size=weights[0]).astype(np.float32))
         (y,) = builder.add(op, x, w, bias)
         if isinstance(op, Conv2d) and op.lo == -op.hi:
@@ -156,6 +161,7 @@ def test_floats_with_weights_of_32_and_16_bits(optimize: Optimize, tmp_path: Pat
     kernels = {line.kernel.function for line in program.lines}
     names = {"conv2d_f32_tile", "conv2d_f32_bf16_unpacked_bf16", "conv2d_f32_bf16_bf16", "dense_f32"}
     names |= {"conv2d_add_f32_tile", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
+    names |= {"conv2d_scaled_f32_s8", "conv2d_scaled_f32_s8_unpacked", "dense_scaled_f32_s8"}
     names |= {"depthwise2d_f32_k3x3", "depthwise2d_f32_bf16_k3x3_bf16", "matmul_f32", "matmul_nt_f32"}
     assert {f"ek_{name}__neon" for name in names} <= kernels
 

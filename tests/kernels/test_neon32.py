@@ -169,7 +169,11 @@ def floats(shapes: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Graph, dict
         x = b.input(f"x{i}", Type(DType.F32, image))
         sample[x] = numbers.normal(size=image).astype(np.float32)
         w, bias = b.fresh("w"), b.fresh("b")
-        b.values[w] = Value(Type(dtype, window), numbers.normal(size=window).astype(dtype.numpy))
+        scales = Quant(tuple((1 + np.arange(count) % 3) / 64), (0,) * count, 0)
+        weights = numbers.normal(size=window) * (40 if dtype is DType.S8 else 1)
+        b.values[w] = Value(
+            Type(dtype, window, scales if dtype is DType.S8 else None), weights.astype(dtype.numpy)
+        )
         b.values[bias] = Value(Type(DType.F32, (count,)), numbers.normal(size=count).astype(np.float32))
         pad = kernel // 2
         is_sum, lo = i % 2 == 0 and kernel > 0, -np.inf if i % 2 == 0 else 0.0
@@ -190,6 +194,7 @@ LAYERS[DType.BF16] = {
     "depthwise2d_f32_bf16_oc4_bf16",
 }
 LAYERS[DType.BF16] |= {"dense_f32_bf16_bf16", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
+LAYERS[DType.S8] = {"conv2d_scaled_f32_s8", "conv2d_scaled_f32_s8_unpacked", "dense_scaled_f32_s8"}
 
 
 @pytest.mark.parametrize("dtype", LAYERS)

@@ -42,6 +42,7 @@ SETS = {  # and what compiles for them, or runs them
     "cortex-m55": "arm-none-eabi-gcc",
     "wasm32-simd": "wasmtime",
 }
+COMPILERS = {**SETS, "armv7-neon": "arm-linux-gnueabihf-gcc"}  # which has kernels for floats alone
 
 
 def load(name: str) -> Target:
@@ -53,7 +54,7 @@ def load(name: str) -> Target:
         require_module("ziglang")
         require_module("wasmtime")
         return targets.with_runner(targets.load(name), SETS[name])
-    compiler = SETS[name]
+    compiler = COMPILERS[name]
     target = targets.load(name)
     require(compiler)
     require(target.runner.split()[0])
@@ -115,7 +116,7 @@ def test_a_layer_of_known_size(name: str, tmp_path: Path) -> None:
     check(bench, load(name), tmp_path, "speed")
 
 
-@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64"])
+@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon"])
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)
     inputs, outputs = [], []

@@ -48,6 +48,16 @@
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 2 2 */
+/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+ * @as neon/dense_scaled f32=s8
+ * @for T=f32 W=s8 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 4 4 */
+/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+ * @as neon32/dense_scaled f32=s8
+ * @for T=f32 W=s8 B=f32
+ * @pack w: O/16!4 I o16
+ * @order rows 2 2 */
 #include "edgekit/contracts/dense.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

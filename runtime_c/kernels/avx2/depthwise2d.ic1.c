@@ -35,5 +35,5 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
         p->k_w, p->stride_h, p->stride_w, p->pad_top, p->pad_left, p->dilation_h, p->dilation_w, EK_F32_KIND,
         p->lo, p->hi};
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w, y += p->out_h * p->out_w * p->out_c)
-        ek_image_f32(x, w, b, 0, y, p->out_c, EK_VF_PART, &s);
+        ek_image_f32(x, w, b, 0, y, p->out_c, EK_VF_LANES * EK_VF_BLOCKS, &s);
 }

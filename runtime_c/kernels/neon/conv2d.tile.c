@@ -21,7 +21,7 @@
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon/conv2d.bf16 f32=bf16 bf16_once=bf16_each
+ * @as neon/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
@@ -47,11 +47,45 @@
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 2 */
 /* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
- * @as neon32/conv2d.bf16 f32=bf16 bf16_once=bf16_each
+ * @as neon32/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 2 */
+/* Convolution of floats with weights of bytes: as conv2d.tile.c, where scales are in place of what is added. They are
+ * widened where they are loaded.
+ * @as neon/conv2d_scaled f32=s8 s8_once=f32_once
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 4 */
+/* As conv2d.tile.c, for weights of bytes, which are widened once, where that pays: for many pixels.
+ * @as neon/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
+ * @order pixels 4 4 */
+/* Convolution of floats with weights of bytes: as conv2d.tile.c, where scales are in place of what is added. They are
+ * widened where they are loaded.
+ * @as neon32/conv2d_scaled f32=s8 s8_once=f32_once
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @order pixels 4 2 */
+/* As conv2d.tile.c, for weights of bytes, which are widened once, where that pays: for many pixels.
+ * @as neon32/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @scratch (out_c + 3) // 4 * 16 * k_h * k_w * in_c // groups
+ * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
+ * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 2 */
 #include "edgekit/contracts/conv2d.h"
 
@@ -85,24 +119,22 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
 
 /* All outputs of a group, of one to four pixels. */
 EK_COMPACT void EK_FN_pixels(const float *x, const int32_t step, const int32_t row, const int32_t rows,
-    const int32_t length, const uint8_t *w, const float *b, EK_ADD(const float *r, ) float *y,
-    const int32_t group, const int32_t pixels, const struct EK_STRUCT *p)
+    const int32_t length, const uint8_t *w, const float *b, const float *r, float *y, const int32_t group,
+    const int32_t pixels, const struct EK_STRUCT *p)
 {
     const int32_t outputs = p->out_c / p->groups, taps = p->k_h * p->k_w * (p->in_c / p->groups);
     const struct ek_window_f32 s = {
         rows, 1, length, row, 0, 1, length, 0, 0, 0, 0, EK_F32_KIND, p->lo, p->hi};
-    const float *addend = 0;
-    EK_ADD(addend = r;)
-    ek_parts_f32(x, w + group * outputs * taps * ek_weight_bytes(EK_F32_KIND), b, addend, y, step, p->out_c,
+    ek_parts_f32(x, w + group * outputs * taps * ek_weight_bytes(EK_F32_KIND), b, r, y, step, p->out_c,
         pixels, taps, group * outputs, outputs, &s);
 }
 
 /* One to four pixels from pixel `start` of row `first` on, which may be behind its end, of a group. Windows are read
  * where they are, or gathered. */
 EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const uint8_t *EK_RESTRICT w,
-    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
-    float *EK_RESTRICT windows, const int32_t group, const int32_t first, const int32_t start,
-    const int32_t pixels, const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, const float *EK_RESTRICT r, float *EK_RESTRICT y, float *EK_RESTRICT windows,
+    const int32_t group, const int32_t first, const int32_t start, const int32_t pixels,
+    const struct EK_STRUCT *p)
 {
     const int32_t length = p->k_w * (p->in_c / p->groups), cells = p->k_h * length,
                   image = p->in_h * p->in_w * p->in_c;
@@ -114,7 +146,7 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const uint8_t *EK_RESTR
                        && v + pixels <= p->out_w && left + (pixels - 1) * p->stride_w + p->k_w <= p->in_w;
     if (p->step_c == 1 && (p->k_w == 1 || (p->dilation_w == 1 && p->groups == 1)) && inside)
         EK_FN_pixels(x + n * image + top * p->step_h + left * p->step_w, p->stride_w * p->step_w,
-            p->dilation_h * p->step_h, p->k_h, length, w, b, EK_ADD(r, ) y, group, pixels, p);
+            p->dilation_h * p->step_h, p->k_h, length, w, b, r, y, group, pixels, p);
     else {
         for (int32_t i = 0; i < pixels; i++) {
             const int32_t more = p->out_w % EK_VF_TOGETHER == 0 ? 0 : (v + i) / p->out_w,
@@ -123,29 +155,27 @@ EK_INLINE void EK_FN_windows(const float *EK_RESTRICT x, const uint8_t *EK_RESTR
                 (line + more - its_n * p->out_h) * p->stride_h - p->pad_top,
                 (v + i - more * p->out_w) * p->stride_w - p->pad_left, p);
         }
-        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, EK_ADD(r, ) y, group, pixels, p);
+        EK_FN_pixels(windows, cells, 0, 1, cells, w, b, r, y, group, pixels, p);
     }
 }
 
 /* One to four pixels of all groups. */
 EK_INLINE void EK_FN_groups(const float *EK_RESTRICT x, const uint8_t *EK_RESTRICT w,
-    const float *EK_RESTRICT b, EK_ADD(const float *EK_RESTRICT r, ) float *EK_RESTRICT y,
-    float *EK_RESTRICT windows, const int32_t line, const int32_t v, const int32_t pixels, const int flat,
-    const struct EK_STRUCT *p)
+    const float *EK_RESTRICT b, const float *EK_RESTRICT r, float *EK_RESTRICT y, float *EK_RESTRICT windows,
+    const int32_t line, const int32_t v, const int32_t pixels, const int flat, const struct EK_STRUCT *p)
 {
     const int32_t depth = p->in_c / p->groups;
     for (int32_t g = 0; g < p->groups; g++) {
         if (flat)
-            EK_FN_pixels(
-                x + v * p->in_c + g * depth, p->in_c, 0, 1, depth, w, b, EK_ADD(r, ) y, g, pixels, p);
+            EK_FN_pixels(x + v * p->in_c + g * depth, p->in_c, 0, 1, depth, w, b, r, y, g, pixels, p);
         else
-            EK_FN_windows(x + g * depth * p->step_c, w, b, EK_ADD(r, ) y, windows, g, line, v, pixels, p);
+            EK_FN_windows(x + g * depth * p->step_c, w, b, r, y, windows, g, line, v, pixels, p);
     }
 }
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,
-    EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch,
-    const struct EK_STRUCT *p)
+    EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,
+    uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     /* Windows of one cell that lie side by side in x: a row of numbers for each pixel. */
     const int flat = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
@@ -157,18 +187,21 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     float *windows = (float *)(void *)scratch;
     const uint8_t *weights = (const uint8_t *)ek_f32_once_neon(
         w, (p->out_c + 3) / 4 * 4 * p->k_h * p->k_w * (p->in_c / p->groups), &windows);
+    const float *addend = 0;
+    EK_ADD(addend = r;)
+    EK_SCALE(addend = scale;)
     /* How many pixels of a line are in tiles: of four, the last three, too, and one is computed twice. */
     const int32_t rest = width % EK_VF_TOGETHER, more = rest > EK_VF_TOGETHER / 2 ? EK_VF_TOGETHER : 0;
     const int32_t tiled = width < EK_VF_TOGETHER ? 0 : width - rest + more;
     for (int32_t line = 0; line < lines; line++, y += width * p->out_c) {
         for (int32_t k = 0; k < tiled; k += EK_VF_TOGETHER) {
             const int32_t v = k + EK_VF_TOGETHER <= width ? k : width - EK_VF_TOGETHER;
-            EK_FN_groups(x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v,
-                EK_VF_TOGETHER, flat, p);
+            EK_FN_groups(x, weights, b, ek_addend_f32(addend, v * p->out_c, EK_F32_KIND), y + v * p->out_c,
+                windows, line, v, EK_VF_TOGETHER, flat, p);
         }
         for (int32_t v = tiled; v < width; v++)
-            EK_FN_groups(
-                x, weights, b, EK_ADD(r + v * p->out_c, ) y + v * p->out_c, windows, line, v, 1, flat, p);
-        EK_ADD(r += width * p->out_c;)
+            EK_FN_groups(x, weights, b, ek_addend_f32(addend, v * p->out_c, EK_F32_KIND), y + v * p->out_c,
+                windows, line, v, 1, flat, p);
+        addend = ek_addend_f32(addend, width * p->out_c, EK_F32_KIND);
     }
 }

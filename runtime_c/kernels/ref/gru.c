@@ -9,7 +9,7 @@
  * @for T=f32
  * @pack r: G O/64!16 I o64 */
 /* Gated recurrent units, sums of gates by NEON: see gru.h and gate_sums_neon.h.
- * @as neon/gru
+ * @as neon/gru, neon32/gru
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
 #include "edgekit/contracts/gru.h"

@@ -9,7 +9,7 @@
  * @for T=f32
  * @pack r: G O/64!16 I o64 */
 /* Long short-term memory, sums of gates by NEON: see lstm.h and gate_sums_neon.h.
- * @as neon/lstm
+ * @as neon/lstm, neon32/lstm
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
 #include "edgekit/contracts/lstm.h"

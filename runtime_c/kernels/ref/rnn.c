@@ -9,7 +9,7 @@
  * @for T=f32
  * @pack r: O/64!16 I o64 */
 /* Plain recurrent layer, sums of gates by NEON: see rnn.h and gate_sums_neon.h.
- * @as neon/rnn
+ * @as neon/rnn, neon32/rnn
  * @for T=f32
  * @pack r: O/16!4 I o16 */
 #include "edgekit/contracts/rnn.h"

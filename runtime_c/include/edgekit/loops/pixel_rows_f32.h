@@ -5,7 +5,7 @@
 #ifndef EDGEKIT_PIXEL_ROWS_F32_H
 #define EDGEKIT_PIXEL_ROWS_F32_H
 
-#include "edgekit/types.h"
+#include "edgekit/loops/weight_kinds.h"
 
 /* What an instruction set may say otherwise: a load brings one cell, not several for products by a lane of them; loops are
  * over one cell, where they could be over several that are side by side; where sums are few, each is split in four. */
@@ -37,19 +37,10 @@
 #define EK_VF_SUMS EK_VF_SPLIT
 #endif
 
-/* Weights that are rows of floats, no whole vectors: nothing behind them may be read. */
-#define EK_ROWS_KIND 4
-
-/* The bytes of a weight. */
-EK_INLINE int32_t ek_weight_bytes(const int32_t kind)
-{
-    return kind == EK_F32_KIND || kind == EK_ROWS_KIND ? 4 : kind == EK_S8_KIND ? 1 : 2;
-}
-
-/* What is added to a result `at` elements on. Beside weights of bytes it is their scales, the same for all pixels. */
+/* What is added to a result `at` elements on; scales are the same for all pixels. */
 EK_INLINE const float *ek_addend_f32(const float *r, const int32_t at, const int32_t kind)
 {
-    return r && kind != EK_S8_KIND ? r + at : r;
+    return r && !ek_is_scaled(kind) ? r + at : r;
 }
 
 /* A window: `rows` times `columns` runs of x, `depth` elements each. */
@@ -183,7 +174,7 @@ EK_INLINED void ek_tile_f32(const float *x, const uint8_t *w, const float *b, co
                 total = ek_vf_add(total, ek_vf_add(sum[EK_VF_SUMS / 2][q][o], sum[EK_VF_SUMS - 1][q][o]));
             const int32_t at = s->first + q * y_step + EK_VF_LANES * o,
                           lanes = ek_lanes_f32(o, blocks, s->outputs);
-            if (r && s->kind == EK_S8_KIND)
+            if (r && ek_is_scaled(s->kind))
                 total = ek_vf_mul(total, ek_vf_load(r + s->first + EK_VF_LANES * o, lanes));
             else if (r)
                 total = ek_vf_add(total, ek_vf_load(r + at, lanes));

@@ -2,7 +2,7 @@
 #ifndef EDGEKIT_F32X4_NEON_H
 #define EDGEKIT_F32X4_NEON_H
 
-#include "edgekit/types.h"
+#include "edgekit/loops/weight_kinds.h"
 
 #include <arm_neon.h>
 
@@ -12,16 +12,16 @@ static inline float32x4_t ek_bf16_load4(const uint16_t *w)
     return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(w), 16));
 }
 
-/* The n weights that a kernel computes with. f32: as they are. */
-static inline const float *ek_f32_once_neon(const float *w, int32_t n, float **room)
+/* Four integers as floats, from anywhere. */
+static inline float32x4_t ek_s8_load4(const int8_t *w)
 {
-    (void)n;
-    (void)room;
-    return w;
+    int32_t word;
+    __builtin_memcpy(&word, w, 4);
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(word))))));
 }
 
-/* bf16, as they are: they are widened each time that they are loaded. */
-static inline const uint16_t *ek_bf16_each_neon(const uint16_t *w, int32_t n, float **room)
+/* The n weights that a kernel computes with, as they are: if they are no floats, they are widened where they are loaded. */
+static inline const void *ek_f32_once_neon(const void *w, int32_t n, float **room)
 {
     (void)n;
     (void)room;
@@ -54,6 +54,25 @@ static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float
     return weights;
 }
 
+/* The same of whole vectors of int8. */
+static inline const float *ek_s8_once_neon(const int8_t *w, int32_t n, float **room)
+{
+    const float *weights = *room;
+    float *to = *room;
+    *room += n;
+    for (; n >= 16; n -= 16, w += 16, to += 16) {
+        const int8x16_t all = vld1q_s8(w);
+        const int16x8_t low = vmovl_s8(vget_low_s8(all)), high = vmovl_s8(vget_high_s8(all));
+        vst1q_f32(to, vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))));
+        vst1q_f32(to + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(low))));
+        vst1q_f32(to + 8, vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))));
+        vst1q_f32(to + 12, vcvtq_f32_s32(vmovl_s16(vget_high_s16(high))));
+    }
+    for (; n > 0; n -= 4, w += 4, to += 4)
+        vst1q_f32(to, ek_s8_load4(w));
+    return weights;
+}
+
 /* n floats, which do not overlap. */
 static inline void ek_copy_floats_neon(float *y, const float *x, int32_t n)
 {
@@ -72,12 +91,6 @@ static inline void ek_zero_floats_neon(float *y, int32_t n)
     for (; i < n; i++)
         y[i] = 0.0f;
 }
-
-/* What weights are stored as. */
-#define EK_F32_KIND 0
-#define EK_BF16_KIND 1
-#define EK_F16_KIND 2
-#define EK_S8_KIND 3
 
 typedef float32x4_t ek_vf;
 
@@ -137,17 +150,24 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
 /* Four weights from number `at` on, of this kind. */
 EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
 {
-    return kind == EK_F32_KIND ? vld1q_f32((const float *)w + at) : ek_bf16_load4((const uint16_t *)w + at);
+    return kind == EK_BF16_KIND ? ek_bf16_load4((const uint16_t *)w + at)
+           : kind == EK_S8_KIND ? ek_s8_load4((const int8_t *)w + at)
+                                : vld1q_f32((const float *)w + at);
 }
 
 /* Of two vectors, from number `at` on, side by side. */
 EK_INLINE ek_vf ek_vf_weights_of_two(
     const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
 {
-    if (kind == EK_F32_KIND)
-        return vld1q_f32((const float *)w + at + is_second * step);
-    const uint16x8_t v = vld1q_u16((const uint16_t *)w + at);
-    return vreinterpretq_f32_u32(vshll_n_u16(is_second ? vget_high_u16(v) : vget_low_u16(v), 16));
+    if (kind == EK_BF16_KIND) {
+        const uint16x8_t v = vld1q_u16((const uint16_t *)w + at);
+        return vreinterpretq_f32_u32(vshll_n_u16(is_second ? vget_high_u16(v) : vget_low_u16(v), 16));
+    }
+    if (kind == EK_S8_KIND) {
+        const int16x8_t v = vmovl_s8(vld1_s8((const int8_t *)w + at));
+        return vcvtq_f32_s32(vmovl_s16(is_second ? vget_high_s16(v) : vget_low_s16(v)));
+    }
+    return vld1q_f32((const float *)w + at + is_second * step);
 }
 
 /* Processors fetch ahead by themselves. */

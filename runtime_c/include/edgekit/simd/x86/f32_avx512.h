@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "edgekit/types.h"
+#include "edgekit/loops/weight_kinds.h"
 
 #define EK_VF_LANES 16
 /* How many vectors of outputs kernels take at once, and pixels for so many: what registers can hold. */
@@ -19,12 +19,6 @@
 
 /* Keeps a vector in a register: gcc would read it from memory wherever it is multiplied. */
 #define EK_VF_KEEP(v) __asm__("" : "+v"(v))
-
-/* What weights are stored as. */
-#define EK_F32_KIND 0
-#define EK_BF16_KIND 1
-#define EK_F16_KIND 2
-#define EK_S8_KIND 3
 
 typedef __m512 ek_vf;
 

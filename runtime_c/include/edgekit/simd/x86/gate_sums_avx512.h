@@ -4,7 +4,7 @@
 
 #include "edgekit/simd/x86/f32_avx512.h"
 
-#include "edgekit/simd/x86/gate_sums_x86.h"
+#include "edgekit/loops/gate_sums_f32.h"
 
 EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
     const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)

@@ -1,6 +1,6 @@
-/* Sums of gates of floats for x86-64, in the vectors of the set whose header comes before this file. */
-#ifndef EDGEKIT_GATE_SUMS_X86_H
-#define EDGEKIT_GATE_SUMS_X86_H
+/* Sums of gates of floats in the vectors of the set whose header comes before this file: see gate_sums_ref.h. */
+#ifndef EDGEKIT_GATE_SUMS_F32_H
+#define EDGEKIT_GATE_SUMS_F32_H
 
 #include "edgekit/loops/pixel_rows_f32.h"
 
