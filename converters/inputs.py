@@ -57,6 +57,11 @@ class Bindings:
             raise EdgeKitError("E0402", f"shape {list(shape)[:8]} is absurd", f"input {name}")
         return Type(dtype, shape)
 
+    def size(self, name: str, default: int) -> int:
+        """A dimension that no input has, such as the length of a cache."""
+        self._names[name] = None
+        return self.dims.get(name, default)
+
     @property
     def is_complete(self) -> bool:
         """Is the shape of every input so far known?"""

@@ -53,7 +53,10 @@ _BY_BYTES: Mapping[tuple[int, bytes], UnsupportedFormat] = {
         "save the text: open('net.mlir', 'w').write(jax.export.export(jax.jit(f))(x).mlir_module())",
     ),
     (0, b"GGUF"): UnsupportedFormat("GGUF, which holds weights without the graph", _WEIGHTS),
-    (8, b'{"'): UnsupportedFormat("safetensors, which hold weights without the graph", _WEIGHTS),
+    (8, b'{"'): UnsupportedFormat(
+        "safetensors, which hold weights without the graph",
+        f"config.json belongs beside those of a language model; else {_WEIGHTS}",
+    ),
     (4, b"ORTM"): UnsupportedFormat("a model in the format of ONNX Runtime", _FROM_SOURCE),
     (4, b"ET12"): UnsupportedFormat("an ExecuTorch program", _TO_PT2),
     (0, b"7767517\n"): UnsupportedFormat("a model of ncnn", _FROM_SOURCE),

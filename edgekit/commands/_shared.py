@@ -192,6 +192,12 @@ def iterations(text: str) -> int | None:
     return settings.count(text, "--max-iterations", 1) if text else None
 
 
+def title(model: str, name: str) -> str:
+    """What files that are made of a model are called: --name, or the name of its file without the suffix."""
+    path = Path(model)
+    return name or (path.absolute().name if path.is_dir() else path.stem)
+
+
 def note_left_open(model: str, graph: Graph) -> None:
     """Mention a batch that is 1 by default, branches that are always taken, and outputs with a count; an .ek
     file was mentioned when it was made."""

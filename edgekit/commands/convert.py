@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from edgekit import console, settings
@@ -26,6 +25,7 @@ from edgekit.commands._shared import (
     emit,
     iterations,
     note_left_open,
+    title,
     written,
 )
 
@@ -60,7 +60,7 @@ def convert(
     from edgekit.inspection import broken_weights, float_layers
     from edgekit.reports import results
 
-    path = output or f"{name or Path(model).stem}.ek"
+    path = output or f"{title(model, name)}.ek"
     raw_inputs = settings.raw_inputs(mean, std, raw)
     graph = api.convert(
         model,

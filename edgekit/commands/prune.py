@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,6 +23,7 @@ from edgekit.commands._shared import (
     TargetName,
     bound_inputs,
     emit,
+    title,
     written,
 )
 from edgekit.core.errors import EdgeKitError, Exit
@@ -113,7 +113,7 @@ def prune(
     from edgekit.api.models import check_graph_path
     from edgekit.reports import footprint
 
-    path = output or f"{name or Path(model).stem}_pruned.ek"
+    path = output or f"{title(model, name)}_pruned.ek"
     allowed = settings.share(max_drop)
     if allowed is not None and not labels:
         raise EdgeKitError("E0101", "a limit on the drop of accuracy needs labels", hint="see --labels")

@@ -26,6 +26,7 @@ from edgekit.commands._shared import (
     emit,
     note_left_open,
     page,
+    title,
     written,
 )
 from edgekit.core.errors import EdgeKitError, Exit
@@ -146,7 +147,7 @@ def quantize(
             api.read_labels(labels) if labels else None,
         ),
     )
-    path = output or f"{name or Path(model).stem}_{chosen.name}.ek"
+    path = output or f"{title(model, name)}_{chosen.name}.ek"
     if report:
         comparison_page.check_destination(Path(report))
     with console.progress() as progress:

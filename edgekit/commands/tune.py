@@ -24,6 +24,7 @@ from edgekit.commands._shared import (
     TargetName,
     bound_inputs,
     emit,
+    title,
     written,
 )
 from edgekit.commands.quantize import Io
@@ -90,7 +91,7 @@ def tune(
     from edgekit import api
     from edgekit.reports import tuning
 
-    folder = Path(output or f"{name or Path(model).stem}_tuned")
+    folder = Path(output or f"{title(model, name)}_tuned")
     limits = api.Limits(
         flash=settings.size(flash, "--flash"),
         ram=settings.size(ram, "--ram"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.decoders import check_caches
 from support.recorded import unpacked
 from support.tools import require, require_module
 from support.torch_exports import exported
@@ -12,9 +13,6 @@ from support.torch_exports import exported
 from edgekit import run
 from edgekit.codegen.program import compile_graph
 from edgekit.converters.torch_export.reader import convert
-from edgekit.core.ir import Graph
-from edgekit.core.ops.attention import CachedAttention
-from edgekit.core.ops.scatter import Scatter
 from edgekit.core.passes import verify
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.simulate import Session
@@ -45,7 +43,7 @@ def test_a_cache_is_a_state_of_which_a_step_writes_one_row(
     example = torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long)
     graph = simplify(convert(exported(model, example, tmp_path / "llama.pt2", core)))
     verify(graph)
-    _check_caches(graph, 2)
+    check_caches(graph, 2)
     tokens = np.random.default_rng(0).integers(0, sizes.words, STEPS)
     session = Session(graph)
     for i, (token, expected) in enumerate(zip(tokens, _logits(model, tokens), strict=True)):
@@ -85,7 +83,7 @@ def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
     model = unpacked(RECORDED, "static_cache", tmp_path)
     graph = simplify(convert(model.path))
     verify(graph)
-    _check_caches(graph, 4)
+    check_caches(graph, 4)
     with np.load(model.path.parent / "io.npz") as stored:
         tokens, expected = stored["x0"], stored["y0"]
     session = Session(graph)
@@ -93,16 +91,3 @@ def test_the_static_cache_of_transformers(tmp_path: Path) -> None:
         given = {"input_ids": np.array([[token]]), "cache_position": np.array([i])}
         (y,) = session.run(given).values()
         np.testing.assert_allclose(y[0, 0], logits, rtol=1e-4, atol=1e-5)
-
-
-def _check_caches(graph: Graph, count: int) -> None:
-    """Each cache is written by one operator, at one position for all heads, and read as it is by another."""
-    caches = [state for state in graph.states if graph.type(state.input).rank == 4]
-    assert len(caches) == count
-    for cache in caches:
-        node = graph.producer(cache.output)
-        assert node is not None
-        assert isinstance(node.op, Scatter)
-        assert node.inputs[0] == cache.input
-        assert graph.type(node.inputs[1]).shape == (1, 1, 1, 1)
-        assert [type(user.op) for user in graph.users(cache.output)] == [CachedAttention]

@@ -91,7 +91,7 @@ class Verdict:
 @cache
 def formats() -> list[str]:
     """All formats that EdgeKit reads, its own included."""
-    return sorted({"EdgeKit", *(e.format for e in exports())})
+    return sorted({"EdgeKit", "transformers", *(e.format for e in exports())})
 
 
 @cache

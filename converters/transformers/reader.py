@@ -1,0 +1,184 @@
+"""A folder with config.json and safetensors -> Graph of one step of the decoder that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from edgekit.converters import files
+from edgekit.converters.file_formats.json_record import Record, checked
+from edgekit.converters.file_formats.safetensors import StoredTensor, tensors
+from edgekit.converters.frontend import reading
+from edgekit.converters.inputs import Bindings
+from edgekit.converters.naming import named_graph
+from edgekit.converters.semantics.movement import cast
+from edgekit.converters.tensor import Tensor
+from edgekit.converters.transformers import FORMAT as FORMAT
+from edgekit.converters.transformers import SUFFIXES as SUFFIXES
+from edgekit.converters.transformers.config import Config, parse
+from edgekit.converters.transformers.decoder import EMBEDDING, Decoder
+from edgekit.core.builder import Builder, absurd
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType
+
+_CONFIG = "config.json"
+_INDEX = "model.safetensors.index.json"
+_WHOLE = "model.safetensors"
+_MAX_CONFIG = 1 << 24
+_MAX_CACHES = 1 << 30  # bytes, unless the user says how many positions
+_FLOATS = (DType.F32, DType.F16, DType.BF16)
+_HEAD = "lm_head.weight"
+_COMPUTED = ".rotary_emb.inv_freq"  # older files store it, too
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """A folder whose config.json names a type of model, or safetensors in it."""
+    config = _config(path)
+    if not path.is_dir() and head[8:9] != b"{":
+        return False
+    try:
+        with config.open("rb") as file:
+            return b'"model_type"' in file.read(_MAX_CONFIG)
+    except OSError:
+        return False
+
+
+def convert(
+    model: Path,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dims: Mapping[str, int] | None = None,
+    name: str = "",
+) -> Graph:
+    """Convert a folder, or the model that a file in it belongs to. `dims` binds `positions`, the length of
+    the caches, and `tokens` that one run takes, 1 by default."""
+    with reading(model.name):
+        raw_config = files.read_beside(_config(model), _CONFIG, "the configuration", _MAX_CONFIG)
+        config = parse(Record.of(files.parse_json(raw_config, _CONFIG), _CONFIG))
+        raws = dict(_read(model))
+        stored = _merged({file: tensors(raw, file) for file, raw in raws.items()})
+        bindings = Bindings(shapes or {}, dims or {})
+        positions = _positions(config, bindings)
+        weights = _Weights(stored, Builder(given=sum(map(len, raws.values()))))
+        config = replace(config, tied=weights.are_tied(config))
+        builder = weights.builder
+        inputs = [
+            builder.input(key, bindings.type(key, DType.S32, dims))
+            for key, dims in (("token", ["tokens"]), ("position", [1]))
+        ]
+        bindings.check(inputs)
+        decoder = Decoder(builder, config, weights, positions)
+        logits = decoder.logits(*(Tensor(builder, key) for key in inputs))
+        weights.check_all_used()
+        source = files.source(model, FORMAT, raw_config, *raws.values())
+        title = name or (model.absolute().name if model.is_dir() else model.stem)
+        return named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)
+
+
+def _config(path: Path) -> Path:
+    return path / _CONFIG if path.is_dir() else path.with_name(_CONFIG)
+
+
+def _read(model: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of weights by name: those that an index lists, or the only one."""
+    config = _config(model)
+    folder = config.parent
+    if (folder / _INDEX).exists():
+        index = Record.of(files.parse_json(files.read_beside(config, _INDEX, "the index"), _INDEX), _INDEX)
+        names = [
+            checked(file, str, f"weight_map of {_INDEX}")
+            for file in index.record("weight_map").fields.values()
+        ]
+    elif model.suffix in SUFFIXES:
+        names = [model.name]
+    else:
+        found = sorted(path.name for path in folder.glob("*.safetensors"))
+        names = [_WHOLE] if _WHOLE in found else found
+        if len(names) != 1:
+            what = (
+                f"has {len(names)} files of safetensors, and no {_INDEX}" if names else "has no safetensors"
+            )
+            hint = (
+                "name the one to convert"
+                if names
+                else "model.save_pretrained(folder) of transformers writes them"
+            )
+            raise EdgeKitError("E0103", f"the folder {what}", hint=hint)
+    for name in dict.fromkeys(names):
+        yield name, files.read_beside(config, name, "weights")
+
+
+def _merged(parts: Mapping[str, Mapping[str, StoredTensor]]) -> dict[str, StoredTensor]:
+    found: dict[str, StoredTensor] = {}
+    for file, part in parts.items():
+        if twice := found.keys() & part.keys():
+            raise EdgeKitError("E0401", f"{min(twice)} is in two files, one of them {file}")
+        found |= part
+    return found
+
+
+def _positions(config: Config, bindings: Bindings) -> int:
+    """For how many positions caches have room: those of the model, unless --dim says so."""
+    most = min(config.positions, config.window or config.positions)
+    positions = bindings.size("positions", most)
+    row = 2 * len(config.layers) * config.shared * config.size * DType.F32.bytes
+    if "positions" not in bindings.dims and positions * row > _MAX_CACHES:
+        message = f"caches for all {positions} positions of this model take {positions * row} bytes"
+        few = min(1024, _MAX_CACHES // row)
+        hint = f"bind fewer: --dim positions={few} takes {few * row}"
+        raise EdgeKitError("E0302", message, hint=hint)
+    if absurd((1, config.shared, positions, config.size)) or positions < 1:
+        raise EdgeKitError(
+            "E0402", f"caches for {positions} positions are absurd", hint="--dim positions=N sets it"
+        )
+    if config.window is not None and positions > config.window:
+        message = (
+            f"a token sees the last {config.window} positions only, which caches of {positions} do not hold"
+        )
+        hint = f"sliding windows are not supported: --dim positions={config.window} is the most"
+        raise EdgeKitError("E0205", message, hint=hint)
+    return positions
+
+
+class _Weights:
+    """The tensors of the files, in float32 where they come in fewer bits; each is to be used."""
+
+    def __init__(self, stored: Mapping[str, StoredTensor], builder: Builder) -> None:
+        self.stored, self.builder = stored, builder
+        self.unused = dict.fromkeys(name for name in stored if not name.endswith(_COMPUTED))
+
+    def __call__(self, name: str, *shape: int) -> Tensor:
+        if name not in self.stored:
+            raise EdgeKitError("E0401", f"the files have no tensor {name}", hint="is the folder complete?")
+        one = self.stored[name]
+        if one.shape != shape:
+            message = f"{name} is of shape {list(one.shape)}, config.json says {list(shape)}"
+            raise EdgeKitError("E0401", message)
+        if one.dtype not in _FLOATS:
+            raise EdgeKitError("E0204", f"{name} is of type {one.dtype.value}; floats are read")
+        self.unused.pop(name, None)
+        return cast(Tensor(self.builder, self.builder.const(one.array(), hint=name)), DType.F32)
+
+    def are_tied(self, config: Config) -> bool:
+        """Does the last layer share the weights of the first? By default, if it has none of its own."""
+        if _HEAD not in self.stored:
+            return config.tied is not False
+        if not config.tied:
+            return False
+        own, shared = (self.stored.get(name) for name in (_HEAD, EMBEDDING))
+        if not (own and shared and own.shape == shared.shape and np.array_equal(own.array(), shared.array())):
+            message = f"{_HEAD} differs from {EMBEDDING}, and config.json says that they are tied"
+            raise EdgeKitError("E0401", message, hint="is tie_word_embeddings right?")
+        self.unused.pop(_HEAD)
+        return True
+
+    def check_all_used(self) -> None:
+        """A tensor without a place belongs to another model than config.json says."""
+        if self.unused:
+            names = ", ".join(f"{name:.80}" for name in [*self.unused][:4])
+            message = f"the files have {len(self.unused)} tensors that such a model has no place for: {names}"
+            raise EdgeKitError("E0205", message, hint="is config.json that of these files?")

@@ -1,0 +1,93 @@
+"""Folders of transformers become decoders with caches, whose logits are those that transformers computes."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.decoders import check_caches
+from support.language_models import RECORDED, folder, members, sharded
+from support.recorded import names
+
+from edgekit import convert, run
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.passes import verify
+from edgekit.core.types import Array
+
+MODELS = names(RECORDED)
+
+
+def recorded(name: str) -> tuple[Array, Array]:
+    with np.load(io.BytesIO(members(name)["io.npz"])) as stored:
+        return stored["x0"], stored["y0"]
+
+
+def logits(graph: Graph, tokens: Array, target: str = "") -> Array:
+    """Of all tokens, as many in each run as the graph takes."""
+    (count,) = graph.type("token").shape
+    steps = tokens.astype(np.int32).reshape(-1, count)
+    given = {"token": steps, "position": np.arange(0, tokens.size, count, dtype=np.int32).reshape(-1, 1)}
+    (y,) = run(graph, given, **({"target": target} if target else {})).values()
+    return y.reshape(tokens.size, -1)
+
+
+@pytest.mark.parametrize("tokens_a_run", [1, 4])
+@pytest.mark.parametrize("name", MODELS)
+def test_logits_are_those_of_transformers(name: str, tokens_a_run: int, tmp_path: Path) -> None:
+    tokens, expected = recorded(name)
+    graph = convert(folder(name)(tmp_path), dims={"positions": 16, "tokens": tokens_a_run})
+    verify(graph)
+    check_caches(graph, 4)
+    np.testing.assert_allclose(logits(graph, tokens), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_ship_in_the_format_of_the_file(tmp_path: Path) -> None:
+    """The net computes in floats of 32 bits, in C as in the simulator."""
+    tokens, expected = recorded("qwen2")
+    graph = convert(folder("qwen2")(tmp_path))
+    types = {v.type.dtype.value for v in graph.values.values() if v.data is not None and v.type.size > 40}
+    assert types == {"bf16"}
+    np.testing.assert_allclose(logits(graph, tokens, "host"), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_names_of_a_graph_are_those_of_the_files(tmp_path: Path) -> None:
+    place = tmp_path / "Llama-0.1"
+    place.mkdir()
+    graph = convert(folder()(place))
+    assert graph.name == "Llama-0.1"
+    assert (graph.inputs, graph.outputs) == (("token", "position"), ("logits",))
+    assert [state.input for state in graph.states] == ["keys_0", "values_0", "keys_1", "values_1"]
+    assert {graph.type(state.input).shape for state in graph.states} == {(1, 2, 32, 4)}
+    assert "model.layers.1.mlp.down_proj.weight" in graph.values
+    assert convert(place / "model.safetensors").source.sha256 == graph.source.sha256
+
+
+def test_weights_may_lie_in_several_files(tmp_path: Path) -> None:
+    tokens, expected = recorded("llama")
+    np.testing.assert_allclose(logits(convert(sharded(tmp_path)), tokens), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_caches_that_would_take_gigabytes_need_a_length(tmp_path: Path) -> None:
+    where = folder(config=lambda c: c.update(max_position_embeddings=1 << 24))(tmp_path)
+    with pytest.raises(EdgeKitError, match="2147483648 bytes") as caught:
+        convert(where)
+    assert (caught.value.code, caught.value.hint) == (
+        "E0302",
+        "bind fewer: --dim positions=1024 takes 131072",
+    )
+    assert convert(where, dims={"positions": 1024}).type("keys_0").shape[2] == 1024
+
+
+def test_windows_are_read_as_long_as_they_hold_all_positions(tmp_path: Path) -> None:
+    where = folder("mistral")(tmp_path)
+    assert convert(where).type("keys_0").shape[2] == 24
+    with pytest.raises(EdgeKitError, match="the last 24 positions only") as caught:
+        convert(where, dims={"positions": 25})
+    assert "--dim positions=24" in caught.value.hint
+
+
+def test_a_dimension_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError, match="no dimension named position,") as caught:
+        convert(folder()(tmp_path), dims={"position": 8})
+    assert "positions" in caught.value.hint
