@@ -13,10 +13,12 @@ from pathlib import Path
 import edgekit
 from edgekit.codegen import packages
 from edgekit.codegen.compilation import budget, publish, sbom, stack, toolchain, wasm
-from edgekit.codegen.compilation.objects import section_sizes
+from edgekit.codegen.compilation.objects import named_sections, section_sizes
 from edgekit.codegen.compilation.publish import write as write
+from edgekit.codegen.cost import instructions
 from edgekit.codegen.execution import runner
 from edgekit.codegen.execution.driver import Driver
+from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
@@ -83,6 +85,7 @@ class Report:
     warning: str = ""  # what will not fit on the target, outside of the library
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
+    map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
     @property
     def flash_bytes(self) -> int | None:
@@ -118,7 +121,7 @@ def build(
     if not force:
         publish.check(files, folder)
     compiler, reason = _compiler(target, insist=bool(check))
-    sizes, verified = None, None
+    sizes, verified, sections = None, None, dict[tuple[str, str], int]()
     budget.check(program, None, _weights_of(program))
     if compiler:
         with tempfile.TemporaryDirectory(prefix="edgekit-") as scratch:
@@ -133,6 +136,7 @@ def build(
                 progress=progress,
                 test=test,
             )
+            sections = named_sections(work / name for name in objects)
             budget.check(program, sizes, _weights_of(program))
             if check is False:
                 reason = "verification was switched off"
@@ -184,6 +188,7 @@ def build(
         unverified=reason,
         warning=budget.warning(program, sizes),
         packages=tuple(one.summary for one in made),
+        map=library_map(program, sizes, sections, instructions.estimated(program, optimize)),
     )
 
 

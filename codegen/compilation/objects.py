@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -25,6 +26,18 @@ def section_sizes(objects: Iterable[Path]) -> tuple[int, int, int] | None:
         for kind, size in reader(data):
             sizes[kind] += size
     return sizes["code"], sizes["constants"], sizes["writable"]
+
+
+def named_sections(objects: Iterable[Path]) -> dict[tuple[str, str], int]:
+    """Bytes of the sections that hold one function ("text") or one constant ("rodata") each, by its name; of
+    ELF files alone."""
+    found: dict[tuple[str, str], int] = {}
+    for path in objects:
+        for section in elf.sections(path.read_bytes()):
+            if named := re.fullmatch(r"\.(text|rodata)\.(?:unlikely\.)?(\w+)(?:\.[\w.]+)?", section.name):
+                key = named[1], named[2]
+                found[key] = found.get(key, 0) + section.size
+    return found
 
 
 def _elf(data: bytes) -> Iterator[Part]:

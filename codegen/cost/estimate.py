@@ -9,8 +9,10 @@ from pathlib import Path
 
 from edgekit.codegen.compilation import toolchain
 from edgekit.codegen.compilation.build import CallSummary, generate, layers_of, settled
+from edgekit.codegen.compilation.objects import named_sections
 from edgekit.codegen.cost import instructions
 from edgekit.codegen.cost.instructions import Instructions
+from edgekit.codegen.library_map import LibraryMap, library_map
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.memory.planner import Peak
 from edgekit.codegen.memory.sharing import Ports
@@ -43,6 +45,7 @@ class Estimate:
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
+    map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
     @property
     def ram_bytes(self) -> int:
@@ -81,8 +84,11 @@ def estimate(
         first = fit(graph, target, ports, optimize=optimize)
         test = selftest.prepare(graph)
         files = generate(first, optimize, test=test)
-        program, _, _, found = settled(first, files, Path(scratch), compiler, optimize=optimize, test=test)
+        work = Path(scratch)
+        program, _, objects, found = settled(first, files, work, compiler, optimize=optimize, test=test)
+        sections = named_sections(work / name for name in objects)
     how = instructions.counted if count else instructions.estimated
+    run = how(program, optimize)
     return Estimate(
         target.name,
         target.memory,
@@ -96,9 +102,10 @@ def estimate(
         program.state_bytes,
         program.peak,
         tuple(layers_of(program)),
-        how(program, optimize),
+        run,
         target.pace,
         narrow_weights(program.graph),
         program.branches,
         program.loops,
+        library_map(program, found, sections, run),
     )

@@ -20,9 +20,7 @@ def layer_comment(scheduled: Scheduled) -> str:
     outs = [arg.type for arg in call.args[-call.results :]]
     is_mixed = len({type.dtype for type in (*ins, *outs)}) > 1
     given, made = (", ".join(_shape(type, is_mixed) for type in types) for types in (ins, outs))
-    what = " ".join(
-        part for part in (Instance.of(call).operator, _window(call), _activation(node.op)) if part
-    )
+    what = " ".join(part for part in (Instance.of(call).operator, window(call), _activation(node.op)) if part)
     macs = f", {call.macs:,} MACs" if call.macs else ""
     text = f"{_origin(node.origin)}{what}{f', {given}' * bool(given)} -> {made}{macs}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
@@ -42,7 +40,7 @@ def _shape(type: Type, with_dtype: bool) -> str:
     return f"{type.dtype.value} {text}" if with_dtype else text
 
 
-def _window(call: Call) -> str:
+def window(call: Call) -> str:
     """3x3 s2: a kernel's size, and strides and dilations other than one."""
     p = {name: value for name, value in call.params.items() if isinstance(value, int)}
     if not {"k_h", "k_w"} <= p.keys():

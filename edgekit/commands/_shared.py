@@ -224,10 +224,8 @@ def arrays_file(*names: str, help: str) -> Any:
     return typer.Option(*names, metavar="X.NPZ", help=help)
 
 
-def page(*names: str) -> Any:
-    return typer.Option(
-        *names, metavar="PAGE.HTML", help="Write an HTML report with a section for each layer."
-    )
+def page(*names: str, help: str = "Write an HTML report with a section for each layer.") -> Any:
+    return typer.Option(*names, metavar="PAGE.HTML", help=help)
 
 
 def emit(command: str, result: object, lines: Sequence[str], json: bool) -> None:

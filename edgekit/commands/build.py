@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,7 @@ from edgekit.commands._shared import (
     emit,
     iterations,
     note_left_open,
+    page,
     written,
 )
 
@@ -82,6 +84,11 @@ def build(
             "--helpers", metavar="image,audio", help="Add code to the package that prepares inputs."
         ),
     ] = None,
+    html: Annotated[
+        str,
+        page("--html", help="Also write an HTML report: graph, arena, flash, layers by cost."),
+        settings.WRITES,
+    ] = "",
     layer_hook: Annotated[
         bool, typer.Option("--layer-hook", help="Call your function after each layer, to measure it.")
     ] = False,
@@ -113,10 +120,14 @@ def build(
     edgekit build digits.onnx -t cortex-m4 -o lib          # for a Cortex-M4, into lib/
     edgekit build digits.ek --optimize size --ports arena  # least flash, inputs in the arena
     edgekit build digits.ek -t wasm32 --package npm        # with a package for npm
+    edgekit build digits.ek --html digits.html             # with a report to look at
     """
     from edgekit import api
-    from edgekit.reports import results
+    from edgekit.core import target as targets
+    from edgekit.reports import library_page, pages, results
 
+    if html:
+        pages.check_destination(Path(html))
     with console.progress() as progress:
         progress("reading the model")
         graph = api.convert(
@@ -144,6 +155,9 @@ def build(
             force=force,
             progress=progress,
         )
+    if html:
+        figures = library_page.LibraryFigures.of(found, targets.load(target), optimize.value)
+        pages.save(Path(html), library_page.render(figures, library_page.PageOptions(graph=graph)))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
     if found.warning:

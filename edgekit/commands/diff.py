@@ -58,10 +58,10 @@ def diff(
     """
     from edgekit import api
     from edgekit.core import ek_file
-    from edgekit.reports import comparison_page, results
+    from edgekit.reports import comparison_page, pages, results
 
     if html:
-        comparison_page.check_destination(Path(html))
+        pages.check_destination(Path(html))
     with console.progress() as progress:
         bound = bound_inputs(shape, dim, const, state, signature)
         new = [model for model in (a, b) if not ek_file.is_ek(Path(model))] or [a, b]

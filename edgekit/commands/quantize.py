@@ -130,7 +130,7 @@ def quantize(
     """
     from edgekit import api
     from edgekit.api.models import check_graph_path
-    from edgekit.reports import comparison_page
+    from edgekit.reports import comparison_page, pages
     from edgekit.reports import results as words
 
     chosen = api.Settings(
@@ -149,7 +149,7 @@ def quantize(
     )
     path = output or f"{title(model, name)}_{chosen.name}.ek"
     if report:
-        comparison_page.check_destination(Path(report))
+        pages.check_destination(Path(report))
     with console.progress() as progress:
         progress("reading the model")
         raw_inputs = settings.raw_inputs(mean, std, raw)

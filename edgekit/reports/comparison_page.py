@@ -15,8 +15,8 @@ from edgekit.comparison.difference import (
     short_name,
 )
 from edgekit.comparison.histogram import Histogram
-from edgekit.core import atomic, templating
-from edgekit.core.errors import EdgeKitError
+from edgekit.reports import pages
+from edgekit.reports.pages import Cell, bar, number, percent
 
 _MAX_DRAWN = 100  # histograms on one page, of the layers that come first
 _FULL_BAR = 80.0  # dB, at most
@@ -28,38 +28,31 @@ _TIP = 80  # letters of a name
 _MIN_SLOT, _MAX_SLOT = 7.0, 48.0  # of a layer in the chart
 
 
-def check_destination(path: Path) -> None:
-    """Refuse a file name that is none of a page; asked before the work is done."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise EdgeKitError("E0105", f"cannot write {path}: the report goes into an .html file")
-
-
 def save(path: Path, found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> None:
     """Write the page, whole or not at all. `names` are those of both models, `told` are warnings of whoever
     made the second one."""
-    check_destination(path)
-    atomic.write(path, [render(found, names, told).encode()])
+    pages.save(path, render(found, names, told))
 
 
 def render(found: Difference, names: Sequence[str], told: Sequence[str] = ()) -> str:
     """The page."""
     top = _top(found.layers)
-    page = templating.environment("edgekit.reports").get_template("difference.html.j2")
-    return page.render(
+    return pages.render(
+        "difference.html.j2",
         title=" and ".join(names),
         facts=_facts(found),
         warnings=[*told, *range_warnings(found.layers)] if told else found.warnings,
         rows=[_row(layer, top, i < _MAX_DRAWN) for i, layer in enumerate(found.layers)],
         chart=_chart(found.layers, top),
-        width=_number(_WIDTH),
-        height=_number(_HEIGHT),
+        width=number(_WIDTH),
+        height=number(_HEIGHT),
         order="the layer that does most harm first" if found.order == "culprit" else "as in the graph",
     )
 
 
 def _facts(found: Difference) -> list[tuple[str, str]]:
     """What the page says first."""
-    facts = [(f"output {d.name}", _decibels(d.sqnr_db)) for d in found.outputs]
+    facts = [(f"output {d.name}", decibels(d.sqnr_db)) for d in found.outputs]
     worst = max(found.layers, key=lambda layer: layer.noise_share or 0.0, default=None)
     if worst and worst.noise_share:
         facts.append(("culprit", f"{worst.noise_share:.0%} of the noise: {short_name(worst)}"))
@@ -76,15 +69,6 @@ def _count(number: int, what: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """One number: as text, as what the table is sorted by, and as the length of a bar in percent."""
-
-    text: str
-    value: str
-    bar: str = ""
-
-
-@dataclass(frozen=True)
 class _Row:
     """One layer as the table shows it."""
 
@@ -92,19 +76,19 @@ class _Row:
     number: int
     format: str
     details: str
-    noise: _Cell
-    alone: _Cell
-    accumulated: _Cell
-    clipped: _Cell
-    macs: _Cell
-    bytes: _Cell
-    plot: _Plot | None
+    noise: Cell
+    alone: Cell
+    accumulated: Cell
+    clipped: Cell
+    macs: Cell
+    bytes: Cell
+    plot: Plot | None
     is_exact: bool  # alone
     is_hot: bool  # so much is clipped that it is worth a warning
 
 
 @dataclass(frozen=True)
-class _Plot:
+class Plot:
     """A histogram: paths of the cells inside and outside of the range, and where its ends are."""
 
     inside: str
@@ -158,52 +142,38 @@ def _row(layer: LayerDifference, top: float, drawn: bool) -> _Row:
         number=layer.place + 1,
         format=layer.format,
         details=", ".join(details),
-        noise=_Cell("" if share is None else _percent(share), _value(share), _length(share or 0.0)),
+        noise=Cell("" if share is None else percent(share), sort_value(share), bar(share or 0.0)),
         alone=_sqnr(layer.alone_db, top),
         accumulated=_sqnr(layer.sqnr_db, top),
-        clipped=_Cell("" if clipped is None else _percent(clipped), _value(clipped)),
-        macs=_Cell(f"{layer.macs:,}", str(layer.macs)),
-        bytes=_Cell(f"{layer.weight_bytes:,}", str(layer.weight_bytes)),
-        plot=_plot(layer, layer.histogram) if drawn and layer.histogram else None,
+        clipped=Cell("" if clipped is None else percent(clipped), sort_value(clipped)),
+        macs=Cell(f"{layer.macs:,}", str(layer.macs)),
+        bytes=Cell(f"{layer.weight_bytes:,}", str(layer.weight_bytes)),
+        plot=plot(layer, layer.histogram) if drawn and layer.histogram else None,
         is_exact=layer.alone_db == math.inf,
         is_hot=bool(range_warnings([layer])),
     )
 
 
-def _sqnr(ratio: float, top: float) -> _Cell:
-    return _Cell(_decibels(ratio), _value(ratio), _length(ratio / top))
+def _sqnr(ratio: float, top: float) -> Cell:
+    return Cell(decibels(ratio), sort_value(ratio), bar(ratio / top))
 
 
-def _length(share: float) -> str:
-    return _number(100 * min(max(share, 0.0), 1.0))
-
-
-def _value(number: float | None) -> str:
+def sort_value(number: float | None) -> str:
     """For scripts, in full; `Infinity` as JavaScript spells it."""
     if number is None:
         return "-1"
     return repr(number) if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
 
 
-def _decibels(ratio: float) -> str:
+def decibels(ratio: float) -> str:
     return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else "no signal"
-
-
-def _percent(share: float) -> str:
-    return "0" if not share else f"{share:.1%}" if share >= 0.001 else "< 0.1%"
-
-
-def _number(value: float) -> str:
-    """A coordinate, as short as it may be."""
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
 
 
 def _plain(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _plot(layer: LayerDifference, found: Histogram) -> _Plot:
+def plot(layer: LayerDifference, found: Histogram) -> Plot:
     """Heights are logarithmic: what is clipped is rare, and would not be seen beside the zeros of a ReLU."""
     low, high = found.start, found.start + found.width * len(found.counts)
     step = layer.scale or 0.0
@@ -222,15 +192,15 @@ def _plot(layer: LayerDifference, found: Histogram) -> _Plot:
             left >= layer.range[1] + step or left + found.width <= layer.range[0] - step
         )
         y = _HEIGHT * (1 - math.log1p(count) / tallest)
-        base, wide = _number(_HEIGHT), _number(max(end - x, 0.8))
-        (outside if is_out else inside).append(f"M{_number(x)} {base}V{_number(y)}h{wide}V{base}")
+        base, wide = number(_HEIGHT), number(max(end - x, 0.8))
+        (outside if is_out else inside).append(f"M{number(x)} {base}V{number(y)}h{wide}V{base}")
     tip = f"values from {_plain(found.low)} to {_plain(found.high)}"
     if layer.range:
         tip += f", {layer.format} holds {_plain(layer.range[0])} to {_plain(layer.range[1])}"
-    return _Plot(
+    return Plot(
         inside="".join(inside),
         outside="".join(outside),
-        marks=tuple(_number(_WIDTH * (end - low) / span) for end in layer.range or ()),
+        marks=tuple(number(_WIDTH * (end - low) / span) for end in layer.range or ()),
         label=f"{_plain(found.low)} \N{HORIZONTAL ELLIPSIS} {_plain(found.high)}",
         tip=tip,
     )
@@ -253,28 +223,28 @@ def _chart(layers: Sequence[LayerDifference], top: float) -> _Chart:
             _Slot(
                 number=layer.place + 1,
                 bars=(
-                    _Bar("hit", _number(left), _number(_CHART_TOP), _number(wide), _number(_CHART_HEIGHT)),
+                    _Bar("hit", number(left), number(_CHART_TOP), number(wide), number(_CHART_HEIGHT)),
                     _bar("alone", left + 0.12 * wide, wide, layer.alone_db / top),
                     _bar("all", left + 0.5 * wide, wide, layer.sqnr_db / top),
                 ),
-                middle=_number(left + 0.5 * wide),
+                middle=number(left + 0.5 * wide),
                 tip=f"{layer.place + 1}. {short_name(layer):.{_TIP}} ({layer.op}): {_both(layer)}",
                 label=str(layer.place + 1) if i % every == 0 else "",
             )
         )
     lines = [(db, base - _CHART_HEIGHT * db / top) for db in range(0, int(top) + 1, _STEP)]
     return _Chart(
-        width=_number(max(wide * len(layers), _MAX_SLOT)),
-        height=_number(base + 18),
-        lines=tuple((db, _number(y), _number(y + 3.5)) for db, y in lines),
-        below=_number(base + 14),
+        width=number(max(wide * len(layers), _MAX_SLOT)),
+        height=number(base + 18),
+        lines=tuple((db, number(y), number(y + 3.5)) for db, y in lines),
+        below=number(base + 14),
         top=int(top),
         slots=tuple(slots),
     )
 
 
 def _both(layer: LayerDifference) -> str:
-    return f"alone {_decibels(layer.alone_db)}, accumulated {_decibels(layer.sqnr_db)}"
+    return f"alone {decibels(layer.alone_db)}, accumulated {decibels(layer.sqnr_db)}"
 
 
 def _bar(kind: str, x: float, slot: float, share: float) -> _Bar:
@@ -282,5 +252,5 @@ def _bar(kind: str, x: float, slot: float, share: float) -> _Bar:
     if math.isinf(share):
         kind += " exact"
     return _Bar(
-        kind, _number(x), _number(_CHART_TOP + _CHART_HEIGHT - height), _number(0.38 * slot), _number(height)
+        kind, number(x), number(_CHART_TOP + _CHART_HEIGHT - height), number(0.38 * slot), number(height)
     )

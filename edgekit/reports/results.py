@@ -64,7 +64,7 @@ def plain(value: object) -> Any:
         case Mapping():
             return {str(k): plain(v) for k, v in value.items()}
     if is_dataclass(value):
-        names = [f.name for f in fields(value)]
+        names = [f.name for f in fields(value) if f.metadata.get("json", True)]
         names += [n for n, member in vars(type(value)).items() if isinstance(member, property)]
         return {name: plain(getattr(value, name)) for name in names}
     if hasattr(value, "tolist"):

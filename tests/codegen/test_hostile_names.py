@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.hostile_names import MARKER, PAYLOADS, escaped, renamed
 from edgekit import EdgeKitError, api
 from edgekit.codegen import packages
 from edgekit.codegen.compilation.build import generate
+from edgekit.codegen.library_map import library_map
 from edgekit.codegen.packages import PackageRequest
 from edgekit.codegen.program import compile_graph
 from edgekit.comparison.difference import diff
@@ -20,7 +22,8 @@ from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Source, State
 from edgekit.core.ops.arithmetic import Add
 from edgekit.core.types import DType, Type, Value
-from edgekit.reports import comparison_page
+from edgekit.reports import comparison_page, library_page
+from edgekit.reports.library_page import LibraryFigures, PageOptions
 
 READ = [path for path in sorted(SAMPLES.rglob("*")) if who_reads(path)]
 
@@ -75,6 +78,18 @@ def test_a_page_shows_names_as_text(tmp_path: Path) -> None:
     samples = [{name: np.ones(4, np.float32) for name in a.inputs}]
     found = diff(a, b, samples)
     page = comparison_page.render(found, [*PAYLOADS, b.name], PAYLOADS)
+    assert MARKER in page
+    assert not escaped("page.html", page.encode(), tmp_path)
+
+
+def test_the_page_of_a_library_shows_names_as_text(tmp_path: Path) -> None:
+    graph, chosen = model(PAYLOADS), target.load("host")
+    found = library_map(compile_graph(graph, chosen), None, {}, None)
+    figures = LibraryFigures(
+        found, chosen, "speed", None, None, None, 0, 0, PAYLOADS[0], PAYLOADS[0], PAYLOADS
+    )
+    before = replace(library_page.summary(figures), name=PAYLOADS[0], layers=())
+    page = library_page.render(figures, PageOptions((), before, graph, None, PAYLOADS))
     assert MARKER in page
     assert not escaped("page.html", page.encode(), tmp_path)
 

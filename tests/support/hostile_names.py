@@ -114,10 +114,11 @@ class _Tags(HTMLParser):
         super().__init__()
         self.words: list[str] = []
         self.scripts: list[str] = []
+        self.data: list[str] = []  # JSON
         self._inside = ""
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self._inside = tag
+        self._inside = "data" if ("type", "application/json") in attrs else tag
         self.words += [tag, *(name for name, _ in attrs)]
 
     def handle_endtag(self, tag: str) -> None:
@@ -126,6 +127,8 @@ class _Tags(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside == "script":
             self.scripts.append(data)
+        if self._inside == "data":
+            self.data.append(data)
 
 
 def code_of(path: str, data: bytes, folder: Path) -> str:
@@ -150,7 +153,9 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
     if suffix == ".html":
         tags = _Tags()
         tags.feed(data.decode())
-        return " ".join([*tags.words, *(javascript(script.encode(), "js") for script in tags.scripts)])
+        inside = [javascript(script.encode(), "js") for script in tags.scripts]
+        inside += [code_of("data.json", text.encode(), folder) for text in tags.data]
+        return " ".join([*tags.words, *inside])
     if suffix == ".md":
         return " ".join(_markdown(data.decode()))
     if suffix == ".properties":
