@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from edgekit.api.insight import diff, inspect
     from edgekit.api.libraries import bench, build, estimate, run, verify
     from edgekit.api.models import convert, list_targets, load, save
+    from edgekit.api.pages import report
     from edgekit.api.samples import read_labels
     from edgekit.api.smaller import prune, quantize_model, tune
     from edgekit.checkup import Checkup, doctor
@@ -57,6 +58,7 @@ __all__ = [
     "prune",
     "quantize_model",
     "read_labels",
+    "report",
     "run",
     "save",
     "tune",
@@ -67,6 +69,7 @@ __all__ = [
 _MODULES = (
     *("edgekit.api.models", "edgekit.api.libraries", "edgekit.api.samples", "edgekit.checkup"),
     *("edgekit.api.insight", "edgekit.quantize.gate", "edgekit.api.smaller"),
+    "edgekit.api.pages",
 )
 
 if not TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -29,10 +29,6 @@ from edgekit.commands._shared import (
     emit,
     page,
 )
-
-if TYPE_CHECKING:
-    from edgekit.api import Graph
-    from edgekit.reports.build_comparison import BuildSummary
 
 PANEL = Panel.LIBRARIES
 
@@ -75,62 +71,37 @@ def report(
     weight_growth: WeightGrowth = 0.0,
     json: Json = False,
 ) -> None:
-    """Write a page that shows what a library consists of, and where its bytes and its time go.
+    """Show a library as a page: graph, memory, layers by cost.
 
     edgekit report digits.onnx -t cortex-m4               # digits.html
     edgekit report small.ek -t cortex-m4 --before digits.onnx
     edgekit report small.ek --reference digits.onnx --data x.npz
     """
     from edgekit import api
-    from edgekit.core import target as targets
     from edgekit.reports import library_page, pages
 
-    path = Path(output or f"{Path(model).stem}.html")
-    pages.check_destination(path)
+    path = output or f"{Path(model).stem}.html"
+    pages.check_destination(Path(path))
     bound = bound_inputs(shape, dim, const, state, signature)
     with console.progress() as progress:
 
-        def read(name: str) -> Graph:
+        def read(name: str) -> api.Graph | str:
             progress(f"reading {name}")
-            return api.convert(name, **bound, wide_weights=wide_weights)
+            is_page = Path(name).suffix.lower() in pages.SUFFIXES
+            return name if is_page else api.convert(name, **bound, wide_weights=wide_weights)
 
-        def figures_of(graph: Graph) -> library_page.LibraryFigures:
-            progress("compiling")
-            found = api.estimate(
-                graph,
-                target=target,
-                optimize=optimize.value,
-                ports=ports.value,
-                count=count,
-                weight_growth=weight_growth,
-            )
-            return library_page.LibraryFigures.of(found, targets.load(target), optimize.value)
-
-        def summary_of(name: str) -> BuildSummary:
-            from edgekit.reports import build_comparison
-
-            if Path(name).suffix.lower() in pages.SUFFIXES:
-                return build_comparison.read(Path(name))
-            return library_page.summary(figures_of(read(name)))
-
-        old = summary_of(before) if before else None
-        graph = read(model)
-        figures = figures_of(graph)
-        costs = []
-        if layers:
-            bench = api.bench(
-                graph,
-                target=target,
-                optimize=optimize.value,
-                layers=True,
-                weight_growth=weight_growth,
-                progress=progress,
-            )
-            costs = [library_page.measured(bench.layers, f"measured on {bench.target} by {bench.compiler}")]
-        difference = None
-        if reference:
-            difference = api.diff(read(reference), graph, data or None, order="graph", progress=progress)
-        options = library_page.PageOptions(costs, old, graph, difference)
-        pages.save(path, library_page.render(figures, options))
-    summary = library_page.summary(figures)
-    emit("report", library_page.PageWritten(str(path), summary), library_page.in_words(path, summary), json)
+        found = api.report(
+            read(model),
+            path,
+            target=target,
+            optimize=optimize.value,
+            ports=ports.value,
+            before=read(before) if before else None,
+            reference=read(reference) if reference else None,
+            inputs=data or None,
+            layers=layers,
+            count=count,
+            weight_growth=weight_growth,
+            progress=progress,
+        )
+    emit("report", found, library_page.in_words(found), json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from edgekit.api import Difference, Estimate, Graph, Report
 from edgekit.codegen.cost.bench import LayerCost
@@ -153,9 +152,10 @@ class PageWritten:
     build: BuildSummary
 
 
-def in_words(path: Path, build: BuildSummary) -> list[str]:
+def in_words(found: PageWritten) -> list[str]:
     """The page, and the figures on top of it."""
-    rows = [("page", f"{path}: {build.name} on {build.target}, {len(build.layers)} layers")]
+    build = found.build
+    rows = [("page", f"{found.page}: {build.name} on {build.target}, {len(build.layers)} layers")]
     rows += [(name, f"{size:,} B") for name, size in build.bytes.items() if size]
     rows += [(name, f"{count:,}") for name, count in build.numbers.items() if count is not None]
     return table(rows)
