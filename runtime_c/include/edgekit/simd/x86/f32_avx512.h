@@ -13,47 +13,21 @@
 /* How many pixels have all of their outputs before the next: as many as there are, so that weights stay in a cache. */
 #define EK_VF_TOGETHER 0x7FFFFFFF
 
-/* From here on compilers know nothing of a pointer: they keep it in a register, and reach what is around it by constant
- * offsets. gcc would compute each address anew, and run out of registers. */
-#define EK_VF_HIDE(p) __asm__("" : "+r"(p))
-
-/* Keeps a vector in a register: gcc would read it from memory wherever it is multiplied. */
-#define EK_VF_KEEP(v) __asm__("" : "+v"(v))
-
 typedef __m512 ek_vf;
+typedef __m512i ek_vf_bits;
 
-EK_INLINE ek_vf ek_vf_set(const float x)
+/* Sixteen weights of bytes and of 16 bits. */
+EK_INLINE __m128i ek_vf_bytes(const int8_t *w)
 {
-    return _mm512_set1_ps(x);
+    return _mm_loadu_si128((const __m128i *)(const void *)w);
+}
+EK_INLINE __m256i ek_vf_words(const uint16_t *w)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)w);
 }
 
-EK_INLINE ek_vf ek_vf_add(const ek_vf a, const ek_vf b)
-{
-    return _mm512_add_ps(a, b);
-}
-
-EK_INLINE ek_vf ek_vf_sub(const ek_vf a, const ek_vf b)
-{
-    return _mm512_sub_ps(a, b);
-}
-
-EK_INLINE ek_vf ek_vf_mul(const ek_vf a, const ek_vf b)
-{
-    return _mm512_mul_ps(a, b);
-}
-
-/* a * b + c, rounded once */
-EK_INLINE ek_vf ek_vf_fma(const ek_vf a, const ek_vf b, const ek_vf c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-/* Where compilers know that there is no upper bound, it takes no register. */
-EK_INLINE ek_vf ek_vf_clamp(const ek_vf x, const float lo, const float hi)
-{
-    const ek_vf y = _mm512_max_ps(_mm512_set1_ps(lo), x);
-    return hi < EK_INF_f32 ? _mm512_min_ps(_mm512_set1_ps(hi), y) : y;
-}
+#define EK_MM(name) _mm512_##name
+#include "edgekit/simd/x86/f32_x86.h"
 
 EK_INLINE __mmask16 ek_vf_mask(const int32_t count)
 {
@@ -74,41 +48,6 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
         _mm512_mask_storeu_ps(y, ek_vf_mask(count), v);
 }
 
-/* Sixteen weights from number `at` on, of this kind. */
-EK_INLINE ek_vf ek_vf_weights(const void *w, const int32_t at, const int32_t kind)
-{
-    if (kind == EK_F32_KIND)
-        return _mm512_loadu_ps((const float *)w + at);
-    if (kind == EK_S8_KIND)
-        return _mm512_cvtepi32_ps(
-            _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)((const int8_t *)w + at))));
-    const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)w + at));
-    if (kind == EK_BF16_KIND)
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
-    return _mm512_cvtph_ps(v);
-}
-
-/* A vector of two whose weights of this kind, from number `at` on, are in turns: in bf16 the first ones are lower halves
- * of words, and floats have them as upper halves. In others, one vector is `step` numbers behind the other. */
-EK_INLINE ek_vf ek_vf_weights_of_two(
-    const void *w, const int32_t at, const int32_t step, const int32_t is_second, const int32_t kind)
-{
-    if (kind != EK_BF16_KIND)
-        return ek_vf_weights(w, at + is_second * step, kind);
-    const __m512i both = _mm512_loadu_si512((const __m512i *)(const void *)((const uint16_t *)w + at));
-    return _mm512_castsi512_ps(
-        is_second ? _mm512_and_si512(both, _mm512_set1_epi32(-65536)) : _mm512_slli_epi32(both, 16));
-}
-
-/* Two numbers anywhere, as one of 64 bits. */
-typedef double ek_vf_two __attribute__((aligned(4), may_alias));
-
-/* Two numbers, the first in even lanes, the second in odd ones. */
-EK_INLINE ek_vf ek_vf_pair(const float *x)
-{
-    return _mm512_castpd_ps(_mm512_set1_pd(*(const ek_vf_two *)(const void *)x));
-}
-
 /* A number in even lanes or odd ones, and zeros. */
 EK_INLINE ek_vf ek_vf_even(const float x)
 {
@@ -125,11 +64,6 @@ EK_INLINE ek_vf ek_vf_halves(const ek_vf x)
 {
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
     return _mm512_permutexvar_ps(even, _mm512_add_ps(x, _mm512_permute_ps(x, 0xB1)));
-}
-
-EK_INLINE void ek_vf_fetch(const uint8_t *p)
-{
-    _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
 #endif

@@ -14,15 +14,6 @@ EK_INLINE const int8_t *ek_x8_read(const int8_t *h, int16_t *room, const int32_t
     return (const int8_t *)room;
 }
 
-EK_INLINE void ek_x8_save(int32_t *p, const __m256i y)
-{
-    _mm256_storeu_si256((__m256i *)(void *)p, y);
-}
-/* a << shift. */
-EK_INLINE __m256i ek_x8_up(const __m256i a, const int32_t shift)
-{
-    return _mm256_sll_epi32(a, _mm_cvtsi32_si128(shift));
-}
 EK_INLINE __m256i ek_x8_magnitude(const __m256i a)
 {
     return _mm256_abs_epi32(a);
@@ -69,10 +60,12 @@ EK_INLINE void ek_x8_store_s8(int8_t *p, const __m256i y, const int32_t count)
 #include "edgekit/loops/gates_lanes.h"
 
 #define EK_WIDE(name) ek_x8_##name
+#define EK_MM(name) _mm256_##name
 #define EK_LANES 8
 #define EK_TAPS 2
 #include "edgekit/simd/x86/gates_x86.h"
 #undef EK_WIDE
+#undef EK_MM
 #undef EK_LANES
 #undef EK_TAPS
 

@@ -14,15 +14,6 @@ EK_INLINE const int8_t *ek_x16_read(const int8_t *h, int16_t *room, const int32_
     return (const int8_t *)room;
 }
 
-EK_INLINE void ek_x16_save(int32_t *p, const __m512i y)
-{
-    _mm512_storeu_si512(p, y);
-}
-/* a << shift. */
-EK_INLINE __m512i ek_x16_up(const __m512i a, const int32_t shift)
-{
-    return _mm512_sll_epi32(a, _mm_cvtsi32_si128(shift));
-}
 EK_INLINE __m512i ek_x16_magnitude(const __m512i a)
 {
     return _mm512_abs_epi32(a);
@@ -67,10 +58,12 @@ EK_INLINE void ek_x16_store_s8(int8_t *p, const __m512i y, const int32_t count)
 #include "edgekit/loops/gates_lanes.h"
 
 #define EK_WIDE(name) ek_x16_##name
+#define EK_MM(name) _mm512_##name
 #define EK_LANES 16
 #define EK_TAPS 4
 #include "edgekit/simd/x86/gates_x86.h"
 #undef EK_WIDE
+#undef EK_MM
 #undef EK_LANES
 #undef EK_TAPS
 

@@ -6,8 +6,6 @@
 #include "edgekit/simd/x86/i32x8_avxvnni.h"
 
 #define EK_X8V_ROWS 64
-#define ek_x8v_save ek_x8_save
-#define ek_x8v_up ek_x8_up
 
 /* The state as products want it, copied to `room`. */
 EK_INLINE const int8_t *ek_x8v_read(const int8_t *h, int16_t *room, const int32_t size)
@@ -17,10 +15,12 @@ EK_INLINE const int8_t *ek_x8v_read(const int8_t *h, int16_t *room, const int32_
 }
 
 #define EK_WIDE(name) ek_x8v_##name
+#define EK_MM(name) _mm256_##name
 #define EK_LANES 8
 #define EK_TAPS 4
 #include "edgekit/simd/x86/gates_x86.h"
 #undef EK_WIDE
+#undef EK_MM
 #undef EK_LANES
 #undef EK_TAPS
 

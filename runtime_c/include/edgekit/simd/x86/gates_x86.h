@@ -1,5 +1,5 @@
-/* The sums of gates by vectors of EK_LANES sums: EK_WIDE(name) is that of a width, as in pixel_rows_s8_x86.h, and the headers
- * of widths include this text. Each gate has whole vectors of rows. See gates.h. */
+/* The sums of gates by vectors of EK_LANES sums: EK_WIDE(name) and EK_MM(name) are those of a width, whose headers
+ * include this text. Each gate has whole vectors of rows. See gates.h. */
 
 /* Sums of `blocks` vectors of rows. Rule E keeps upper words of products: small shifts move sums up, within 32 bits. */
 EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, const int32_t row,
@@ -12,7 +12,9 @@ EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, cons
     EK_WIDE(products)(acc, (const uint8_t *)h, row, blocks, parts, &s);
     EK_UNROLLED_FOR(32, int32_t n = 0; n < blocks; n++) {
         const struct EK_WIDE(scales) scales = EK_WIDE(scales)(0, g->m, &shift, row + EK_LANES * n);
-        EK_WIDE(save)(sum + EK_LANES * n, EK_WIDE(requantized)(0, EK_WIDE(up)(acc[n], up), &scales));
+        const EK_WIDE(ints) moved = EK_MM(sll_epi32)(acc[n], _mm_cvtsi32_si128(up));
+        const EK_WIDE(ints) total = EK_WIDE(requantized)(0, moved, &scales);
+        (void)__builtin_memcpy(sum + EK_LANES * n, &total, sizeof total);
     }
 }
 

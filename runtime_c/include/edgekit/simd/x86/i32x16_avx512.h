@@ -11,9 +11,6 @@
 
 typedef __m512i ek_x16_ints;
 
-/* Four bytes anywhere. */
-typedef int32_t ek_four_x16 __attribute__((aligned(1), may_alias));
-
 EK_INLINE __m512i ek_x16_load(const void *p)
 {
     return _mm512_loadu_si512(p);
@@ -22,34 +19,46 @@ EK_INLINE __m512i ek_x16_weights(const int8_t *p)
 {
     return _mm512_loadu_si512(p);
 }
-/* Four bytes of x for all lanes. */
-EK_INLINE __m512i ek_x16_spread(const uint8_t *x)
-{
-    return _mm512_set1_epi32(*(const ek_four_x16 *)(const void *)x);
-}
-EK_INLINE __m512i ek_x16_same(const int32_t x)
-{
-    return _mm512_set1_epi32(x);
-}
-EK_INLINE __m512i ek_x16_add(const __m512i a, const __m512i b)
-{
-    return _mm512_add_epi32(a, b);
-}
 
-EK_INLINE __m512i ek_x16_times(const __m512i a, const __m512i b)
-{
-    return _mm512_mullo_epi32(a, b);
-}
-/* a >> shift. */
-EK_INLINE __m512i ek_x16_shifted(const __m512i a, const int32_t shift)
-{
-    return _mm512_sra_epi32(a, _mm_cvtsi32_si128(shift));
-}
 /* Sixteen int8. */
 EK_INLINE __m512i ek_x16_widened(const int8_t *p)
 {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
+
+typedef __mmask16 ek_x16_lanes;
+typedef __m512 ek_x16_reals;
+
+EK_INLINE ek_x16_lanes ek_x16_above_zero(const __m512i a)
+{
+    return _mm512_cmpgt_epi32_mask(a, _mm512_setzero_si512());
+}
+/* a, and b more in these lanes. */
+EK_INLINE __m512i ek_x16_add_where(const __m512i a, const ek_x16_lanes lanes, const __m512i b)
+{
+    return _mm512_mask_add_epi32(a, lanes, a, b);
+}
+/* The bits of a number that is not negative, with the sign of b. */
+EK_INLINE __m512i ek_x16_with_sign(const __m512i a, const __m512i b)
+{
+    return _mm512_ternarylogic_epi32(_mm512_set1_epi32(INT32_MIN), b, a, 0xEA);
+}
+/* One number in lanes of 64 bits. */
+EK_INLINE __m512i ek_x16_same_long(const int64_t x)
+{
+    return _mm512_set1_epi64(x);
+}
+
+/* The upper halves of eight sums of even and eight of odd lanes. */
+EK_INLINE __m512i ek_x16_upper(const __m512i even, const __m512i odd)
+{
+    return _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xF5);
+}
+
+#define EK_WIDE(name) ek_x16_##name
+#define EK_MM(name) _mm512_##name
+#include "edgekit/simd/x86/i32_x86.h"
+#undef EK_MM
 
 /* acc + products of four unsigned bytes of a and four signed ones of b, in each lane. Not the intrinsic: gcc 12 stores
  * arrays of its results to memory at every step. */
@@ -65,90 +74,6 @@ EK_PART void ek_x16_dots(__m512i *acc, const uint8_t *x, const __m512i *w, const
     const __m512i t = ek_x16_spread(x);
     EK_UNROLLED_FOR(32, int32_t o = 0; o < blocks; o++)
         acc[o] = ek_x16_dot(acc[o], t, w[o]);
-}
-
-/* What sixteen sums are multiplied by and shifted, as the rules want it. */
-struct ek_x16_scales {
-    __m512i m;
-    __m512i m_odd; /* of odd lanes, in even ones */
-    __m512i shift;
-    __m512i last_shift;
-    __m512i half; /* of a unit of the last shift; the offset of a line */
-    __mmask16 away; /* where the last shift rounds halves away from zero */
-};
-
-/* The scales of outputs from `at` on. */
-EK_INLINE struct ek_x16_scales ek_x16_scales(
-    const int32_t kind, const int32_t *m, const int8_t *e, const int32_t at)
-{
-    const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi32(1);
-    struct ek_x16_scales s;
-    s.m = _mm512_loadu_si512(m + at);
-    s.m_odd = zero;
-    s.shift = zero;
-    s.last_shift = zero;
-    s.half = zero;
-    s.away = 0;
-    if (kind >= 4) {
-        s.half = _mm512_loadu_si512(e + 4 * at);
-        return s;
-    }
-    const __m512i exponent =
-        kind < 2 ? _mm512_set1_epi32(e[0]) : _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(e + at)));
-    const __m512i up = _mm512_max_epi32(exponent, zero), down = _mm512_sub_epi32(up, exponent);
-    s.m_odd = _mm512_srli_epi64(s.m, 32);
-    s.shift = exponent;
-    s.last_shift = exponent;
-    if (kind == 0) {
-        s.last_shift = _mm512_sub_epi32(exponent, _mm512_set1_epi32(32));
-        s.half = _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_set1_epi64(e[0] - 1));
-    } else if (kind == 3) {
-        s.shift = _mm512_add_epi32(up, one);
-        s.last_shift = down;
-        s.half = _mm512_sllv_epi32(one, _mm512_sub_epi32(down, one));
-        s.away = _mm512_test_epi32_mask(down, down);
-    }
-    return s;
-}
-
-/* The same with one multiplier and exponent for all. */
-EK_INLINE struct ek_x16_scales ek_x16_scale(const int32_t kind, const int32_t m, const int32_t e)
-{
-    const __m512i one = _mm512_set1_epi32(1);
-    struct ek_x16_scales s;
-    s.m = _mm512_set1_epi32(m);
-    s.m_odd = s.m;
-    s.shift = _mm512_set1_epi32(kind < 3 ? e : e < 0 ? 1 : e + 1);
-    s.last_shift = _mm512_set1_epi32(kind < 3 ? e - 32 : e < 0 ? -e : 0);
-    s.half = kind == 0 ? _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_set1_epi64(e - 1))
-                       : _mm512_sllv_epi32(one, _mm512_sub_epi32(s.last_shift, one));
-    s.away = _mm512_test_epi32_mask(s.last_shift, s.last_shift);
-    return s;
-}
-
-/* The upper halves of eight sums of even and eight of odd lanes. */
-EK_INLINE __m512i ek_x16_upper(const __m512i even, const __m512i odd)
-{
-    return _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xF5);
-}
-
-/* Rule E. */
-EK_INLINE __m512i ek_x16_by_e(const __m512i acc, const struct ek_x16_scales *s)
-{
-    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(acc, s->m), s->half);
-    const __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(acc, 32), s->m_odd), s->half);
-    return _mm512_srav_epi32(ek_x16_upper(even, odd), s->last_shift);
-}
-
-/* Rule T: the sum is doubled, so that the product's upper half is what counts. */
-EK_INLINE __m512i ek_x16_by_tfl(const __m512i acc, const struct ek_x16_scales *s)
-{
-    const __m512i a = _mm512_sllv_epi32(acc, s->shift), half = _mm512_set1_epi64((int64_t)1 << 31);
-    const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(a, s->m), half);
-    const __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(a, 32), s->m_odd), half);
-    const __m512i y = ek_x16_upper(even, odd), rounded = _mm512_add_epi32(y, s->half);
-    return _mm512_srav_epi32(
-        _mm512_mask_add_epi32(rounded, s->away, rounded, _mm512_srai_epi32(y, 31)), s->last_shift);
 }
 
 /* One rounding of a product, as rule E does it or, where `is_away`, halves away from zero; lanes of 64 bits. */
@@ -171,43 +96,6 @@ EK_INLINE __m512i ek_x16_by_once(const int32_t is_away, const __m512i acc, const
     const __m512i odd = ek_x16_rounded(
         is_away, _mm512_mul_epi32(_mm512_srli_epi64(acc, 32), s->m_odd), _mm512_srai_epi64(s->shift, 32));
     return _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
-}
-
-/* A line. */
-EK_INLINE __m512i ek_x16_by_line(const int32_t is_away, const __m512i acc, const struct ek_x16_scales *s)
-{
-    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
-    const __m512i offset = is_away ? _mm512_ternarylogic_epi32(sign, acc, s->half, 0xEA) : s->half;
-    return _mm512_cvtps_epi32(
-        _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), _mm512_castsi512_ps(s->m), _mm512_castsi512_ps(offset)));
-}
-
-/* The rule of this kind. */
-EK_INLINE __m512i ek_x16_requantized(const int32_t kind, const __m512i acc, const struct ek_x16_scales *s)
-{
-    return kind >= 4   ? ek_x16_by_line(kind == 5, acc, s)
-           : kind == 0 ? ek_x16_by_e(acc, s)
-           : kind == 3 ? ek_x16_by_tfl(acc, s)
-                       : ek_x16_by_once(kind == 2, acc, s);
-}
-
-/* clamp(zero + y) of four times 32 results of 16 bits, less than 2^8 apart from int8. */
-EK_INLINE __m512i ek_x16_clamped(const __m512i y, const int32_t lo, const int32_t hi)
-{
-    const __m512i low = lo > -128 ? _mm512_max_epi8(_mm512_set1_epi8((char)lo), y) : y;
-    return hi < 127 ? _mm512_min_epi8(_mm512_set1_epi8((char)hi), low) : low;
-}
-
-/* clamp(zero + y) of four times sixteen results, four of each behind the other in each quarter. */
-EK_INLINE __m512i ek_x16_mixed(const __m512i a, const __m512i b, const __m512i c, const __m512i d,
-    const int32_t zero, const int32_t lo, const int32_t hi)
-{
-    __m512i first = _mm512_packs_epi32(a, b), second = _mm512_packs_epi32(c, d);
-    if (zero != 0) {
-        first = _mm512_adds_epi16(first, _mm512_set1_epi16((int16_t)zero));
-        second = _mm512_adds_epi16(second, _mm512_set1_epi16((int16_t)zero));
-    }
-    return ek_x16_clamped(_mm512_packs_epi16(first, second), lo, hi);
 }
 
 /* The same, one behind the other. */
@@ -244,12 +132,6 @@ EK_INLINE void ek_x16_store(int8_t *y, const __m512i packed, const int32_t k, co
         _mm_storeu_si128((__m128i *)(void *)y, z);
     else
         _mm_mask_storeu_epi8(y, ek_x16_first(count), z);
-}
-
-/* No less than lo and no more than hi. */
-EK_INLINE __m512i ek_x16_bounded(const __m512i a, const int32_t lo, const int32_t hi)
-{
-    return _mm512_min_epi32(_mm512_max_epi32(a, _mm512_set1_epi32(lo)), _mm512_set1_epi32(hi));
 }
 
 /* Stores `count` results of 16 bits. */
@@ -292,7 +174,6 @@ EK_INLINE void ek_x16_store_group(
 /* Bytes of a number in the copy. */
 #define EK_X16_SIZE 1
 
-#define EK_WIDE(name) ek_x16_##name
 #define EK_LANES 16
 #define EK_TAPS 4
 #define EK_UNPACK(which, a, b) _mm512_unpack##which(a, b)

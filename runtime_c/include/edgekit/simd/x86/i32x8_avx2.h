@@ -11,9 +11,6 @@
 
 typedef __m256i ek_x8_ints;
 
-/* Four bytes anywhere. */
-typedef int32_t ek_four_x8 __attribute__((aligned(1), may_alias));
-
 EK_INLINE __m256i ek_x8_load(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
@@ -22,33 +19,47 @@ EK_INLINE __m256i ek_x8_weights(const int8_t *p)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
-/* Four bytes of x for all lanes. */
-EK_INLINE __m256i ek_x8_spread(const uint8_t *x)
-{
-    return _mm256_set1_epi32(*(const ek_four_x8 *)(const void *)x);
-}
-EK_INLINE __m256i ek_x8_same(const int32_t x)
-{
-    return _mm256_set1_epi32(x);
-}
-EK_INLINE __m256i ek_x8_add(const __m256i a, const __m256i b)
-{
-    return _mm256_add_epi32(a, b);
-}
-EK_INLINE __m256i ek_x8_times(const __m256i a, const __m256i b)
-{
-    return _mm256_mullo_epi32(a, b);
-}
-/* a >> shift. */
-EK_INLINE __m256i ek_x8_shifted(const __m256i a, const int32_t shift)
-{
-    return _mm256_sra_epi32(a, _mm_cvtsi32_si128(shift));
-}
+
 /* Eight int8. */
 EK_INLINE __m256i ek_x8_widened(const int8_t *p)
 {
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 }
+
+/* Lanes, as a number of these bits each: all of them or none. */
+typedef __m256i ek_x8_lanes;
+typedef __m256 ek_x8_reals;
+
+EK_INLINE ek_x8_lanes ek_x8_above_zero(const __m256i a)
+{
+    return _mm256_cmpgt_epi32(a, _mm256_setzero_si256());
+}
+/* a, and b more in these lanes. */
+EK_INLINE __m256i ek_x8_add_where(const __m256i a, const ek_x8_lanes lanes, const __m256i b)
+{
+    return _mm256_add_epi32(a, _mm256_and_si256(lanes, b));
+}
+/* The bits of a number that is not negative, with the sign of b. */
+EK_INLINE __m256i ek_x8_with_sign(const __m256i a, const __m256i b)
+{
+    return _mm256_or_si256(_mm256_and_si256(b, _mm256_set1_epi32(INT32_MIN)), a);
+}
+/* One number in lanes of 64 bits. */
+EK_INLINE __m256i ek_x8_same_long(const int64_t x)
+{
+    return _mm256_set1_epi64x(x);
+}
+
+/* The upper halves of four sums of even and four of odd lanes. */
+EK_INLINE __m256i ek_x8_upper(const __m256i even, const __m256i odd)
+{
+    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+}
+
+#define EK_WIDE(name) ek_x8_##name
+#define EK_MM(name) _mm256_##name
+#include "edgekit/simd/x86/i32_x86.h"
+#undef EK_MM
 
 /* acc + products of two numbers of a and b, in each lane. Not the intrinsics: gcc 12 would compute many products first,
  * and keep them in memory. */
@@ -62,7 +73,7 @@ EK_INLINE __m256i ek_x8_dot(__m256i acc, const __m256i a, const __m256i b)
 /* The same for four bytes of x and one or two vectors of weights. */
 EK_PART void ek_x8_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const int32_t blocks)
 {
-    const ek_four_x8 *const from = (const ek_four_x8 *)(const void *)x;
+    const ek_four_x86 *const from = (const ek_four_x86 *)(const void *)x;
     __m256i t, product;
     if (blocks == 1)
         __asm__("vpbroadcastd %2, %1\n\tvpmaddwd %3, %1, %1\n\tvpaddd %1, %0, %0"
@@ -73,89 +84,6 @@ EK_PART void ek_x8_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const 
                 "vpmaddwd %6, %2, %2\n\tvpaddd %2, %1, %1"
             : "+x"(acc[0]), "+x"(acc[1]), "=&x"(t), "=&x"(product)
             : "m"(*from), "x"(w[0]), "x"(w[1]));
-}
-
-/* What eight sums are multiplied by and shifted, as the rules want it. */
-struct ek_x8_scales {
-    __m256i m;
-    __m256i m_odd; /* of odd lanes, in even ones */
-    __m256i shift;
-    __m256i last_shift;
-    __m256i half; /* of a unit of the last shift; the offset of a line */
-    __m256i away; /* where the last shift rounds halves away from zero */
-};
-
-/* The scales of outputs from `at` on. */
-EK_INLINE struct ek_x8_scales ek_x8_scales(
-    const int32_t kind, const int32_t *m, const int8_t *e, const int32_t at)
-{
-    const __m256i zero = _mm256_setzero_si256(), one = _mm256_set1_epi32(1);
-    struct ek_x8_scales s;
-    s.m = ek_x8_load(m + at);
-    s.m_odd = zero;
-    s.shift = zero;
-    s.last_shift = zero;
-    s.half = zero;
-    s.away = zero;
-    if (kind >= 4) {
-        s.half = ek_x8_load(e + 4 * at);
-        return s;
-    }
-    const __m256i exponent =
-        kind < 2 ? _mm256_set1_epi32(e[0])
-                 : _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(e + at)));
-    const __m256i up = _mm256_max_epi32(exponent, zero);
-    s.m_odd = _mm256_srli_epi64(s.m, 32);
-    s.shift = exponent;
-    if (kind == 0) {
-        s.last_shift = _mm256_set1_epi32(e[0] - 32);
-        s.half = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_set1_epi64x(e[0] - 1));
-    } else if (kind == 3) {
-        s.shift = _mm256_add_epi32(up, one);
-        s.last_shift = _mm256_sub_epi32(up, exponent);
-        s.half = _mm256_sllv_epi32(one, _mm256_sub_epi32(s.last_shift, one));
-        s.away = _mm256_cmpgt_epi32(s.last_shift, zero);
-    }
-    return s;
-}
-
-/* The same with one multiplier and exponent for all. */
-EK_INLINE struct ek_x8_scales ek_x8_scale(const int32_t kind, const int32_t m, const int32_t e)
-{
-    const __m256i one = _mm256_set1_epi32(1), zero = _mm256_setzero_si256();
-    struct ek_x8_scales s;
-    s.m = _mm256_set1_epi32(m);
-    s.m_odd = s.m;
-    s.shift = _mm256_set1_epi32(kind < 3 ? e : e < 0 ? 1 : e + 1);
-    s.last_shift = _mm256_set1_epi32(kind < 3 ? e - 32 : e < 0 ? -e : 0);
-    s.half = kind == 0 ? _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_set1_epi64x(e - 1))
-                       : _mm256_sllv_epi32(one, _mm256_sub_epi32(s.last_shift, one));
-    s.away = _mm256_cmpgt_epi32(s.last_shift, zero);
-    return s;
-}
-
-/* The upper halves of four sums of even and four of odd lanes. */
-EK_INLINE __m256i ek_x8_upper(const __m256i even, const __m256i odd)
-{
-    return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
-}
-
-/* Rule E. */
-EK_INLINE __m256i ek_x8_by_e(const __m256i acc, const struct ek_x8_scales *s)
-{
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(acc, s->m), s->half);
-    const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(acc, 32), s->m_odd), s->half);
-    return _mm256_srav_epi32(ek_x8_upper(even, odd), s->last_shift);
-}
-
-/* Rule T: the sum is doubled, so that the product's upper half is what counts. */
-EK_INLINE __m256i ek_x8_by_tfl(const __m256i acc, const struct ek_x8_scales *s)
-{
-    const __m256i a = _mm256_sllv_epi32(acc, s->shift), half = _mm256_set1_epi64x((int64_t)1 << 31);
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(a, s->m), half);
-    const __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(a, 32), s->m_odd), half);
-    const __m256i y = ek_x8_upper(even, odd), sign = _mm256_and_si256(s->away, _mm256_srai_epi32(y, 31));
-    return _mm256_srav_epi32(_mm256_add_epi32(_mm256_add_epi32(y, s->half), sign), s->last_shift);
 }
 
 /* a >> shift in lanes of 64 bits, which AVX2 has for numbers without signs only. */
@@ -194,43 +122,6 @@ EK_INLINE __m256i ek_x8_by_once(const int32_t is_away, const __m256i acc, const 
     return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
 }
 
-/* A line. */
-EK_INLINE __m256i ek_x8_by_line(const int32_t is_away, const __m256i acc, const struct ek_x8_scales *s)
-{
-    const __m256i sign = _mm256_and_si256(acc, _mm256_set1_epi32(INT32_MIN));
-    const __m256i offset = is_away ? _mm256_or_si256(sign, s->half) : s->half;
-    return _mm256_cvtps_epi32(
-        _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc), _mm256_castsi256_ps(s->m), _mm256_castsi256_ps(offset)));
-}
-
-/* The rule of this kind. */
-EK_INLINE __m256i ek_x8_requantized(const int32_t kind, const __m256i acc, const struct ek_x8_scales *s)
-{
-    return kind >= 4   ? ek_x8_by_line(kind == 5, acc, s)
-           : kind == 0 ? ek_x8_by_e(acc, s)
-           : kind == 3 ? ek_x8_by_tfl(acc, s)
-                       : ek_x8_by_once(kind == 2, acc, s);
-}
-
-/* No less than lo and no more than hi. */
-EK_INLINE __m256i ek_x8_clamped(const __m256i y, const int32_t lo, const int32_t hi)
-{
-    const __m256i low = lo > -128 ? _mm256_max_epi8(_mm256_set1_epi8((char)lo), y) : y;
-    return hi < 127 ? _mm256_min_epi8(_mm256_set1_epi8((char)hi), low) : low;
-}
-
-/* clamp(zero + y) of four times eight results, four of each behind the other in each half. */
-EK_INLINE __m256i ek_x8_mixed(const __m256i a, const __m256i b, const __m256i c, const __m256i d,
-    const int32_t zero, const int32_t lo, const int32_t hi)
-{
-    __m256i first = _mm256_packs_epi32(a, b), second = _mm256_packs_epi32(c, d);
-    if (zero != 0) {
-        first = _mm256_adds_epi16(first, _mm256_set1_epi16((int16_t)zero));
-        second = _mm256_adds_epi16(second, _mm256_set1_epi16((int16_t)zero));
-    }
-    return ek_x8_clamped(_mm256_packs_epi16(first, second), lo, hi);
-}
-
 /* The same, one behind the other. */
 EK_INLINE __m256i ek_x8_packed(const __m256i a, const __m256i b, const __m256i c, const __m256i d,
     const int32_t zero, const int32_t lo, const int32_t hi)
@@ -262,11 +153,6 @@ EK_INLINE void ek_x8_store(int8_t *y, const __m256i packed, const int32_t k, con
     }
 }
 
-/* No less than lo and no more than hi. */
-EK_INLINE __m256i ek_x8_bounded(const __m256i a, const int32_t lo, const int32_t hi)
-{
-    return _mm256_min_epi32(_mm256_max_epi32(a, _mm256_set1_epi32(lo)), _mm256_set1_epi32(hi));
-}
 /* Stores `count` results of 16 bits. */
 EK_INLINE void ek_x8_store_s16(int16_t *p, const __m256i y, const int32_t count)
 {
@@ -328,7 +214,6 @@ EK_INLINE void ek_x8_store_group(
 /* Bytes of a number in the copy. */
 #define EK_X8_SIZE 2
 
-#define EK_WIDE(name) ek_x8_##name
 #define EK_LANES 8
 #define EK_TAPS 2
 #define EK_BLOCKS 2

@@ -32,7 +32,7 @@ EK_INLINE __m256i ek_x8v_dot(__m256i acc, const __m256i a, const __m256i b)
 /* The same for four bytes of x and one or two vectors of weights. */
 EK_PART void ek_x8v_dots(__m256i *acc, const uint8_t *x, const __m256i *w, const int32_t blocks)
 {
-    const ek_four_x8 *const from = (const ek_four_x8 *)(const void *)x;
+    const ek_four_x86 *const from = (const ek_four_x86 *)(const void *)x;
     __m256i t;
     if (blocks == 1)
         __asm__("vpbroadcastd %2, %1\n\t%{vex%} vpdpbusd %3, %1, %0"

@@ -9,6 +9,9 @@
 /* Stands before functions whose loops are as long as their arguments say: always parts of their callers. */
 #define EK_PART static inline __attribute__((always_inline))
 
+/* Four bytes anywhere. */
+typedef int32_t ek_four_x86 __attribute__((aligned(1), may_alias));
+
 EK_INLINE int32_t ek_requantize_e_kind(void)
 {
     return 0;
