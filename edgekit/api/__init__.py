@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from edgekit.api.insight import diff, inspect
     from edgekit.api.libraries import bench, build, estimate, run, verify
     from edgekit.api.models import convert, list_targets, load, save
-    from edgekit.api.pages import report
+    from edgekit.api.pages import profile, report
     from edgekit.api.samples import read_labels
     from edgekit.api.smaller import prune, quantize_model, tune
     from edgekit.checkup import Checkup, doctor
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from edgekit.core.ir import Graph
     from edgekit.core.target import Target
     from edgekit.inspection import Inspection
+    from edgekit.profiling.profile import Profile
     from edgekit.quantize.gate import Gate
     from edgekit.quantize.outcome import Quantization
     from edgekit.quantize.pruning.plan import Pruned, Pruning
@@ -38,6 +39,7 @@ __all__ = [
     "Graph",
     "Inspection",
     "Limits",
+    "Profile",
     "Pruned",
     "Pruning",
     "Quantization",
@@ -55,6 +57,7 @@ __all__ = [
     "inspect",
     "list_targets",
     "load",
+    "profile",
     "prune",
     "quantize_model",
     "read_labels",

@@ -1,4 +1,4 @@
-"""The verb that shows a library as a page."""
+"""The verbs that show a library: as a page, and as a device runs it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from edgekit.api.models import Model, convert, quiet, target_of
 from edgekit.api.samples import Inputs
 from edgekit.codegen.memory.sharing import Ports
 from edgekit.codegen.printing.render import Optimize
+from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
+from edgekit.profiling import layer_log
+from edgekit.profiling import profile as profiles
+from edgekit.profiling.profile import Profile
 from edgekit.reports import build_comparison, library_page, pages
-from edgekit.reports.library_page import LibraryFigures, PageOptions, PageWritten
+from edgekit.reports.library_page import LayerCosts, LibraryFigures, PageOptions, PageWritten
 
 
 def report(
@@ -69,3 +73,46 @@ def report(
         difference = diff(reference, graph, inputs, order="graph", progress=progress)
     pages.save(path, library_page.render(figures, PageOptions(costs, old, graph, difference)))
     return PageWritten(str(path), library_page.summary(figures))
+
+
+def profile(
+    log: str | PathLike[str],
+    model: Model | None = None,
+    *,
+    target: str | Target = "host",
+    optimize: Optimize = "speed",
+    weight_growth: float = 0.0,
+    unit: str = "cycles",
+    page: str | PathLike[str] | None = None,
+    progress: Progress = quiet,
+) -> Profile:
+    """What a device printed by the layer hook of a library (`build(layer_hook=True)`), beside the estimate
+    for the model and the target that it was built of. Without a model there is nothing beside it. `unit` is
+    that of numbers whose lines name none. `page` is an HTML file to write, which needs the model."""
+    if unit not in layer_log.UNITS:
+        raise EdgeKitError("E0103", f"unknown unit {unit}", hint=f"one of {', '.join(layer_log.UNITS)}")
+    file, wanted = Path(log), target_of(target)
+    text = layer_log.read(file)
+    if model is None:
+        if page is not None:
+            raise EdgeKitError("E0101", "a page about a log needs the model", hint="--model, and --target")
+        return profiles.profile(layer_log.parse(text, file.name), file.name, unit, None, None)
+    if page is not None:
+        pages.check_destination(Path(page))
+    graph = convert(model)
+    progress("compiling")
+    found = estimate(graph, target=wanted, optimize=optimize, weight_growth=weight_growth)
+    assert found.map is not None
+    layers = found.map.layers
+    optional = [layer.name for layer in layers if layer.is_optional]
+    names = [layer.name for layer in layers]
+    library = f"{found.map.name} for {wanted.name}"
+    read = layer_log.parse(text, file.name, names, optional, library)
+    made = profiles.profile(read, file.name, unit, found.map, wanted)
+    if page is not None:
+        how = f"printed by the device, median of {made.runs} runs in {file.name}"
+        title = f"Device, {made.unit}"
+        costs = LayerCosts(title, how, tuple(layer.measured for layer in made.layers))
+        figures = LibraryFigures.of(found, wanted, optimize)
+        pages.save(Path(page), library_page.render(figures, PageOptions([costs], None, graph)))
+    return made

@@ -1,0 +1,1 @@
+"""What a device says of its runs, beside what is known without it."""

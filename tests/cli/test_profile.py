@@ -1,0 +1,139 @@
+"""`edgekit profile` reads logs of devices, whatever loggers put around lines, and refuses foreign ones."""
+
+from pathlib import Path
+
+import pytest
+from support.command_line import CommandLine
+from support.tools import require, require_module
+
+from edgekit import EdgeKitError, profile
+from edgekit.profiling.layer_log import parse, read
+
+RUN = "conv 100\npool 20\ndense 30\n"
+NAMES = ("conv", "pool", "dense")
+
+
+def test_runs_are_told_apart_and_medians_taken() -> None:
+    log = parse(RUN + "conv 110\npool 25\ndense 31\n" + "conv 300\npool 21\ndense 32\n", "log.txt", NAMES)
+    assert [log.median(name) for name in NAMES] == [110, 21, 31]
+    assert log.totals == (150, 166, 353)
+    assert (log.dropped, log.unit) == (0, "")
+
+
+def test_a_log_may_begin_and_end_within_runs() -> None:
+    log = parse("dense 9999\n" + RUN + RUN + "conv 1\npool 1\n", "log.txt", NAMES)
+    assert log.totals == (150, 150)
+    assert log.dropped == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "conv 100",
+        "  conv:\t100  ",
+        "conv = 100 us",
+        "conv,100",
+        "\x1b[0;32mI (512) model: conv                     100\x1b[0m\r",
+        "[00:00:01.002] <inf> app: conv  100us",
+        "2026-11-25 12:00:00 conv 100.0",
+    ],
+)
+def test_what_loggers_put_around_a_line_is_ignored(line: str) -> None:
+    text = f"ets Jul 29 2019 12:21:46\nheap: 1234 free\n\0\ufffd\n{line}\npool 20\ndense 30\n"
+    log = parse(text, "log.txt", NAMES)
+    assert log.runs == ({"conv": 100.0, "pool": 20.0, "dense": 30.0},)
+    assert log.unit == ("us" if "us" in line else "")
+
+
+def test_layers_of_loops_add_up_and_those_of_branches_may_be_missing() -> None:
+    names, optional = ("head", "step", "other", "tail"), ("step", "other")
+    text = "head 1\nstep 10\nother 5\nstep 11\nother 6\ntail 2\nhead 1\ntail 2\n"
+    log = parse(text, "log.txt", names, optional)
+    assert log.runs == ({"head": 1, "step": 21, "other": 11, "tail": 2}, {"head": 1, "tail": 2})
+    first = parse("step 1\nstep 2\ntail 3\nstep 4\ntail 5\n", "log.txt", ("step", "tail"), ("step",))
+    assert first.runs == ({"step": 3, "tail": 3}, {"step": 4, "tail": 5})
+
+
+def test_without_a_model_lines_of_a_name_and_a_number_count() -> None:
+    log = parse("boot: heap 1 free\nI (9) app: conv 100\nfc 20\nconv 102\nfc 20\n", "log.txt")
+    assert log.names == ("conv", "fc")
+    assert log.totals == (120, 122)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "E0401 log.txt has no line with the name of a layer and a number"),
+        ("boot\nready\n", "E0401 log.txt has no line with the name"),
+        ("conv 1OO\n", "E0401 line 1 of log.txt is damaged: conv 1OO"),
+        ("conv 1\npool 1\ndense -5\n", "E0401 line 3 of log.txt is damaged: dense -5"),
+        ("conv 10 20\n", "E0401 line 1 of log.txt is damaged"),
+        ("conv 1\ndense 1\n", "E0401 log.txt has no complete run: the fullest one lacks pool"),
+        ("a 1\nb 2\n", "E0108 log.txt is not of kws: it names a, b; that library has conv, pool, dense"),
+        ("conv 1\nb 2\nc 3\n", "E0108 log.txt is not of kws: it names b, c; that library has"),
+        ("conv 1 us\npool 1 us\ndense 1 ms\n", "E0401 log.txt mixes units: ms, us"),
+    ],
+)
+def test_damaged_and_foreign_logs_are_refused(text: str, words: str) -> None:
+    with pytest.raises(EdgeKitError) as caught:
+        parse(text, "log.txt", NAMES, library="kws")
+    assert str(caught.value).startswith(words)
+
+
+def test_any_bytes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"\xff\x00\x9f" + RUN.encode())
+    assert parse(read(path), "log.txt", NAMES).totals == (150,)
+    path.write_text(RUN, encoding="utf-16")
+    assert parse(read(path), "log.txt", NAMES).totals == (150,)
+
+
+def test_the_log_of_a_run_stands_beside_the_estimate(cli: CommandLine) -> None:
+    """What the hook of docs/cli.md would print, were each instruction two cycles, and one layer slow."""
+    require_module("ziglang")
+    found = cli.ok("estimate", "digits.ek", "-t", "stm32f407", "--json").json
+    counts = [layer["instructions"] for layer in found["run"]["layers"]]
+    cycles = [2 * count for count in counts]
+    cycles[2] *= 4
+    names = [layer["name"] for layer in found["layers"]]
+    Path("log.txt").write_text(
+        "".join(f"{name:<24} {n}\n" for name, n in zip(names, cycles, strict=True)) * 3, encoding="utf-8"
+    )
+    line = ("profile", "log.txt", "-m", "digits.ek", "-t", "stm32f407", "--html", "page.html")
+    out = cli.ok(*line).out
+    assert "3 runs" in out
+    assert f"{found['instructions']:,} instructions" in out
+    marked = [row.split()[1] for row in out.splitlines() if row.startswith("* ") and "_" in row]
+    assert marked == [names[2]]
+    told = cli.ok(*line, "--json").json
+    assert [layer["measured"] for layer in told["layers"]] == cycles
+    assert [layer["estimated"] for layer in told["layers"]] == counts
+    assert told["milliseconds"] == pytest.approx(sum(cycles) / 168e3)
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert "Device, cycles: printed by the device, median of 3 runs in log.txt" in text
+    assert f"{cycles[2]:,}" in text
+    foreign = cli("profile", "log.txt", "-m", "digits.onnx", "-t", "host", "--unit", "furlongs")
+    assert foreign.code == 2
+
+
+def test_the_host_prints_its_layers(cli: CommandLine) -> None:
+    """A library with a hook as docs/cli.md has it, compiled, run, and read."""
+    import subprocess
+
+    require("gcc")
+    cli.ok("build", "digits.ek", "-o", "out", "--layer-hook", "--no-verify")
+    Path("main.c").write_text(
+        '#include <stdio.h>\n#include "digits.h"\n'
+        "static const char *const names[DIGITS_LAYERS] = {DIGITS_LAYER_NAMES};\n"
+        'void digits_layer_done(int32_t layer) { printf("%-24s %d\\n", names[layer], layer + 1); }\n'
+        "static float x[DIGITS_X_SIZE], y[DIGITS_Y_SIZE];\n"
+        "static double arena[DIGITS_ARENA_SIZE / sizeof(double) + 1];\n"
+        "int main(void) { digits_run(x, y, arena); return 0; }\n"
+    )
+    sources = [str(path) for path in Path("out").glob("*.c") if "selftest" not in path.name]
+    sources += [str(path) for path in Path("out/edgekit").rglob("*.c")]
+    subprocess.run(["gcc", "-Iout", "main.c", *sources, "-o", "main"], check=True)
+    Path("log.txt").write_bytes(subprocess.run(["./main"], capture_output=True, check=True).stdout)
+    found = profile("log.txt", "digits.ek", unit="us")
+    assert [layer.measured for layer in found.layers] == list(range(1, len(found.layers) + 1))
+    assert found.milliseconds == pytest.approx(found.median / 1000)
