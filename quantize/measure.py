@@ -80,15 +80,13 @@ class Measure:
         self.samples = samples
         self.scores = scores(graph)
         self.stacks = stacks(graph, samples)
-        self.truth = [simulate.run_all(stack.graph(graph), stack.values) for stack in self.stacks]
+        self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks])
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over."""
         graph = quantized.graph
         if before is None:
-            return Trial(
-                quantized, [simulate.run_all(s.graph(graph), self._given(graph, s)) for s in self.stacks]
-            )
+            return Trial(quantized, _run(graph, self.stacks, [self._given(graph, s) for s in self.stacks]))
         dirty = changed(before.quantized.graph, graph)
         values = []
         for stack, old in zip(self.stacks, before.values, strict=True):
@@ -108,8 +106,10 @@ class Measure:
         return dict(zip(graph.inputs, (stack.values[name] for name in self.graph.inputs), strict=True))
 
     def of(self, trial: Trial, name: str) -> float:
-        """Signal to noise of one value of the float graph."""
+        """Signal to noise of one value of the float graph; nan for what a state holds."""
         made = trial.quantized.names[name]
+        if any(name not in values for values in self.truth):
+            return math.nan
         type = trial.quantized.graph.type(made)
         return sqnr(
             [values[name] for values in self.truth], [real(values[made], type) for values in trial.values]
@@ -136,6 +136,19 @@ class Measure:
     def _parts(self, name: str) -> Sequence[str]:
         """What an output is joined of."""
         return self.concats.parts.get(name) or (name,)
+
+
+def _run(graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample]) -> list[dict[str, Array]]:
+    """Every value, stack by stack. Where the graph has states, samples are steps of one sequence, and what
+    the states held is left out: there would be a copy for each step."""
+    if not graph.states:
+        pairs = zip(stacks, given, strict=True)
+        return [simulate.run_all(stack.graph(graph), values) for stack, values in pairs]
+    session = simulate.Session(graph)
+    kept = graph.values.keys() - {name for s in graph.states for name in (s.input, s.output)} | set(
+        graph.outputs
+    )
+    return [{n: v for n, v in session.run_all(values).items() if n in kept} for values in given]
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

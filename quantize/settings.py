@@ -15,8 +15,9 @@ from edgekit.quantize.mixed_precision.format_search import LADDER
 AUTO = "auto"
 METHODS = (AUTO, *RANGES)
 WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
+MAX_GROUP = 1 << 16
 EFFORTS = ("normal", "high")
-ACTIVATIONS = {"int8": ("int8", "int16"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
+ACTIVATIONS = {"int8": ("int8", "int16", "float32"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,9 @@ class Settings:
     """How a model is quantized."""
 
     dtype: str = "int8"  # integers, or 16-bit floats: bf16, f16
-    activations: str = ""  # int8 or int16; with 16-bit floats float32, or the same; empty: the first of these
+    activations: str = ""  # int8, int16 or float32; with 16-bit floats float32, or the same; empty: the first
     weights: str = ""  # int8 or int4 beside integers; empty: like dtype
+    group: int = 32  # weights in a row that share a scale, where integers meet activations in float32
     effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
     calibrate: str = AUTO  # how ranges are chosen
     io: Io = "float"  # what inputs and outputs are
@@ -35,6 +37,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name, value in self._canonical().items():
             object.__setattr__(self, name, value)
+        if not 1 <= self.group <= MAX_GROUP:
+            message = f"groups of {self.group} weights make no sense"
+            raise EdgeKitError("E0103", message, hint="32 is usual; 16 to 128 are common")
         for value, known, what in (
             (self.calibrate, METHODS, "calibration"),
             (self.io, KINDS, "kind of inputs and outputs"),
@@ -68,6 +73,11 @@ class Settings:
     def name(self) -> str:
         """What a file in these formats is called after: the format that was asked for."""
         return self.activations if self.activations == "int16" else self.weights or self.dtype
+
+    @property
+    def is_weight_only(self) -> bool:
+        """Are weights alone integers?"""
+        return self.dtype == "int8" and self.activations == "float32"
 
     @property
     def meaning(self) -> str:

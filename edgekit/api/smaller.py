@@ -24,7 +24,7 @@ from edgekit.core.types import Array
 from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import post_training
 from edgekit.quantize.integers.integer_io import Io
-from edgekit.quantize.mixed_precision import half_precision
+from edgekit.quantize.mixed_precision import groupwise, half_precision
 from edgekit.quantize.outcome import Quantization
 from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.preparation.prepare import prepare
@@ -54,14 +54,15 @@ def quantize_model(
     progress("reading the model")
     graph = convert_wide(model)
     chosen = replace(settings, **options)
-    if graph.states:
-        names = ", ".join(state.input for state in graph.states)
+    has_integers = chosen.dtype == "int8" and not chosen.is_weight_only
+    if graph.states and has_integers:
+        names = ", ".join(state.input for state in graph.states[:4]) + ", ..." * (len(graph.states) > 4)
         raise EdgeKitError(
             "E0210",
-            f"{graph.name} has states ({names}), which cannot be quantized yet",
-            hint="quantize it in the framework it comes from: EdgeKit keeps the integers of such a model",
+            f"{graph.name} has states ({names}), which cannot be {chosen.activations or chosen.dtype} yet",
+            hint="--activations float32 makes integers of weights alone, --dtype bf16 or f16 halves them",
         )
-    if samples is None and chosen.dtype == "int8":
+    if samples is None and has_integers:
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
         raise EdgeKitError(
             "E0101",
@@ -71,7 +72,8 @@ def quantize_model(
         )
     is_random = are_random(samples)
     given = () if samples is None else samples_of(graph, samples)
-    quantize = post_training.quantize if chosen.dtype == "int8" else half_precision.quantize
+    by_weights = groupwise.quantize if chosen.is_weight_only else half_precision.quantize
+    quantize = post_training.quantize if has_integers else by_weights
     apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)

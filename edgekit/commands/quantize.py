@@ -83,8 +83,15 @@ def quantize(
     ] = Effort.NORMAL,
     activations: Annotated[
         str,
-        typer.Option("--activations", help="int8 or int16; with 16-bit weights float32 or the same type."),
+        typer.Option(
+            "--activations",
+            help="int8, int16, or float32: weights alone; with 16-bit weights float32 or the same type.",
+        ),
     ] = "",
+    group: Annotated[
+        str,
+        typer.Option("--group", metavar="32", help="Weights that share a scale, with --activations float32."),
+    ] = "32",
     calib: Annotated[
         str,
         typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
@@ -126,6 +133,7 @@ def quantize(
 
     edgekit quantize digits.onnx --calib calib.npz  # int8
     edgekit quantize digits.onnx --dtype fp16       # weights of 16 bits, no data needed
+    edgekit quantize llama --dtype int4 --activations float32  # weights of 4 bits, in groups of 32
     edgekit quantize digits.onnx --calib calib.npz --min-sqnr 25dB -o small.ek
     """
     from edgekit import api
@@ -138,6 +146,7 @@ def quantize(
         weights=weights,
         effort=effort.value,
         activations=activations,
+        group=settings.count(group, "--group", 1),
         calibrate=calibrate.value,
         io=io.value,
         formats=tuple(formats.split(",")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -76,17 +77,20 @@ class _Weights:
         self.builder = Builder(nodes=len(graph.nodes))
         self.names: dict[str, str] = {}
         self.formats: dict[str, str] = {}
+        self.narrowed: dict[str, str] = {}  # a table may be the weights of a layer, too
         self.layers = {node.outputs[0] for node in graph.nodes if self._has_weights(node)}
 
     def run(self) -> Quantized:
         graph = self.graph
-        inputs = [self.builder.input(name, graph.type(name)) for name in graph.inputs]
-        self.names |= dict(zip(graph.inputs, inputs, strict=True))
+        entries = [self.builder.input(name, graph.type(name)) for name in graph.entries]
+        self.names |= dict(zip(graph.entries, entries, strict=True))
         for node in graph.nodes:
             self.builder.origin = node.origin
             self.node(node)
         outputs = [self.wide(name) for name in graph.outputs]
-        made = self.builder.graph(graph.name, inputs, outputs, graph.source)
+        states = [replace(s, input=self.names[s.input], output=self.wide(s.output)) for s in graph.states]
+        inputs = entries[: len(graph.inputs)]
+        made = self.builder.graph(graph.name, inputs, outputs, graph.source, states)
         return Quantized(made, {n: m for n, m in self.names.items() if m in made.values}, self.formats)
 
     def node(self, node: Node) -> None:
@@ -121,6 +125,12 @@ class _Weights:
         return self.names[name]
 
     def constant(self, name: str, dtype: DType) -> str:
+        """A constant in 16 bits, each once."""
+        if name not in self.narrowed:
+            self.narrowed[name] = self._rounded(name, dtype)
+        return self.narrowed[name]
+
+    def _rounded(self, name: str, dtype: DType) -> str:
         data = self.graph.data(name)
         assert data is not None, name
         if dtype is DType.F16 and _overflows(data, dtype):
@@ -139,8 +149,12 @@ class _Storage(_Weights):
         super().__init__(graph, dtype)
         self.halves: dict[str, str] = {}
         self.weights = {node.inputs[1] for node in graph.nodes if self._has_weights(node)}
+        self.ends = {name for state in graph.states for name in (state.input, state.output)}
 
     def node(self, node: Node) -> None:
+        if self.ends.intersection((*node.inputs, *node.outputs)):  # a state would be rounded as a whole
+            super().node(node)
+            return
         operands = self._operands(node)
         try:
             results = node.op.infer(*(self.builder.type(name) for name in operands))

@@ -44,7 +44,7 @@ def stored_groups(graph: Graph) -> Graph:
                 own = _constants(values, w, weights)
                 op = DenseGroupwise(weights.group, node.op.lo, node.op.hi)
                 node = replace(node, op=op, inputs=(x, own[0], own[1], b, *own[2:]))
-        elif _is_lookup(graph, node) and (weights := found(node.inputs[0])):
+        elif is_lookup(graph, node) and (weights := found(node.inputs[0])):
             table, index = node.inputs
             own = _constants(values, table, weights)
             flat = _fresh(values, f"{index}_flat")
@@ -95,7 +95,7 @@ def _matrix_of(node: Node) -> tuple[int, ...]:
     )
 
 
-def _is_lookup(graph: Graph, node: Node) -> bool:
+def is_lookup(graph: Graph, node: Node) -> bool:
     """Are whole rows of a matrix looked up?"""
     if node.op != Gather(0):
         return False

@@ -1,0 +1,140 @@
+"""Weight-only quantization: int8 or int4 with a scale for each group in a row, beside activations in float32.
+
+Layers and tables of language models lose little that way: what they compute has outliers, their weights have
+not. A scale is the one that fits its group best, by squared error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from edgekit.core.builder import MIN_NARROW
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph, GroupwiseWeights, Node
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.gather import Gather
+from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
+from edgekit.core.passes import drop_dead
+from edgekit.core.passes.groupwise_weights import digest, is_lookup, stored_groups
+from edgekit.core.progress import Progress
+from edgekit.core.types import Array, DType
+from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.gate import Judge
+from edgekit.quantize.integers.int8 import Quantized
+from edgekit.quantize.measure import Measure
+from edgekit.quantize.mixed_precision.format_search import Mixed
+from edgekit.quantize.mixed_precision.formats import NAMES
+from edgekit.quantize.outcome import Quantization, describe
+from edgekit.quantize.settings import Settings
+
+_MAX_SAMPLES = 64  # that the quality is measured on
+_TRIED = np.linspace(0.7, 1.1, 17)  # times the scale that just holds the largest weight
+_PIECE = 1 << 20  # weights that are tried at once
+
+
+def quantize(
+    graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress = lambda step: None
+) -> tuple[Graph, Quantization]:
+    """The graph with integer weights, and the report. Samples are for measuring only."""
+    dtype = DType.S4 if settings.weights == "int4" else DType.S8
+    progress("rounding")
+    made = groupwise(graph, dtype, settings.group)
+    measure = Measure(graph, list(islice(samples, _MAX_SAMPLES)))
+    progress("measuring")
+    trial = measure.trial(made)
+    labels = settings.gate.labels
+    labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
+    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
+    return made.graph, describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
+
+
+def groupwise(graph: Graph, dtype: DType, group: int) -> Quantized:
+    """The graph with weights of dense layers and rows of tables as integers of 4 or 8 bits."""
+    matrices = {name: data for node in graph.nodes for name, data in _matrix(graph, node)}
+    ends = _ends(graph)
+    if not matrices:
+        kinds = ", ".join(sorted({type(node.op).__name__ for node in graph.nodes}))
+        hint = "without --activations float32, more operators have integers"
+        raise EdgeKitError("E0211", f"{graph.name} has no dense layers and no tables ({kinds})", hint=hint)
+    notes = {
+        digest(data): rounded(data, DType.S8 if name in ends else dtype, group)
+        for name, data in matrices.items()
+    }
+    made = drop_dead(stored_groups(replace(graph, groupwise=notes)))
+    names = {name: name for name in graph.values if name in made.values}
+    formats = {}
+    for node in graph.nodes:
+        stored = _stored(made, node)
+        formats[node.outputs[0]] = NAMES.get(stored, stored.value)
+    return Quantized(made, names, formats)
+
+
+def _ends(graph: Graph) -> set[str]:
+    """Tables, and the weights of layers that give outputs: errors there are errors of every token, and are
+    not averaged out. They keep 8 bits."""
+    tables = {node.inputs[0] for node in graph.nodes if isinstance(node.op, Gather)}
+    last = {
+        node.inputs[1]
+        for node in graph.nodes
+        if isinstance(node.op, Dense) and node.outputs[0] in graph.outputs
+    }
+    return tables | last
+
+
+def _matrix(graph: Graph, node: Node) -> Iterator[tuple[str, Array]]:
+    """The weights or the table that become integers, if there are any."""
+    name = node.inputs[1] if isinstance(node.op, Dense) else node.inputs[0] if is_lookup(graph, node) else ""
+    data = graph.data(name) if name else None
+    if data is None or data.dtype != np.float32 or data.ndim != 2 or data.size < MIN_NARROW:
+        return
+    if np.isfinite(data).all():
+        yield name, data
+
+
+def _stored(made: Graph, node: Node) -> DType:
+    """The format of the weights that a layer has now, or of what it computes."""
+    own = made.producer(node.outputs[0])
+    at = {DenseGroupwise: 1, GatherGroupwise: 0}.get(type(own.op)) if own is not None else None
+    return made.type(node.outputs[0] if own is None or at is None else own.inputs[at]).dtype
+
+
+def rounded(data: Array, dtype: DType, group: int) -> GroupwiseWeights:
+    """The integers of a matrix around 0, and scales as float16."""
+    rows, columns = data.shape
+    group = min(group, columns)
+    groups = -(-columns // group)
+    padded = np.zeros((rows, groups * group), np.float32)
+    padded[:, :columns] = data
+    parts = padded.reshape(rows * groups, group)
+    step = max(1, _PIECE // group)
+    pieces = [_best(parts[i : i + step], dtype) for i in range(0, len(parts), step)]
+    integers = np.concatenate([q for q, _ in pieces]).reshape(rows, groups * group)[:, :columns]
+    scales = np.concatenate([s for _, s in pieces]).reshape(rows, groups).astype(np.float16)
+    return GroupwiseWeights(np.ascontiguousarray(integers).astype(dtype.numpy), scales, None, group)
+
+
+def _best(parts: Array, dtype: DType) -> tuple[Array, Array]:
+    """Integers and scales of groups. The largest weight is the lowest integer, -8 or -128, which has no
+    counterpart: the scale has the sign that makes it so."""
+    lowest = -(1 << (dtype.bits - 1))
+    largest = parts[np.arange(len(parts)), np.abs(parts).argmax(axis=1)]
+    integers, scales = np.zeros_like(parts), np.zeros(len(parts), np.float32)
+    errors = np.full(len(parts), np.inf)
+    for share in (*_TRIED, lowest / (lowest + 1)):  # the last one as if there were no lowest integer
+        tried = _as_stored(largest * np.float32(share / lowest))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, -lowest - 1)
+        off = np.square(q * tried[:, None] - parts).sum(axis=1)
+        better = off < errors
+        integers[better], scales[better], errors[better] = q[better], tried[better], off[better]
+    return integers, scales
+
+
+def _as_stored(scales: Array) -> Array:
+    """Scales as the numbers of 16 bits that ship."""
+    limit = np.float32(np.finfo(np.float16).max)
+    return np.clip(scales, -limit, limit).astype(np.float16).astype(np.float32)
