@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -103,21 +104,31 @@ def _stored(made: Graph, node: Node) -> DType:
 
 
 def rounded(data: Array, dtype: DType, group: int) -> GroupwiseWeights:
-    """The integers of a matrix around 0, and scales as float16."""
+    """The integers of a matrix around 0, and their scales."""
     rows, columns = data.shape
     group = min(group, columns)
     groups = -(-columns // group)
     padded = np.zeros((rows, groups * group), np.float32)
     padded[:, :columns] = data
     parts = padded.reshape(rows * groups, group)
+    scales_in = _scales_in(parts, dtype)
     step = max(1, _PIECE // group)
-    pieces = [_best(parts[i : i + step], dtype) for i in range(0, len(parts), step)]
+    pieces = [_best(parts[i : i + step], dtype, scales_in) for i in range(0, len(parts), step)]
     integers = np.concatenate([q for q, _ in pieces]).reshape(rows, groups * group)[:, :columns]
-    scales = np.concatenate([s for _, s in pieces]).reshape(rows, groups).astype(np.float16)
+    scales = np.concatenate([s for _, s in pieces]).reshape(rows, groups).astype(scales_in)
     return GroupwiseWeights(np.ascontiguousarray(integers).astype(dtype.numpy), scales, None, group)
 
 
-def _best(parts: Array, dtype: DType) -> tuple[Array, Array]:
+def _scales_in(parts: Array, dtype: DType) -> np.dtype[Any]:
+    """float16, if no scale is so small that it would have fewer digits there, or too large."""
+    largest = np.abs(parts).max(axis=1)
+    scales = largest[largest > 0] / (1 << (dtype.bits - 1))
+    half = np.finfo(np.float16)
+    fits = not scales.size or (scales.min() * _TRIED[0] >= half.tiny and scales.max() * 2 <= half.max)
+    return np.dtype(np.float16 if fits else np.float32)
+
+
+def _best(parts: Array, dtype: DType, scales_in: np.dtype[Any]) -> tuple[Array, Array]:
     """Integers and scales of groups. The largest weight is the lowest integer, -8 or -128, which has no
     counterpart: the scale has the sign that makes it so."""
     lowest = -(1 << (dtype.bits - 1))
@@ -125,16 +136,10 @@ def _best(parts: Array, dtype: DType) -> tuple[Array, Array]:
     integers, scales = np.zeros_like(parts), np.zeros(len(parts), np.float32)
     errors = np.full(len(parts), np.inf)
     for share in (*_TRIED, lowest / (lowest + 1)):  # the last one as if there were no lowest integer
-        tried = _as_stored(largest * np.float32(share / lowest))
+        tried = (largest * np.float32(share / lowest)).astype(scales_in).astype(np.float32)
         with np.errstate(divide="ignore", invalid="ignore"):
             q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, -lowest - 1)
         off = np.square(q * tried[:, None] - parts).sum(axis=1)
         better = off < errors
         integers[better], scales[better], errors[better] = q[better], tried[better], off[better]
     return integers, scales
-
-
-def _as_stored(scales: Array) -> Array:
-    """Scales as the numbers of 16 bits that ship."""
-    limit = np.float32(np.finfo(np.float16).max)
-    return np.clip(scales, -limit, limit).astype(np.float16).astype(np.float32)

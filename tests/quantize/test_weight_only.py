@@ -55,13 +55,21 @@ def test_scales_fit_better_than_those_of_the_largest_weight(
     found = rounded(weights, dtype, group)
     top = (1 << (dtype.bits - 1)) - 1
     assert found.integers.shape == weights.shape
-    assert found.scale.dtype == np.float16
     for g, at in enumerate(range(0, columns, found.group)):
         part, integers = (array[:, at : at + group] for array in (weights, found.integers))
         scale = np.abs(part).max(axis=1, keepdims=True) / top
         plain = norm(np.rint(part / np.where(scale > 0, scale, 1)) * scale - part)
         ours = norm(real_weights(group, integers, found.scale[:, g : g + 1]) - part)
         assert (ours <= plain + (norm(part) + plain) * (2.0**-11 + 1e-6)).all(), "but for scales of 16 bits"
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(1.0, np.float16), (1e-4, np.float32), (1e7, np.float32)])
+def test_scales_are_float16_where_that_has_all_digits(size: float, dtype: type) -> None:
+    weights = (size * np.random.default_rng(1).standard_normal((4, 32))).astype(np.float32)
+    weights[3] = 0
+    found = rounded(weights, DType.S8, 16)
+    assert found.scale.dtype == dtype
+    assert sqnr([weights], [real_weights(16, found.integers, found.scale)]) > 40
 
 
 def norm(rows: Array) -> Array:
