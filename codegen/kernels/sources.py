@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -152,9 +152,6 @@ def _instantiate(
     includes = "".join(f'#include "{h}"\n' for h in supports)
     header = _place_includes(header, contract, includes)
     text = _place_includes(text, contract, f'#include "{name}.h"\n')
-    held = {header for header, _ in support_files(supports)}
-    own = {contract, f"{variant.path.name.partition('.')[0]}.h"}
-    text, header = (_with_own_files(part, own, f"{name}.h", held) for part in (text, header))
     pointers, fields = _signature(header, name)
     operands = {
         pointer.name for pointer in pointers
@@ -167,23 +164,6 @@ def _instantiate(
     return Kernel(
         name, f"ek_{name}__{variant.isa}", header, text, fields, pack, pointers, supports, interface
     )
-
-
-# Files that libraries do not hold, in comments: other contracts of a text, and kernels that this one is like.
-_OTHER = re.compile(r"see \w+\.h,? and \w+_add\w*\.h with a sum")
-_LIKE = re.compile(r": as (?:\w+/)?[\w.]+\.c(?=[.,])|\b[Aa]s (?:\w+/)?[\w.]+\.c, (\w)")
-_RULES = re.compile(r"(: see )fixed\.h\b|\b()fixed\.h\b")
-
-
-def _with_own_files(text: str, own: Collection[str], header: str, held: Collection[str]) -> str:
-    """The text of an instance, whose comments speak of the files that lie beside it."""
-    text = _OTHER.sub(f"see {header}", text)
-    text = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(own)))})(?![\w\"])", header, text)
-    text = _LIKE.sub(lambda match: (match[1] or "").upper(), text)
-    if "fixed.h" in held:
-        return text
-    rules = next((name for name in sorted(held) if name.startswith("fixed_")), "")
-    return _RULES.sub(lambda match: f"{match[1] or ''}{rules}" if rules else "", text)
 
 
 def _stored_types(layouts: Mapping[str, str], header: str) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,13 @@
-"""Comments of generated C speak only of files that lie in the library; lines of code are not long."""
+"""Comments of generated C name only files that lie in the library; lines of code are not long."""
 
 import re
 
 import pytest
 from support.every_kernel import graphs
 
+from edgekit.codegen.kernels import contracts
+from edgekit.codegen.kernels.kernel_files import Variant, all_variants
+from edgekit.codegen.kernels.sources import support_files
 from edgekit.codegen.printing.render import _with_short_lines, render
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
@@ -30,6 +33,27 @@ def test_files_that_comments_name_are_there_and_lines_are_short(target: str) -> 
                     long |= {(path, line)} if is_code and len(line) > 112 else set()
     assert not missing
     assert not long
+
+
+@pytest.mark.parametrize("header", [name for name in contracts.headers() if name != "generic.h"])
+def test_a_header_names_files_that_it_brings_along(header: str) -> None:
+    """A library has a header of an instruction set without those of others."""
+    assert _named(contracts.header(header)) <= {name for name, _ in support_files([header])}
+
+
+@pytest.mark.parametrize("variant", all_variants(), ids=lambda variant: variant.file)
+def test_sentences_on_a_kernel_name_neither_its_contract_nor_another_kernel(variant: Variant) -> None:
+    """The contract has another name in a library, and it is included right below."""
+    own = {path.name for path in (contracts.HEADERS / "contracts").glob("*.h")}
+    assert _named(variant.source()).isdisjoint(own | {variant.path.name for variant in all_variants()})
+
+
+def _named(text: str) -> set[str]:
+    return {
+        name.rpartition("/")[2]
+        for comment in contracts.COMMENT.findall(text)
+        for name in _FILE.findall(comment)
+    }
 
 
 def test_a_macro_stays_one() -> None:

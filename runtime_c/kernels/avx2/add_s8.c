@@ -1,9 +1,9 @@
-/* int8 sum or difference of rows: see add_s8.h. Four vectors advance together.
+/* int8 sum or difference of rows. Four vectors advance together.
  * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
-/* int8 sum or difference of rows: see add_s8.h.
+/* int8 sum or difference of rows.
  * @as avx512/add_s8, rvv/add_s8
  * @when sa[5] == 1 and sb[5] == 1 and a_exponent <= 0 and b_exponent <= 0 and exponent <= 0 */
-/* int8 sum or difference of rows: see add_s8.h.
+/* int8 sum or difference of rows.
  * @as neon/add_s8.contiguous, neon32/add_s8.contiguous
  * @when sa[5] == 1 and sb[5] == 1 */
 #include "edgekit/contracts/add_s8.h"

@@ -1,8 +1,7 @@
-/* int8 average pooling: see avgpool2d_s8.h. Sixteen channels advance together; the last ones may be
- * computed twice in part.
+/* int8 average pooling. Sixteen channels advance together; the last ones may be computed twice in part.
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
-/* int8 average pooling: see avgpool2d_s8.h.
+/* int8 average pooling.
  * @as avx512/avgpool2d_s8, wasm/avgpool2d_s8, neon/avgpool2d_s8, neon32/avgpool2d_s8, rvv/avgpool2d_s8
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */

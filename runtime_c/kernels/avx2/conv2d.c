@@ -1,66 +1,66 @@
-/* Convolution: see conv2d.h, and conv2d_add.h with a sum. Pixels whose windows are cut alike lie on lines: rows inside
- * of the image, columns along its borders, and corners; see image_f32.h. What a window has outside of x is left out.
+/* Convolution. Pixels whose windows are cut alike lie on lines: rows inside of the image, columns along its borders,
+ * and corners; see image_f32.h. What a window has outside of x is left out.
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @pack w: G O/16!8 H W I o16
  * @split pixels >= 8
  * @split out_h >= 8 + (k_h - 1) * dilation_h */
-/* Convolution of floats with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @pack w: G O/16!8 H W I o16(zip8) */
-/* Convolution of floats with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32 */
-/* Convolution to three vectors of outputs, which are computed together: as avx2/conv2d.c.
+/* Convolution to three vectors of outputs, which are computed together.
  * @as avx2/conv2d.oc24
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @when out_c == 24 * groups
  * @pack w: G O/24!8 H W I o24 */
-/* Convolution to three vectors of outputs with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution to three vectors of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc24_bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when out_c == 24 * groups
  * @pack w: G O/24!8 H W I o24(zip8) */
-/* Convolution to three vectors of outputs with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution to three vectors of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc24_f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
  * @when out_c == 24 * groups
  * @pack w: G O/24!8 H W I o24 */
-/* Convolution of floats with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as avx512/conv2d.bf16 f32=bf16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @pack w: G O/64!16 H W I o64(zip16) */
-/* Convolution with AVX-512: as avx2/conv2d.c, with longer vectors.
+/* Convolution with AVX-512.
  * @as avx512/conv2d
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @pack w: G O/64!16 H W I o64 */
-/* Convolution of floats with weights of 16 bits: as avx2/conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as avx512/conv2d.f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32
  * @pack w: G O/64!16 H W I o64 */
-/* Convolution of floats with weights of bytes: as avx2/conv2d.c, where scales are in place of what is added.
+/* Convolution of floats with weights of bytes: scales are in place of what is added.
  * @as avx2/conv2d_scaled f32=s8
  * @apart
  * @for T=f32 W=s8 B=f32 */
-/* Convolution of floats with weights of bytes: as avx2/conv2d.c, where scales are in place of what is added.
+/* Convolution of floats with weights of bytes: scales are in place of what is added.
  * @as avx512/conv2d_scaled f32=s8
  * @apart
  * @for T=f32 W=s8 B=f32

@@ -1,38 +1,38 @@
-/* Convolution to at most half a vector of outputs: see conv2d.h. Two neighbours of a run meet their weights at once,
- * the first in even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run. That
- * pays where three products of a window or more have a neighbour, and where columns of windows are cut, for larger ones.
+/* Convolution to at most half a vector of outputs. Two neighbours of a run meet their weights at once, the first in
+ * even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run. That pays
+ * where three products of a window or more have a neighbour, and where columns of windows are cut, for larger ones.
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
  * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
  * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/4! o4 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+/* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
  * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
  * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+/* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
  * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
  * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
-/* Convolution to at most half a vector of outputs with AVX-512: as avx2/conv2d.oc4.c.
+/* Convolution to at most half a vector of outputs with AVX-512.
  * @as avx512/conv2d.oc8
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
  * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
  * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+/* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx512/conv2d.oc8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
  * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
  * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
-/* Convolution to at most half a vector of outputs with weights of 16 bits: as avx2/conv2d.oc4.c.
+/* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx512/conv2d.oc8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1

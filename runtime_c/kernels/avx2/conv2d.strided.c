@@ -1,5 +1,5 @@
-/* Convolution of 3 by 3 cells at every second pixel: see conv2d.h. In each direction two neighbours take five products,
- * not six: cells a b c d e become (a - c) u + c (u + w) + b v and c (u + w) - (c - e) w + d v. So a tile of 2 by 2 pixels
+/* Convolution of 3 by 3 cells at every second pixel. In each direction two neighbours take five products, not six:
+ * cells a b c d e become (a - c) u + c (u + w) + b v and c (u + w) - (c - e) w + d v. So a tile of 2 by 2 pixels
  * takes 25 products of two channels, not 36. Weights are packed as u, u + w, w and v; b and d meet the same ones.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
@@ -9,8 +9,8 @@
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
  * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048
  * @split out_h/2 * ((15 + (out_w + 1) // 2) // ((out_w + 1) // 2)) */
-/* Convolution at every second pixel with weights of 16 bits: as avx2/conv2d.strided.c. Their sums are stored in 32 bits,
- * as they would not be exact: for small layers only.
+/* Convolution at every second pixel with weights of 16 bits. Their sums are stored in 32 bits, as they would not be
+ * exact: for small layers only.
  * @as avx2/conv2d.strided_bf16
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1

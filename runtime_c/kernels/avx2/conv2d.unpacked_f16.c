@@ -1,12 +1,12 @@
-/* Convolution of many pixels with weights of f16: as avx2/conv2d.c, but the weights of a part of the outputs are widened
- * once, and not anew for each few pixels, which takes longer than with bf16.
+/* Convolution of many pixels with weights of f16. The weights of a part of the outputs are widened once, and not anew
+ * for each few pixels, which takes longer than with bf16.
  * @for T=f32 W=f16 B=f32
  * @when out_h * out_w >= 32
  * @pack w: G O/16!8 H W I o16
  * @scratch 64 * k_h * k_w * (in_c // groups)
  * @split pixels >= 8
  * @split out_h >= 8 + (k_h - 1) * dilation_h */
-/* Convolution of many pixels to three vectors of outputs with weights of f16: as avx2/conv2d.unpacked_f16.c.
+/* Convolution of many pixels to three vectors of outputs with weights of f16.
  * @as avx2/conv2d.unpacked_oc24_f16
  * @for T=f32 W=f16 B=f32
  * @when out_c == 24 * groups and out_h * out_w >= 32

@@ -1,7 +1,6 @@
-/* Convolution of 3 by 3 cells by Winograd's algorithm F(4x4, 3x3): see conv2d.h, and conv2d_add.h with a sum. A tile
- * of 4 by 4 pixels takes 36 products of two channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0,
- * +-sqrt(1/2), +-sqrt(2) and infinity in each direction; those of the weights are packed. Results round a little more
- * than sums do.
+/* Convolution of 3 by 3 cells by Winograd's algorithm F(4x4, 3x3). A tile of 4 by 4 pixels takes 36 products of two
+ * channels, not 144. Its 6 by 6 cells are evaluated as polynomials at 0, +-sqrt(1/2), +-sqrt(2) and infinity in each
+ * direction; those of the weights are packed. Results round a little more than sums do.
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
@@ -12,8 +11,8 @@
  * @scratch 144 * (min((out_h + 3) // 4, (15 + (out_w + 3) // 4) // ((out_w + 3) // 4))
  * @scratch * ((out_w + 3) // 4) * (in_c + out_c) + 32)
  * @split out_h/4 * ((15 + (out_w + 3) // 4) // ((out_w + 3) // 4)) */
-/* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
- * bits, as they would not be exact: for small layers only.
+/* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
+ * be exact: for small layers only.
  * @as avx2/conv2d.winograd_bf16
  * @also conv2d_add
  * @apart
@@ -21,7 +20,7 @@
  * @when k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1 and dilation_h == 1 and dilation_w == 1
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 4096 and not compact */
-/* Convolution by Winograd's algorithm with AVX-512: as avx2/conv2d.winograd.c, with longer vectors.
+/* Convolution by Winograd's algorithm with AVX-512.
  * @as avx512/conv2d.winograd
  * @also conv2d_add
  * @apart
@@ -30,8 +29,8 @@
  * @when groups == 1 and step_c == 1 and out_h >= 4 and out_w >= 4 and out_h * out_w >= 32
  * @when in_c >= 8 and out_c >= 8 and in_c * out_c <= 16384 and not compact
  * @pack w: winograd H W O/16! I o16 */
-/* Convolution by Winograd's algorithm with weights of 16 bits: as avx2/conv2d.winograd.c. Their points are stored in 32
- * bits, as they would not be exact: for small layers only.
+/* Convolution by Winograd's algorithm with weights of 16 bits. Their points are stored in 32 bits, as they would not
+ * be exact: for small layers only.
  * @as avx512/conv2d.winograd_bf16
  * @also conv2d_add
  * @apart

@@ -1,4 +1,4 @@
-/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h and pixel_rows_s8_x86.h.
+/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 2) >= 25 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
@@ -10,7 +10,7 @@
  * @pack m: O/8! o8
  * @pack e: O/8! o8
  * @scratch batch * in_h * in_w * in_c * 2 + 64 */
-/* Convolution of int8 by AVX-512 VNNI without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h.
+/* Convolution of int8 by AVX-512 VNNI without the blocks of weights that are zero, pixel by pixel.
  * @as avx512/conv2d_int.blocks x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -24,7 +24,7 @@
  * @pack e: O/16! o16
  * @fold b: -128 w
  * @scratch batch * in_h * in_w * in_c + 64 */
-/* Convolution of int8 by AVX-VNNI without the blocks of weights that are zero, pixel by pixel: see conv2d_int.h.
+/* Convolution of int8 by AVX-VNNI without the blocks of weights that are zero, pixel by pixel.
  * @as avxvnni/conv2d_int.blocks x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away

@@ -1,5 +1,4 @@
-/* Convolution of int8: see conv2d_int.h and pixel_rows_s8_x86.h. The image is copied with its borders, so that all windows
- * are whole.
+/* Convolution of int8: see pixel_rows_s8_x86.h. The image is copied with its borders, so that all windows are whole.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when groups == 1 and dilation_w == 1 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
@@ -9,7 +8,7 @@
  * @pack e: O/8! o8
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c * 2 + 64
  * @order bands */
-/* Convolution of int8, sums of sixteen outputs at a time: see conv2d_int.h and pixel_rows_s8_x86.h.
+/* Convolution of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
  * @as avx512/conv2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -21,7 +20,7 @@
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 64
  * @order bands */
-/* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see conv2d_int.h and pixel_rows_s8_x86.h.
+/* Convolution of int8, by AVX-VNNI, sums of eight outputs at a time: see pixel_rows_s8_x86.h.
  * @as avxvnni/conv2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away

@@ -1,59 +1,59 @@
-/* Fully connected layer: see dense.h. Rows are the pixels of a line: see pixel_rows_f32.h.
+/* Fully connected layer. Rows are the pixels of a line: see pixel_rows_f32.h.
  * @for T=f32 W=f32 B=f32
  * @pack w: O/16!8 I o16
  * @split rows >= 8 */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as avx2/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/16!8 I o16(zip8) */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as avx2/dense.f16 f32=f16
  * @for T=f32 W=f16 B=f32 */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as avx512/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/64!16 I o64(zip16) */
-/* Fully connected layer with AVX-512: as avx2/dense.c, with longer vectors.
+/* Fully connected layer with AVX-512.
  * @as avx512/dense
  * @for T=f32 W=f32 B=f32
  * @pack w: O/64!16 I o64 */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as avx512/dense.f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @pack w: O/64!16 I o64 */
-/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+/* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
  * @as avx2/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32 */
-/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+/* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
  * @as avx512/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32
  * @pack w: O/64!16 I o64 */
-/* Fully connected layer with NEON: as avx2/dense.c. All outputs of four rows are computed before the next.
+/* Fully connected layer with NEON. All outputs of four rows are computed before the next.
  * @as neon/dense
  * @for T=f32 W=f32 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 4 4 */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as neon/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 4 4 */
-/* Fully connected layer with NEON: as avx2/dense.c. Subnormal numbers count as 0, as this unit has it.
+/* Fully connected layer with NEON. Subnormal numbers count as 0, as this unit has it.
  * @as neon32/dense
  * @for T=f32 W=f32 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 2 2 */
-/* Fully connected layer of floats with weights of 16 bits: as avx2/dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as neon32/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 2 2 */
-/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+/* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
  * @as neon/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 4 4 */
-/* Fully connected layer of floats with weights of bytes: as avx2/dense.c, where scales are in place of what is added.
+/* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
  * @as neon32/dense_scaled f32=s8
  * @for T=f32 W=s8 B=f32
  * @pack w: O/16!4 I o16

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and pixel_rows_s8_x86.h.
+/* Fully connected layer of int8 without the blocks of weights that are zero: see pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when zero_blocks(8, 2) >= 45 + 4000 // inputs
@@ -8,7 +8,7 @@
  * @pack m: O/8! o8
  * @pack e: O/8! o8
  * @scratch rows * inputs * 2 + 64 */
-/* Fully connected layer of int8 by AVX-512 VNNI without the blocks of weights that are zero: see dense_int.h.
+/* Fully connected layer of int8 by AVX-512 VNNI without the blocks of weights that are zero.
  * @as avx512/dense_int.blocks x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -20,7 +20,7 @@
  * @pack e: O/16! o16
  * @fold b: -128 w
  * @scratch rows * inputs + 64 */
-/* Fully connected layer of int8 by AVX-VNNI without the blocks of weights that are zero: see dense_int.h.
+/* Fully connected layer of int8 by AVX-VNNI without the blocks of weights that are zero.
  * @as avxvnni/dense_int.blocks x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away

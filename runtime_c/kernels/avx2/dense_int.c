@@ -1,4 +1,4 @@
-/* Fully connected layer of int8: see dense_int.h. Rows are the pixels of a line: see pixel_rows_s8_x86.h.
+/* Fully connected layer of int8. Rows are the pixels of a line: see pixel_rows_s8_x86.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
@@ -14,7 +14,7 @@
  * @rule e e_wide
  * @when acc_bits <= 30
  * @order bands */
-/* Fully connected layer of int8, sums of sixteen outputs at a time: see dense_int.h and pixel_rows_s8_x86.h.
+/* Fully connected layer of int8, sums of sixteen outputs at a time: see pixel_rows_s8_x86.h.
  * @as avx512/dense_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -38,7 +38,7 @@
  * @fold b: -128 w
  * @scratch rows * inputs + 64
  * @order bands */
-/* Fully connected layer of int8, by AVX-VNNI, sums of eight outputs at a time: see dense_int.h and pixel_rows_s8_x86.h.
+/* Fully connected layer of int8, by AVX-VNNI, sums of eight outputs at a time: see pixel_rows_s8_x86.h.
  * @as avxvnni/dense_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away

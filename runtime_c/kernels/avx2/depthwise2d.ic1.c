@@ -1,27 +1,27 @@
-/* Depthwise convolution of one channel, which is a convolution: see depthwise2d.h and image_f32.h.
+/* Depthwise convolution of one channel, which is a convolution: see image_f32.h.
  * @for T=f32 W=f32 B=f32
  * @when in_c == 1 and out_c > 1
  * @pack w: O/16!8 H W I o16 */
-/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.ic1.c.
+/* Depthwise convolution of one channel of floats with weights of 16 bits.
  * @as avx2/depthwise2d.ic1_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == 1 and out_c > 1
  * @pack w: O/16!8 H W I o16(zip8) */
-/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.ic1.c.
+/* Depthwise convolution of one channel of floats with weights of 16 bits.
  * @as avx2/depthwise2d.ic1_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == 1 and out_c > 1 */
-/* Depthwise convolution of one channel with AVX-512: as avx2/depthwise2d.ic1.c, with longer vectors.
+/* Depthwise convolution of one channel with AVX-512.
  * @as avx512/depthwise2d.ic1
  * @for T=f32 W=f32 B=f32
  * @when in_c == 1 and out_c > 1
  * @pack w: O/64!16 H W I o64 */
-/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.ic1.c.
+/* Depthwise convolution of one channel of floats with weights of 16 bits.
  * @as avx512/depthwise2d.ic1_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == 1 and out_c > 1
  * @pack w: O/64!16 H W I o64(zip16) */
-/* Depthwise convolution of one channel of floats with weights of 16 bits: as avx2/depthwise2d.ic1.c.
+/* Depthwise convolution of one channel of floats with weights of 16 bits.
  * @as avx512/depthwise2d.ic1_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == 1 and out_c > 1

@@ -1,39 +1,39 @@
-/* Depthwise convolution of so few channels that a vector holds several pixels: see depthwise2d.h. What is inside of a
- * row are numbers side by side, whatever their channel; pixels whose windows are cut are computed one at a time,
- * which pays where they are few.
+/* Depthwise convolution of so few channels that a vector holds several pixels. What is inside of a row are numbers
+ * side by side, whatever their channel; pixels whose windows are cut are computed one at a time, which pays where
+ * they are few.
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 4 and 8 % in_c == 0
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w
  * @pack w: O/8~ H W I o8
  * @pack b: O/8~ o8 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+/* Depthwise convolution of few channels with weights of 16 bits.
  * @as avx2/depthwise2d.ic4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 4 and 8 % in_c == 0
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+/* Depthwise convolution of few channels with weights of 16 bits.
  * @as avx2/depthwise2d.ic4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 4 and 8 % in_c == 0
  * @when out_w >= (10 if in_c * k_w <= 3 else 18) or pad_left == 0 and out_w + (k_w - 1) * dilation_w <= in_w */
-/* Depthwise convolution of few channels with AVX-512: as avx2/depthwise2d.ic4.c.
+/* Depthwise convolution of few channels with AVX-512.
  * @as avx512/depthwise2d.ic8
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 8 and 16 % in_c == 0
  * @pack w: O/16~ H W I o16
  * @pack b: O/16~ o16 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+/* Depthwise convolution of few channels with weights of 16 bits.
  * @as avx512/depthwise2d.ic8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and stride_w == 1
  * @when in_c <= 8 and 16 % in_c == 0
  * @pack w: O/16~ H W I o16
  * @pack b: O/16~ o16 */
-/* Depthwise convolution of few channels with weights of 16 bits: as avx2/depthwise2d.ic4.c.
+/* Depthwise convolution of few channels with weights of 16 bits.
  * @as avx512/depthwise2d.ic8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when in_c == out_c and stride_w == 1

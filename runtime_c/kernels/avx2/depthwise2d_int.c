@@ -1,6 +1,6 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h. Rows are copied with their borders, for some rows of results at
- * a time; with strides, columns of each remainder lie together. So neighbours in a row of results have neighbours
- * in x, and groups of channels go over the ends of pixels where they are multiples of these.
+/* Depthwise convolution of int8. Rows are copied with their borders, for some rows of results at a time; with
+ * strides, columns of each remainder lie together. So neighbours in a row of results have neighbours in x, and groups
+ * of channels go over the ends of pixels where they are multiples of these.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
  * @when in_c == out_c and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
@@ -11,7 +11,7 @@
  * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
  * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c * 2 + 128
  * @order bands 8 */
-/* Depthwise convolution of int8, 64 channels at a time: see depthwise2d_int.h.
+/* Depthwise convolution of int8, 64 channels at a time.
  * @as avx512/depthwise2d_int x8=x16
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
@@ -24,7 +24,7 @@
  * @scratch ((min(out_h, 8) - 1) * stride_h + (k_h - 1) * dilation_h + 1) * stride_w
  * @scratch * ((out_w * stride_w + (k_w - 1) * dilation_w) // stride_w + 1) * in_c + 128
  * @order bands 8 */
-/* Depthwise convolution of int8, 32 channels at a time: see depthwise2d_int.h.
+/* Depthwise convolution of int8, 32 channels at a time.
  * @as avxvnni/depthwise2d_int x8=x8v
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away

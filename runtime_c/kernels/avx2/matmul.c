@@ -1,13 +1,13 @@
-/* Matrix product of floats: see matmul.h. Rows of a are the pixels of a line, those of b are weights: pixel_rows_f32.h.
+/* Matrix product of floats. Rows of a are the pixels of a line, those of b are weights: pixel_rows_f32.h.
  * @for T=f32
  * @when b_column == 1
  * @split rows >= 8 */
-/* Matrix product of floats with AVX-512: as avx2/matmul.c, with longer vectors.
+/* Matrix product of floats with AVX-512.
  * @as avx512/matmul
  * @for T=f32
  * @when b_column == 1
  * @split rows >= 8 */
-/* Matrix product of floats with NEON: as avx2/matmul.c.
+/* Matrix product of floats with NEON.
  * @as neon/matmul, neon32/matmul
  * @for T=f32
  * @when b_column == 1 */

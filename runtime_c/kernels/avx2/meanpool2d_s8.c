@@ -1,9 +1,8 @@
-/* int8 mean of windows: see meanpool2d_s8.h. Sixteen channels advance together; the last ones may be
- * computed twice in part.
+/* int8 mean of windows. Sixteen channels advance together; the last ones may be computed twice in part.
  * @rule e e_wide
  * @order pixels 1
  * @when channels >= 16 and k_h * k_w <= 16384 and k_w < 256 */
-/* int8 mean of windows: see meanpool2d_s8.h.
+/* int8 mean of windows.
  * @as avx512/meanpool2d_s8, wasm/meanpool2d_s8, neon/meanpool2d_s8, rvv/meanpool2d_s8
  * @rule e e_wide
  * @order pixels 1

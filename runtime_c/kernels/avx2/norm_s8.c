@@ -1,7 +1,7 @@
-/* int8 normalization of rows: see norm_s8.h. Only the high word of a product matters, once its shift is 33 or
- * more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
+/* int8 normalization of rows. Only the high word of a product matters, once its shift is 33 or more: differences are
+ * at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when n >= 16 and digits <= 16 */
-/* int8 normalization of rows: see norm_s8.h.
+/* int8 normalization of rows.
  * @as avx512/norm_s8, wasm/norm_s8, neon/norm_s8, neon32/norm_s8, rvv/norm_s8
  * @when n >= 16 and digits <= 16 */
 #include "edgekit/contracts/norm_s8.h"

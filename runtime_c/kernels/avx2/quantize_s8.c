@@ -1,15 +1,15 @@
-/* Reals to int8, halves to the even integer: see quantize.h. Four vectors advance together.
+/* Reals to int8, halves to the even integer. Four vectors advance together.
  * @for Y=s8
  * @when lo <= 0 and hi >= 0 */
-/* Reals to int8, halves away from zero: see quantize.h.
+/* Reals to int8, halves away from zero.
  * @as avx2/quantize_tfl_s8 even=away, avx512/quantize_tfl_s8 even=away, wasm/quantize_tfl_s8 even=away, rvv/quantize_tfl_s8 even=away
  * @for Y=s8
  * @when lo <= 0 and hi >= 0 */
-/* Reals to int8, halves to the even integer: see quantize.h.
+/* Reals to int8, halves to the even integer.
  * @as avx512/quantize_s8, wasm/quantize_s8, neon/quantize_s8, rvv/quantize_s8
  * @for Y=s8
  * @when lo <= 0 and hi >= 0 */
-/* Reals to int8, halves away from zero: see quantize.h.
+/* Reals to int8, halves away from zero.
  * @as neon/quantize_tfl_s8 even=away
  * @for Y=s8
  * @when lo <= 0 and hi >= 0 */

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8: see dense_int.h. Sixteen outputs of up to four rows advance together, by SDOT.
+/* Fully connected layer of int8. Sixteen outputs of up to four rows advance together, by SDOT.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/16!4 I/4! o16 i4
@@ -6,30 +6,31 @@
  * @pack m: O/16! o16
  * @pack e: O/16! o16
  * @order rows 4 4 */
-/* As dense_int.c, results of 16 bits: sixteen outputs of up to four rows advance together, by SDOT.
+/* Fully connected layer of int8, results of 16 bits: sixteen outputs of up to four rows advance together, by SDOT.
  * @as dotprod/dense_int.s8_s16
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide */
-/* Fully connected layer of int8: see dense_int.h. Sixteen outputs of up to four rows advance together, by SMMLA.
+/* Fully connected layer of int8. Sixteen outputs of up to four rows advance together, by SMMLA.
  * @as i8mm/dense_int.batch dot=mmla
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows > 1
  * @pack w: O/16!4 I/8! o16 i8
  * @order rows 4 4 */
-/* As dense_int.batch.c, results of 16 bits: sixteen outputs of up to four rows advance together, by SMMLA.
+/* Fully connected layer of int8, results of 16 bits: sixteen outputs of up to four rows advance together, by SMMLA.
  * @as i8mm/dense_int.batch_s8_s16 dot=mmla
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when rows > 1
  * @pack w: O/16!4 I/8! o16 i8 */
-/* Fully connected layer of int8: see dense_int.h. Four outputs of up to four rows advance together, by SMULL and SADALP.
+/* Fully connected layer of int8. Four outputs of up to four rows advance together, by SMULL and SADALP.
  * @as neon/dense_int dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/8!4 I/16! o8 i16
  * @order rows 4 4 */
-/* As dense_int.c, results of 16 bits: four outputs of up to four rows advance together, by SMULL and SADALP.
+/* Fully connected layer of int8, results of 16 bits: four outputs of up to four rows advance together, by SMULL and
+ * SADALP.
  * @as neon/dense_int.s8_s16 dot=madd
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide

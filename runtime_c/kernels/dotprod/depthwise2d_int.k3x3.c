@@ -1,5 +1,5 @@
-/* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.h. A column of a window, its channels
- * interleaved, is four cells for SDOT, the last of them nothing; columns serve the pixels beside them, too.
+/* Depthwise convolution of int8 with windows of 3 x 3. A column of a window, its channels interleaved, is four cells
+ * for SDOT, the last of them nothing; columns serve the pixels beside them, too.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c
@@ -9,7 +9,7 @@
  * @pack e: O/16! o16
  * @scratch in_w * in_c
  * @order lines 16 */
-/* As depthwise2d_int.k3x3.c, for rule T with negative exponents, which are almost all.
+/* Depthwise convolution of int8 with windows of 3 x 3, for rule T with negative exponents, which are almost all.
  * @as dotprod/depthwise2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down

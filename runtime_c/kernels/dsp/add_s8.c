@@ -1,5 +1,5 @@
-/* int8 sum by TFLite's rule with DSP instructions: see add_s8.h. The operand of the larger scale is halved, which is
- * exact: it needs a shift, no multiplier.
+/* int8 sum by TFLite's rule with DSP instructions. The operand of the larger scale is halved, which is exact: it
+ * needs a shift, no multiplier.
  * @when sign == 1 and (a_exponent == 0) != (b_exponent == 0)
  * @when max(a_exponent, b_exponent) == 0 and exponent < 0
  * @when sa[5] == 1 and sb[5] == 1 */

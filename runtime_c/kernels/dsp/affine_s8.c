@@ -1,4 +1,4 @@
-/* int8 sum or difference by rule E with DSP instructions: see affine_s8.h and elementwise_dsp.h.
+/* int8 sum or difference by rule E with DSP instructions: see elementwise_dsp.h.
  * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"

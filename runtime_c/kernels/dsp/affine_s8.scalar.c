@@ -1,4 +1,4 @@
-/* int8 sum or difference by rule E with DSP instructions, of rows and one number each: see affine_s8.h.
+/* int8 sum or difference by rule E with DSP instructions, of rows and one number each.
  * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"

@@ -1,5 +1,4 @@
-/* int8 average pooling with DSP instructions: see avgpool2d_s8.h and pool_dsp.h. Eight channels of a pixel advance
- * together.
+/* int8 average pooling with DSP instructions: see pool_dsp.h. Eight channels of a pixel advance together.
  * @when k_h * k_w <= 256
  * @order pixels 8 */
 #include "edgekit/contracts/avgpool2d_s8.h"

@@ -1,6 +1,5 @@
-/* Convolution of int8 and a sum by factors, with DSP instructions: see conv2d_add_int.h. Each window is gathered
- * once for all outputs, and each pixel is made beside y, as what is added may lie there: see im2col_dsp.h and
- * gemm_dsp.h.
+/* Convolution of int8 and a sum by factors, with DSP instructions. Each window is gathered once for all outputs, and
+ * each pixel is made beside y, as what is added may lie there: see im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when groups == 1 and step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -1,5 +1,5 @@
-/* Convolution of int8 with DSP instructions: see conv2d_int.h. Each window is gathered once for all outputs of a group:
- * see im2col_dsp.h and gemm_dsp.h.
+/* Convolution of int8 with DSP instructions. Each window is gathered once for all outputs of a group: see
+ * im2col_dsp.h and gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when step_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -1,4 +1,4 @@
-/* Convolution of int8 pixel by pixel with DSP instructions: see conv2d_int.h and gemm_dsp.h.
+/* Convolution of int8 pixel by pixel with DSP instructions: see gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1 and in_c % 4 == 0

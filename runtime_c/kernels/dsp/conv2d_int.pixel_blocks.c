@@ -1,5 +1,5 @@
 /* Convolution of int8 with DSP instructions, two pixels at a time, without the blocks of weights that are zero: see
- * conv2d_int.h and gemm_block_sparse_dsp.h.
+ * gemm_block_sparse_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_blocks e=e_blocks e_wide=e_blocks
  * @when zero_blocks(1, 4) >= 39 + 700 // in_c and out_w > 1 and not compact

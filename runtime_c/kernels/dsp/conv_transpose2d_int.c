@@ -1,6 +1,6 @@
-/* Transposed convolution of int8 with DSP instructions: see conv_transpose2d_int.h and gemm_dsp.h. Results whose places
- * leave the same rest by the strides, a phase, add up the same taps: each phase is a convolution. Cells are gathered as
- * 16 bits without their zero point, so that those outside of x are 0.
+/* Transposed convolution of int8 with DSP instructions: see gemm_dsp.h. Results whose places leave the same rest by
+ * the strides, a phase, add up the same taps: each phase is a convolution. Cells are gathered as 16 bits without
+ * their zero point, so that those outside of x are 0.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_s16_s8 e=e_s16_s8 e_wide=e_s16_s8
  * @when compact == 0 and acc_bits + weight_shift <= 29 and weight_shift <= 7

@@ -1,5 +1,5 @@
-/* Fully connected layer of int8 with DSP instructions: see dense_int.h and gemm_dsp.h. Rows end within a word: the
- * last one is copied, as nothing behind it may be read.
+/* Fully connected layer of int8 with DSP instructions: see gemm_dsp.h. Rows end within a word: the last one is
+ * copied, as nothing behind it may be read.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl once e e_wide=e
  * @when inputs % 4 != 0 and acc_bits + weight_shift <= 30 and weight_shift <= 7

@@ -1,6 +1,6 @@
-/* Depthwise convolution of int8 with 3 by 3 taps and DSP instructions: see depthwise2d_int.h. Each channel becomes a
- * plane of its own, padded: see depthwise_chw_dsp.h. Rows of the plane are those of the image or its columns, whichever have
- * fewer pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
+/* Depthwise convolution of int8 with 3 by 3 taps and DSP instructions. Each channel becomes a plane of its own,
+ * padded: see depthwise_chw_dsp.h. Rows of the plane are those of the image or its columns, whichever have fewer
+ * pairs of results. Where the result has half as many rows, it takes two planes of half the height, one after the
  * other: results of the first, even if they lie over x, do not reach what the second reads.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e

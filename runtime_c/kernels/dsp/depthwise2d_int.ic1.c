@@ -1,5 +1,5 @@
-/* Convolution of an int8 image of one channel with DSP instructions: see depthwise2d_int.h. Each window is gathered
- * once for all outputs: see gemm_dsp.h.
+/* Convolution of an int8 image of one channel with DSP instructions. Each window is gathered once for all outputs:
+ * see gemm_dsp.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl e e_wide=e
  * @when in_c == 1 and acc_bits + weight_shift <= 30 and weight_shift <= 7

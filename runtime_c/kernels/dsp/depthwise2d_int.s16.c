@@ -1,5 +1,5 @@
-/* Depthwise convolution of int16 by rule E with DSP instructions: see depthwise2d_int.h, window_cells.h and elementwise_dsp.h. Four channels of a
- * pixel advance together; int16 has no zero point, so that cells outside of x count for nothing.
+/* Depthwise convolution of int16 by rule E with DSP instructions: see window_cells.h and elementwise_dsp.h. Four
+ * channels of a pixel advance together; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32
  * @rule e
  * @when in_c == out_c and least_exponent > 32

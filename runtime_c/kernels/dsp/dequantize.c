@@ -1,4 +1,4 @@
-/* int8 to reals with DSP instructions: see dequantize.h and elementwise_dsp.h. Four numbers a turn.
+/* int8 to reals with DSP instructions: see elementwise_dsp.h. Four numbers a turn.
  * @for A=s8 */
 #include "edgekit/contracts/dequantize.h"
 

@@ -1,4 +1,4 @@
-/* int16 to reals with DSP instructions: see dequantize.h and elementwise_dsp.h. Two numbers a turn.
+/* int16 to reals with DSP instructions: see elementwise_dsp.h. Two numbers a turn.
  * @for A=s16
  * @when zero == 0 */
 #include "edgekit/contracts/dequantize.h"

@@ -1,5 +1,5 @@
-/* int8 matrix product with transposed b, with DSP instructions: see matmul_nt_s8.h. Two rows and two columns advance
- * together, four products of differences from the zero points each: see elementwise_dsp.h. */
+/* int8 matrix product with transposed b, with DSP instructions. Two rows and two columns advance together, four
+ * products of differences from the zero points each: see elementwise_dsp.h. */
 #include "edgekit/contracts/matmul_nt_s8.h"
 #include "edgekit/loops/matrices.h"
 

@@ -1,5 +1,5 @@
-/* int8 matrix product with DSP instructions: see matmul_s8.h. Two rows and four columns advance together, two products of
- * differences from the zero points each: see elementwise_dsp.h.
+/* int8 matrix product with DSP instructions. Two rows and four columns advance together, two products of differences
+ * from the zero points each: see elementwise_dsp.h.
  * @when b_column == 1 */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"

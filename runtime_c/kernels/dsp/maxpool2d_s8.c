@@ -1,4 +1,4 @@
-/* Largest int8 of windows with DSP instructions: see pool2d.h and pool_dsp.h. Four channels of a pixel advance together.
+/* Largest int8 of windows with DSP instructions: see pool_dsp.h. Four channels of a pixel advance together.
  * @for T=s8 */
 #include "edgekit/contracts/pool2d.h"
 

@@ -1,5 +1,5 @@
-/* int8 mean of windows that differ in how many cells count, with DSP instructions: see meanpool2d_border_s8.h and
- * pool_dsp.h. Eight channels of a pixel advance together.
+/* int8 mean of windows that differ in how many cells count, with DSP instructions: see pool_dsp.h. Eight channels of
+ * a pixel advance together.
  * @when k_h * k_w <= 256 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/meanpool2d_border_s8.h"
 

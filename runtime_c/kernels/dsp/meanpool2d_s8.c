@@ -1,5 +1,4 @@
-/* int8 mean of windows by rule E with DSP instructions: see meanpool2d_s8.h and pool_dsp.h. Eight channels of a pixel
- * advance together.
+/* int8 mean of windows by rule E with DSP instructions: see pool_dsp.h. Eight channels of a pixel advance together.
  * @when k_h * k_w <= 256 and lo == -128 and hi == 127
  * @order pixels 8 */
 #include "edgekit/contracts/meanpool2d_s8.h"

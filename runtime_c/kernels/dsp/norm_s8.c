@@ -1,5 +1,5 @@
-/* int8 normalization of rows with DSP instructions: see norm_s8.h. Only the high word of a product matters, once its shift
- * is 33 or more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
+/* int8 normalization of rows with DSP instructions. Only the high word of a product matters, once its shift is 33 or
+ * more: differences are at most 2^7 roots of the sum behind the root, so that they have room to go there.
  * @when digits <= 16 */
 #include "edgekit/contracts/norm_s8.h"
 

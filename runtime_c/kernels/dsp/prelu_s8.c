@@ -1,4 +1,4 @@
-/* int8 PRelu with DSP instructions: see prelu_s8.h and elementwise_dsp.h. Slopes differ from number to number or from row to row.
+/* int8 PRelu with DSP instructions: see elementwise_dsp.h. Slopes differ from number to number or from row to row.
  * @when sa[5] == 1 and sb[5] <= 1 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/prelu_s8.h"
 #include "edgekit/loops/rows.h"

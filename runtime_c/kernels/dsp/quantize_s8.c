@@ -1,5 +1,5 @@
-/* Reals to int8, halves to the even integer: see quantize.h. A number less than 2^22 that is added to 1.5 2^23 leaves its
- * integer in the last bits of the sum; larger ones are larger integers there, too, and saturate.
+/* Reals to int8, halves to the even integer. A number less than 2^22 that is added to 1.5 2^23 leaves its integer in
+ * the last bits of the sum; larger ones are larger integers there, too, and saturate.
  * @for Y=s8 */
 /* Reals to int16, halves to the even integer.
  * @as dsp/quantize_s16 byte=half

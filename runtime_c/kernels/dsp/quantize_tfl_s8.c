@@ -1,5 +1,5 @@
-/* Reals to int8, halves away from zero: see quantize.h. A fraction in halves is -1, 0 or 1 without its own fraction. What
- * leaves 32 bits saturates, and NaN is converted to 0.
+/* Reals to int8, halves away from zero. A fraction in halves is -1, 0 or 1 without its own fraction. What leaves 32
+ * bits saturates, and NaN is converted to 0.
  * @for Y=s8 */
 /* Reals to int16, halves away from zero.
  * @as dsp/quantize_tfl_s16 byte=half

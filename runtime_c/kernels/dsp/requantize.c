@@ -1,5 +1,5 @@
-/* int16 to int8 by rule E with DSP instructions: see requantize.h. Of a multiplier times half a word 32 of 48 bits are
- * kept, which are all that matter.
+/* int16 to int8 by rule E with DSP instructions. Of a multiplier times half a word 32 of 48 bits are kept, which are
+ * all that matter.
  * @for A=s16 Y=s8
  * @when x_zero == 0 and exponent > 32 and exponent <= 46 */
 #include "edgekit/contracts/requantize.h"

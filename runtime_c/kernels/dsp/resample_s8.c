@@ -1,5 +1,5 @@
-/* int8 filter by rule E with DSP instructions: see resample_s8.h. The sums of four results stay in registers; they start
- * with what the zero point takes off.
+/* int8 filter by rule E with DSP instructions. The sums of four results stay in registers; they start with what the
+ * zero point takes off.
  * @when exponent > 32 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/resample_s8.h"
 

@@ -1,4 +1,4 @@
-/* int8 softmax with DSP instructions: see softmax_s8.h. */
+/* int8 softmax with DSP instructions. */
 #include "edgekit/contracts/softmax_s8.h"
 
 static EK_SHARED void EK_FN_row(const int8_t *x, const uint16_t *e, int8_t *y, const int32_t n)

@@ -1,5 +1,5 @@
-/* int8 sum or mean of dimensions with DSP instructions: see total_s8.h and pool_dsp.h. Eight results that lie side by side
- * advance together.
+/* int8 sum or mean of dimensions with DSP instructions: see pool_dsp.h. Eight results that lie side by side advance
+ * together.
  * @when x_n[4] == 1 */
 #include "edgekit/contracts/total_s8.h"
 

@@ -1,4 +1,4 @@
-/* int8 sum or difference with Helium: see add_s8.h. Four numbers that lie side by side at once.
+/* int8 sum or difference with Helium. Four numbers that lie side by side at once.
  * @when sa[5] == 1 and sb[5] == 1 and exponent <= 0 */
 #include "edgekit/contracts/add_s8.h"
 #include "edgekit/loops/rows.h"

@@ -1,4 +1,4 @@
-/* int8 sum or difference by rule E with Helium: see affine_s8.h. Four numbers that lie side by side at once.
+/* int8 sum or difference by rule E with Helium. Four numbers that lie side by side at once.
  * @when sa[5] == 1 and sb[5] == 1 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"

@@ -1,4 +1,4 @@
-/* int8 sum or difference by rule E with Helium, of rows and one number each: see affine_s8.h. Four numbers at once.
+/* int8 sum or difference by rule E with Helium, of rows and one number each. Four numbers at once.
  * @when sa[5] == 1 and sb[5] == 0 and lo == -128 and hi == 127 */
 #include "edgekit/contracts/affine_s8.h"
 #include "edgekit/loops/rows.h"

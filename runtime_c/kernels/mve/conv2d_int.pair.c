@@ -1,5 +1,5 @@
-/* Convolution of int8 with Helium, and a sum by factors: see conv2d_int.h, and conv2d_add_int.h with a sum. The cells that the windows
- * of two pixels side by side have together are gathered once: see gemm_shared_window_mve.h. Rows of windows are whole blocks of 16.
+/* Convolution of int8 with Helium, and a sum by factors. The cells that the windows of two pixels side by side have
+ * together are gathered once: see gemm_shared_window_mve.h. Rows of windows are whole blocks of 16.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
  * @when step_c == 1 and step_w == in_c and groups == 1 and dilation_w == 1 and stride_w < k_w
@@ -10,7 +10,7 @@
  * @pack e: O/4! o4
  * @scratch k_h * (k_w + stride_w) * in_c
  * @order windows 1 */
-/* Convolution of int8 and a sum by factors, with Helium: see conv2d_add_int.h.
+/* Convolution of int8 and a sum by factors, with Helium.
  * @as mve/conv2d_add_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e=e_sum tfl=tfl_sum tfl_up=tfl_up_sum

@@ -1,5 +1,5 @@
-/* Convolution of int8 with windows of one cell with Helium: see conv2d_int.h and gemm_mve.h. Those of two
- * pixels are copied: y may lie over them.
+/* Convolution of int8 with windows of one cell with Helium: see gemm_mve.h. Those of two pixels are copied: y may lie
+ * over them.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide=e_up tfl tfl_up
  * @when k_h == 1 and k_w == 1 and groups == 1 and step_c == 1

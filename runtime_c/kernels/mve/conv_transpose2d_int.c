@@ -1,6 +1,6 @@
-/* Transposed convolution of int8 with Helium: see conv_transpose2d_int.h and gemm_mve.h. Results whose places leave the
- * same rest by the strides, a phase, add up the same taps: each phase is a convolution, of which the windows of two
- * pixels are gathered. What weights make of the zero point of x comes off the biases first, phase by phase.
+/* Transposed convolution of int8 with Helium: see gemm_mve.h. Results whose places leave the same rest by the
+ * strides, a phase, add up the same taps: each phase is a convolution, of which the windows of two pixels are
+ * gathered. What weights make of the zero point of x comes off the biases first, phase by phase.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
  * @when (groups == 1 or out_c // groups % 4 == 0) and (most_exponent <= 0 or least_exponent > 32)

@@ -1,4 +1,4 @@
-/* Depthwise convolution of int16 by rule E with Helium: see depthwise2d_int.h and window_cells.h. Eight channels of a pixel advance
+/* Depthwise convolution of int16 by rule E with Helium: see window_cells.h. Eight channels of a pixel advance
  * together, even ones and odd ones; int16 has no zero point, so that cells outside of x count for nothing.
  * @for X=s16 W=s8 S=s32
  * @rule e

@@ -1,5 +1,5 @@
-/* int8 matrix product with transposed b, with Helium: see matmul_nt_s8.h. Four columns of a row advance together, sixteen
- * products each; the sums of columns, which zero points need, are kept for all rows.
+/* int8 matrix product with transposed b, with Helium. Four columns of a row advance together, sixteen products each;
+ * the sums of columns, which zero points need, are kept for all rows.
  * @rule e tfl
  * @when exponent <= 0 or exponent > 32
  * @scratch 4 * ((columns + 3) // 4 * 4) */

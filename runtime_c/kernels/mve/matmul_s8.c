@@ -1,5 +1,5 @@
-/* int8 matrix product with Helium: see matmul_s8.h. Sixteen columns of a row advance together, see rows_mve.h; the zero
- * point of b comes off at the end.
+/* int8 matrix product with Helium. Sixteen columns of a row advance together, see rows_mve.h; the zero point of b
+ * comes off at the end.
  * @rule e tfl
  * @when b_column == 1 and (exponent <= 0 or exponent > 32) */
 #include "edgekit/contracts/matmul_s8.h"

@@ -1,4 +1,4 @@
-/* Reals to int8, halves to the even integer, with Helium: see quantize.h. Integers beyond 32 bits saturate.
+/* Reals to int8, halves to the even integer, with Helium. Integers beyond 32 bits saturate.
  * @for Y=s8 */
 /* Reals to int16, halves to the even integer, with Helium.
  * @as mve/quantize_s16

@@ -1,4 +1,4 @@
-/* int16 to int8 by rule E with Helium: see requantize.h. Eight numbers at once.
+/* int16 to int8 by rule E with Helium. Eight numbers at once.
  * @for A=s16 Y=s8
  * @when exponent > 32 */
 #include "edgekit/contracts/requantize.h"

@@ -1,5 +1,4 @@
-/* int8 filter with Helium: see resample_s8.h. Sixteen results advance together, see rows_mve.h; the zero point
- * comes off at the end.
+/* int8 filter with Helium. Sixteen results advance together, see rows_mve.h; the zero point comes off at the end.
  * @rule e tfl
  * @when inner >= 4 and (exponent <= 0 or exponent > 32) */
 #include "edgekit/contracts/resample_s8.h"

@@ -1,5 +1,4 @@
-/* int8 softmax by TFLite's rule with Helium: see softmax_s8_tfl.h. Exponentials are gathered from their table, four at a
- * time. */
+/* int8 softmax by TFLite's rule with Helium. Exponentials are gathered from their table, four at a time. */
 #include "edgekit/contracts/softmax_s8_tfl.h"
 
 /* Four exponentials, from element i on. */

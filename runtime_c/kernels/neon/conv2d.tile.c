@@ -1,5 +1,5 @@
-/* Convolution of floats: see conv2d.h, and conv2d_add.h with a sum. Four pixels of a row and sixteen outputs advance together. Windows that lie
- * inside of the image are read where they are; others are gathered first.
+/* Convolution of floats. Four pixels of a row and sixteen outputs advance together. Windows that lie inside of the
+ * image are read where they are; others are gathered first.
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
@@ -8,8 +8,8 @@
  * @scratch 16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c
  * @order pixels 4 4 */
-/* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels, and more than
- * a few weights.
+/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels, and more
+ * than a few weights.
  * @as neon/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
  * @apart
@@ -20,14 +20,14 @@
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
-/* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
+/* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
-/* As conv2d.tile.c, for weights of 16 bits, which are widened once, where that pays: for many pixels.
+/* Convolution of floats with weights of 16 bits, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d.unpacked_bf16 f32_once=bf16_once
  * @also conv2d_add
  * @apart
@@ -38,29 +38,29 @@
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 2 */
-/* Convolution of floats: see conv2d.h. Windows that lie inside of the image are read where they are;
- * others are gathered first. Subnormal numbers count as 0, as this unit has it.
+/* Convolution of floats. Windows that lie inside of the image are read where they are; others are gathered first.
+ * Subnormal numbers count as 0, as this unit has it.
  * @as neon32/conv2d.tile
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 2 */
-/* As conv2d.tile.c, for weights of 16 bits, which are widened where they are loaded.
+/* Convolution of floats with weights of 16 bits, which are widened where they are loaded.
  * @as neon32/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 2 */
-/* Convolution of floats with weights of bytes: as conv2d.tile.c, where scales are in place of what is added. They are
- * widened where they are loaded.
+/* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
+ * loaded.
  * @as neon/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 4 */
-/* As conv2d.tile.c, for weights of bytes, which are widened once, where that pays: for many pixels.
+/* Convolution of floats with weights of bytes, which are widened once, where that pays: for many pixels.
  * @as neon/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
  * @apart
  * @for T=f32 W=s8 B=f32
@@ -70,14 +70,14 @@
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 4 */
-/* Convolution of floats with weights of bytes: as conv2d.tile.c, where scales are in place of what is added. They are
- * widened where they are loaded.
+/* Convolution of floats with weights of bytes: scales are in place of what is added. They are widened where they are
+ * loaded.
  * @as neon32/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @order pixels 4 2 */
-/* As conv2d.tile.c, for weights of bytes, which are widened once, where that pays: for many pixels.
+/* Convolution of floats with weights of bytes, which are widened once, where that pays: for many pixels.
  * @as neon32/conv2d_scaled.unpacked f32_once=s8_once f32=scaled
  * @apart
  * @for T=f32 W=s8 B=f32

@@ -1,6 +1,6 @@
-/* Depthwise convolution of floats with windows of 3 x 3: see depthwise2d.h. Four channels of two rows of pixels advance
- * together, their weights in registers; columns serve the pixels beside them, too. Every second pixel of a long row
- * is faster one by one.
+/* Depthwise convolution of floats with windows of 3 x 3. Four channels of two rows of pixels advance together, their
+ * weights in registers; columns serve the pixels beside them, too. Every second pixel of a long row is faster one by
+ * one.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2
  * @when in_c == out_c and out_c >= 4
@@ -8,7 +8,7 @@
  * @pack w: H W O I
  * @scratch 4 * in_w * in_c
  * @order lines 4 2 */
-/* As depthwise2d.k3x3.c, for weights of 16 bits, which are widened once.
+/* Depthwise convolution of floats with windows of 3 x 3 and weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.k3x3_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and dilation_h == 1 and dilation_w == 1 and stride_w <= 2

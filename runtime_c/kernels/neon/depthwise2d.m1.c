@@ -1,10 +1,10 @@
-/* Depthwise convolution of floats: see depthwise2d.h. Sixteen channels of a pixel advance together, then four.
+/* Depthwise convolution of floats. Sixteen channels of a pixel advance together, then four.
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @pack w: H W O I
  * @scratch 16
  * @order pixels 1 */
-/* As depthwise2d.m1.c, for weights of 16 bits, which are widened once.
+/* Depthwise convolution of floats with weights of 16 bits, which are widened once.
  * @as neon/depthwise2d.m1_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and k_h * k_w * out_c >= 4

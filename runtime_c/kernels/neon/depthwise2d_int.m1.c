@@ -1,5 +1,5 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h. Sixteen channels of a pixel advance together; two products of
- * 16 bits are added before they are widened, which fits, as weights are at least -127.
+/* Depthwise convolution of int8. Sixteen channels of a pixel advance together; two products of 16 bits are added
+ * before they are widened, which fits, as weights are at least -127.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == out_c and least_weight > -128

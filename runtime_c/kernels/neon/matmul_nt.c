@@ -1,5 +1,5 @@
-/* Matrix product of floats with transposed b: see matmul_nt.h. Four rows and four columns advance together; a dot
- * product has four lanes, which are added up in the end.
+/* Matrix product of floats with transposed b. Four rows and four columns advance together; a dot product has four
+ * lanes, which are added up in the end.
  * @for T=f32 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"

@@ -1,7 +1,6 @@
-/* int8 matrix product with transposed b: see matmul_nt_s8.h. Four rows and four columns advance together, by products
- * of 16 bits.
+/* int8 matrix product with transposed b. Four rows and four columns advance together, by products of 16 bits.
  * @rule e e_wide tfl */
-/* int8 matrix product with transposed b: see matmul_nt_s8.h.
+/* int8 matrix product with transposed b.
  * @as neon32/matmul_nt_s8
  * @rule e e_wide tfl */
 #include "edgekit/contracts/matmul_nt_s8.h"

@@ -1,6 +1,6 @@
-/* int8 softmax: see softmax_s8.h. Exponentials are looked up one by one and kept; shares are computed eight at a time.
+/* int8 softmax. Exponentials are looked up one by one and kept; shares are computed eight at a time.
  * @scratch 2 * n */
-/* int8 softmax: see softmax_s8.h.
+/* int8 softmax.
  * @as neon32/softmax_s8 */
 #include "edgekit/contracts/softmax_s8.h"
 

@@ -1,4 +1,4 @@
-/* int8 function by table: see table_s8.h. The whole table is in registers; sixteen numbers are looked up together. */
+/* int8 function by table. The whole table is in registers; sixteen numbers are looked up together. */
 #include "edgekit/contracts/table_s8.h"
 
 #include <arm_neon.h>

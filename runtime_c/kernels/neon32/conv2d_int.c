@@ -1,5 +1,5 @@
-/* Convolution of int8: see conv2d_int.h. Two pixels of a row and four outputs advance together, sixteen cells at
- * once. Windows that lie inside of the image are read where they are; others are gathered first.
+/* Convolution of int8. Two pixels of a row and four outputs advance together, sixteen cells at once. Windows that lie
+ * inside of the image are read where they are; others are gathered first.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when groups == 1 and least_weight > -128
@@ -9,7 +9,7 @@
  * @pack e: O/4! o4
  * @scratch 2 * ((k_h * k_w * in_c + 15) // 16 * 16)
  * @order pixels 4 2 */
-/* As conv2d_int.c, for rule T with negative exponents, which are almost all.
+/* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as neon32/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down

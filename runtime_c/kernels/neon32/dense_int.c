@@ -1,4 +1,4 @@
-/* Fully connected layer of int8: see dense_int.h. Eight outputs advance together, sixteen inputs at once.
+/* Fully connected layer of int8. Eight outputs advance together, sixteen inputs at once.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when least_weight > -128

@@ -1,11 +1,11 @@
-/* Depthwise convolution of floats: see depthwise2d.h. Sixteen channels of a pixel advance together, then four; the
- * last four may be computed twice in part. Subnormal numbers count as 0, as this unit has it.
+/* Depthwise convolution of floats. Sixteen channels of a pixel advance together, then four; the last four may be
+ * computed twice in part. Subnormal numbers count as 0, as this unit has it.
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c and out_c >= 4
  * @pack w: H W O I
  * @scratch 16
  * @order pixels 4 */
-/* As depthwise2d.oc4.c, for weights of 16 bits, which are widened once.
+/* Depthwise convolution of floats with weights of 16 bits, which are widened once.
  * @as neon32/depthwise2d.oc4_bf16 f32_once=bf16_once
  * @for T=f32 W=bf16 B=f32
  * @when in_c == out_c and out_c >= 4

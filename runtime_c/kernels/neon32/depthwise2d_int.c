@@ -1,5 +1,5 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h. Eight channels of a pixel advance together; the last eight
- * may be computed twice in part. Two products are added in 16 bits, which suffice unless both factors are -128.
+/* Depthwise convolution of int8. Eight channels of a pixel advance together; the last eight may be computed twice in
+ * part. Two products are added in 16 bits, which suffice unless both factors are -128.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == out_c and out_c >= 8 and least_weight > -128

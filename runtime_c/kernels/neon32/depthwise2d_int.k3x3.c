@@ -1,12 +1,12 @@
-/* Depthwise convolution of int8 with windows of 3 x 3: see depthwise2d_int.h. Weights of eight channels stay in
- * registers for a row of pixels.
+/* Depthwise convolution of int8 with windows of 3 x 3. Weights of eight channels stay in registers for a row of
+ * pixels.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when k_h == 3 and k_w == 3 and dilation_w == 1 and in_c == out_c and out_c >= 8 and least_weight > -128
  * @pack w: H W O I
  * @scratch in_w * in_c
  * @order lines 8 */
-/* As depthwise2d_int.k3x3.c, for rule T with negative exponents, which are almost all.
+/* Depthwise convolution of int8 with windows of 3 x 3, for rule T with negative exponents, which are almost all.
  * @as neon32/depthwise2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down

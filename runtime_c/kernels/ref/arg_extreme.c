@@ -1,4 +1,4 @@
-/* Where the largest or smallest element is: see arg_extreme.h. */
+/* Where the largest or smallest element is. */
 #include "edgekit/contracts/arg_extreme.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, int64_t *EK_RESTRICT y, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Where the maxima of a pooling are: see argmaxpool2d.h. */
+/* Where the maxima of a pooling are. */
 #include "edgekit/contracts/argmaxpool2d.h"
 
 /* The place, within one image, of the first largest cell of one channel. */

@@ -1,4 +1,4 @@
-/* int8 average pooling: see avgpool2d_s8.h.
+/* int8 average pooling.
  * @order pixels 1 */
 #include "edgekit/contracts/avgpool2d_s8.h"
 

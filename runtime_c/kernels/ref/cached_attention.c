@@ -1,6 +1,5 @@
-/* Attention to the filled rows of a cache: see cached_attention.h. Sixteen keys at a time, in one pass (online
- * softmax): where one of them is the largest so far, what is summed up already is scaled down, so that no row of
- * weights is kept. */
+/* Attention to the filled rows of a cache. Sixteen keys at a time, in one pass (online softmax): where one of them is
+ * the largest so far, what is summed up already is scaled down, so that no row of weights is kept. */
 #include "edgekit/contracts/cached_attention.h"
 
 EK_INLINE EK_T_ACC EK_FN_dot(const EK_T *q, const EK_T *k, const int32_t n)

@@ -1,5 +1,5 @@
-/* Convolution: see conv2d.h, and conv2d_add.h with a sum. Sixteen outputs of a pixel advance together, so that
- * compilers vectorise over them and every output is still summed in the order of i, j, c.
+/* Convolution. Sixteen outputs of a pixel advance together, so that compilers vectorise over them and every output is
+ * still summed in the order of i, j, c.
  * @also conv2d_scaled
  * @also conv2d_add
  * @pack w: G O/16 H W I o16

@@ -1,4 +1,4 @@
-/* Convolution of integers: see conv2d_int.h, and conv2d_add_int.h with a sum. Sixteen outputs of a pixel advance together.
+/* Convolution of integers. Sixteen outputs of a pixel advance together.
  * @also conv2d_add_int
  * @pack w: G O/16 H W I o16
  * @order pixels 16 */

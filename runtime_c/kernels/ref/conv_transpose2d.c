@@ -1,5 +1,5 @@
-/* Transposed convolution: see conv_transpose2d.h. Each result gathers the cells that reach it; sixteen outputs of a
- * pixel advance together, so that compilers vectorise over them.
+/* Transposed convolution. Each result gathers the cells that reach it; sixteen outputs of a pixel advance together,
+ * so that compilers vectorise over them.
  * @also conv_transpose2d_scaled
  * @pack w: G O/16 H W I o16 */
 #include "edgekit/contracts/conv_transpose2d.h"

@@ -1,5 +1,5 @@
-/* Transposed convolution of integers: see conv_transpose2d_int.h. Each result gathers the cells that reach it; sixteen
- * outputs of a pixel advance together.
+/* Transposed convolution of integers. Each result gathers the cells that reach it; sixteen outputs of a pixel advance
+ * together.
  * @pack w: G O/16 H W I o16 */
 #include "edgekit/contracts/conv_transpose2d_int.h"
 

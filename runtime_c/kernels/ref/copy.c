@@ -1,4 +1,4 @@
-/* Strided copy: see copy.h. */
+/* Strided copy. */
 #include "edgekit/contracts/copy.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, EK_T *y, const struct EK_STRUCT *p)

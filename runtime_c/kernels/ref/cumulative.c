@@ -1,4 +1,4 @@
-/* Cumulative sum or product: see cumulative.h. */
+/* Cumulative sum or product. */
 #include "edgekit/contracts/cumulative.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, EK_T *y, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
-/* Fully connected layer: see dense.h. Sixteen outputs advance together, so that compilers vectorise over them
- * and every output is still summed in the order of i.
+/* Fully connected layer. Sixteen outputs advance together, so that compilers vectorise over them and every output is
+ * still summed in the order of i.
  * @also dense_scaled
  * @pack w: O/16 I o16
  * @order rows 16 */

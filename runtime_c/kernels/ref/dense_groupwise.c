@@ -1,5 +1,5 @@
-/* Fully connected layer of weights with a scale for each group: see dense_groupwise.h. Sixteen outputs advance
- * together, a group at a time: what is added up in a group gets its scale, and the zero point, once.
+/* Fully connected layer of weights with a scale for each group. Sixteen outputs advance together, a group at a time:
+ * what is added up in a group gets its scale, and the zero point, once.
  * @also dense_groupwise_symmetric
  * @pack w: O/16 I o16
  * @pack scale: O/16 I o16

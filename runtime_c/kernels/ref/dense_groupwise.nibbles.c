@@ -1,5 +1,5 @@
-/* Fully connected layer of weights of four bits with a scale for each group: see dense_groupwise.h. Sixteen outputs
- * advance together. A byte holds the weights of two that are eight apart, so that compilers vectorise over eight.
+/* Fully connected layer of weights of four bits with a scale for each group. Sixteen outputs advance together. A byte
+ * holds the weights of two that are eight apart, so that compilers vectorise over eight.
  * @also dense_groupwise_symmetric
  * @for W=s4
  * @when outputs >= 16

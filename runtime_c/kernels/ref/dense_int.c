@@ -1,4 +1,4 @@
-/* Fully connected layer of integers: see dense_int.h. Sixteen outputs advance together.
+/* Fully connected layer of integers. Sixteen outputs advance together.
  * @pack w: O/16 I o16
  * @order rows 16 */
 #include "edgekit/contracts/dense_int.h"

@@ -1,4 +1,4 @@
-/* Depthwise convolution: see depthwise2d.h. Sixteen channels of a pixel advance together.
+/* Depthwise convolution. Sixteen channels of a pixel advance together.
  * @also depthwise2d_scaled
  * @pack w: H W O I
  * @order pixels 16 */

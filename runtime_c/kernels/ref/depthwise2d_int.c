@@ -1,4 +1,4 @@
-/* Depthwise convolution of integers: see depthwise2d_int.h. Sixteen channels of a pixel advance together.
+/* Depthwise convolution of integers. Sixteen channels of a pixel advance together.
  * @pack w: H W O I
  * @order pixels 16 */
 #include "edgekit/contracts/depthwise2d_int.h"

@@ -1,4 +1,4 @@
-/* Integers to reals: see dequantize.h. */
+/* Integers to reals. */
 /* Integers to reals with Helium: compilers find the vectors.
  * @as mve/dequantize */
 #include "edgekit/contracts/dequantize.h"

@@ -1,4 +1,4 @@
-/* Determinants by elimination with the largest pivot of each column: see det.h. */
+/* Determinants by elimination with the largest pivot of each column. */
 #include "edgekit/contracts/det.h"
 
 EK_KERNEL void EK_FN(

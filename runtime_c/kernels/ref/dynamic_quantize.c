@@ -1,4 +1,4 @@
-/* Dynamic quantization: see dynamic_quantize.h. */
+/* Dynamic quantization. */
 #include "edgekit/contracts/dynamic_quantize.h"
 
 EK_KERNEL void EK_FN(const float *EK_RESTRICT x, uint8_t *EK_RESTRICT y, float *EK_RESTRICT scale,

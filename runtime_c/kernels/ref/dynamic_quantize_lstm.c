@@ -1,4 +1,4 @@
-/* Long short-term memory with dynamic quantization: see dynamic_quantize_lstm.h.
+/* Long short-term memory with dynamic quantization.
  * @pack r: G O/16 I o16 */
 #include "edgekit/contracts/dynamic_quantize_lstm.h"
 

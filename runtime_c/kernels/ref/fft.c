@@ -1,4 +1,4 @@
-/* Fast Fourier transforms, decimation in time with mixed radix: see fft.h. */
+/* Fast Fourier transforms, decimation in time with mixed radix. */
 #include "edgekit/contracts/fft.h"
 
 #include "edgekit/math/fft_fixed.h"

@@ -1,4 +1,4 @@
-/* Samples scaled to all bits: see fft_auto_scale.h. */
+/* Samples scaled to all bits. */
 #include "edgekit/contracts/fft_auto_scale.h"
 
 EK_KERNEL void EK_FN(const int16_t *x, int16_t *y, int32_t *EK_RESTRICT bits, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Triangular filters over energies: see filter_bank.h. */
+/* Triangular filters over energies. */
 #include "edgekit/contracts/filter_bank.h"
 
 EK_KERNEL void EK_FN(const uint32_t *EK_RESTRICT x, const int16_t *EK_RESTRICT weights,

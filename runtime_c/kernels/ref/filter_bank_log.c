@@ -1,4 +1,4 @@
-/* Natural logarithms of channels: see filter_bank_log.h. */
+/* Natural logarithms of channels. */
 #include "edgekit/contracts/filter_bank_log.h"
 
 /* log2(x) in units of 2^-16, for x above 0: linear between powers of two, but for the table. */

@@ -1,4 +1,4 @@
-/* Elements by index: see gather.h. */
+/* Elements by index. */
 #include "edgekit/contracts/gather.h"
 
 EK_INLINE int32_t EK_FN_offset(const EK_I *index, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Rows of a table of integers with a scale for each group: see gather_groupwise.h.
+/* Rows of a table of integers with a scale for each group.
  * @also gather_groupwise_symmetric
  * @pack w: O I
  * @pack scale: O I

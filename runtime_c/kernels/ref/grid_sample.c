@@ -1,5 +1,5 @@
-/* Images at positions known at run time: see grid_sample.h. The cells around a position and their weights are found
- * once, then used for all channels. */
+/* Images at positions known at run time. The cells around a position and their weights are found once, then used for
+ * all channels. */
 #include "edgekit/contracts/grid_sample.h"
 
 /* Fold what is outside of the borders back inside, as often as it takes. */

@@ -1,14 +1,14 @@
-/* Gated recurrent units: see gru.h. The weights of each gate stand for themselves.
+/* Gated recurrent units. The weights of each gate stand for themselves.
  * @pack r: G O/16 I o16 */
-/* Gated recurrent units, sums of gates eight at a time: see gru.h and gate_sums_avx2.h.
+/* Gated recurrent units, sums of gates eight at a time: see gate_sums_avx2.h.
  * @as avx2/gru
  * @for T=f32
  * @pack r: G O/16!8 I o16 */
-/* Gated recurrent units, sums of gates sixteen at a time: see gru.h and gate_sums_avx512.h.
+/* Gated recurrent units, sums of gates sixteen at a time: see gate_sums_avx512.h.
  * @as avx512/gru
  * @for T=f32
  * @pack r: G O/64!16 I o64 */
-/* Gated recurrent units, sums of gates by NEON: see gru.h and gate_sums_neon.h.
+/* Gated recurrent units, sums of gates by NEON.
  * @as neon/gru, neon32/gru
  * @for T=f32
  * @pack r: G O/16!4 I o16 */

@@ -1,4 +1,4 @@
-/* Pairs from frequencies of real numbers: see irfft_merge.h. */
+/* Pairs from frequencies of real numbers. */
 #include "edgekit/contracts/irfft_merge.h"
 
 #include "edgekit/math/fft_fixed.h"

@@ -1,4 +1,4 @@
-/* Normalization of rows: see layer_norm.h. Sums advance in sixteen lanes, which compilers vectorise. */
+/* Normalization of rows. Sums advance in sixteen lanes, which compilers vectorise. */
 #include "edgekit/contracts/layer_norm.h"
 
 /* Sum over i of x[i] - shift, or of its square. */

@@ -1,14 +1,14 @@
-/* Long short-term memory: see lstm.h.
+/* Long short-term memory.
  * @pack r: G O/16 I o16 */
-/* Long short-term memory, sums of gates eight at a time: see lstm.h and gate_sums_avx2.h.
+/* Long short-term memory, sums of gates eight at a time: see gate_sums_avx2.h.
  * @as avx2/lstm
  * @for T=f32
  * @pack r: G O/16!8 I o16 */
-/* Long short-term memory, sums of gates sixteen at a time: see lstm.h and gate_sums_avx512.h.
+/* Long short-term memory, sums of gates sixteen at a time: see gate_sums_avx512.h.
  * @as avx512/lstm
  * @for T=f32
  * @pack r: G O/64!16 I o64 */
-/* Long short-term memory, sums of gates by NEON: see lstm.h and gate_sums_neon.h.
+/* Long short-term memory, sums of gates by NEON.
  * @as neon/lstm, neon32/lstm
  * @for T=f32
  * @pack r: G O/16!4 I o16 */

@@ -1,43 +1,43 @@
-/* Long short-term memory on int8, cells of 16 bits: see lstm_int.h. */
-/* Long short-term memory on int8, eight numbers at a time: see lstm_int.h and gates_avx2.h.
+/* Long short-term memory on int8, cells of 16 bits. */
+/* Long short-term memory on int8, eight numbers at a time: see gates_avx2.h.
  * @as avx2/lstm_int one=x8 state=x8
  * @pack r: G O/8! I/2! o8 i2
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @scratch 10 * size + 4 */
-/* Long short-term memory on int8, sixteen numbers at a time: see lstm_int.h and gates_avx512.h.
+/* Long short-term memory on int8, sixteen numbers at a time: see gates_avx512.h.
  * @as avx512/lstm_int one=x16 state=x16
  * @pack r: G O/16! I/4! o16 i4
  * @pack b: G O/16! o16
  * @pack m: G O/16! o16
  * @fold b: -128 r
  * @scratch 9 * size + 4 */
-/* Long short-term memory on int8, sums by AVX-VNNI: see lstm_int.h and gates_avxvnni.h.
+/* Long short-term memory on int8, sums by AVX-VNNI: see gates_avxvnni.h.
  * @as avxvnni/lstm_int one=x8 state=x8v
  * @pack r: G O/8! I/4! o8 i4
  * @pack b: G O/8! o8
  * @pack m: G O/8! o8
  * @fold b: -128 r
  * @scratch 9 * size + 4 */
-/* Long short-term memory on int8, sums by SDOT: see lstm_int.h and gates_neon.h.
+/* Long short-term memory on int8, sums by SDOT: see gates_neon.h.
  * @as dotprod/lstm_int one=neon state=dot
  * @pack r: G O/16!4 I/4! o16 i4
  * @pack b: G O/4! o4
  * @pack m: G O/4! o4 */
 /* Long short-term memory on int8 with DSP instructions: see gates_dsp.h.
  * @as dsp/lstm_int state=state_dsp */
-/* Long short-term memory on int8 with Helium, four numbers at a time: see lstm_int.h and gates_mve.h.
+/* Long short-term memory on int8 with Helium, four numbers at a time: see gates_mve.h.
  * @as mve/lstm_int one=mve state=mve
  * @pack r: G O/4! I/16! o4 i16
  * @pack b: G O/4! o4
  * @pack m: G O/4! o4
  * @scratch 8 * size + (size + 15) // 16 * 16 * (size % 16 > 0) */
-/* Long short-term memory on int8, sums by SMULL and SADALP: see lstm_int.h and gates_neon.h.
+/* Long short-term memory on int8, sums by SMULL and SADALP: see gates_neon.h.
  * @as neon/lstm_int one=neon state=madd
  * @pack r: G O/8!4 I/16! o8 i16
  * @pack b: G O/4! o4
  * @pack m: G O/4! o4 */
-/* Long short-term memory on int8, four numbers at a time: see lstm_int.h and gates_wasm.h.
+/* Long short-term memory on int8, four numbers at a time: see gates_wasm.h.
  * @as wasm/lstm_int one=wasm state=wasm
  * @pack r: G O/8! I/2! o8 i2
  * @pack b: G O/8! o8

@@ -1,4 +1,4 @@
-/* Long short-term memory of integers: see lstm_s8.h. */
+/* Long short-term memory of integers. */
 #include "edgekit/contracts/lstm_s8.h"
 
 #include "edgekit/math/fixed16.h"

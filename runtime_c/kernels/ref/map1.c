@@ -1,4 +1,4 @@
-/* y[i] = f(a) over flat operands: see map1.h. */
+/* y[i] = f(a) over flat operands. */
 #include "edgekit/contracts/map1.h"
 
 EK_INLINE void EK_FN_each(const EK_A *pa, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* y[i] = f(a, b) over flat operands: see map2.h. */
+/* y[i] = f(a, b) over flat operands. */
 #include "edgekit/contracts/map2.h"
 
 EK_INLINE void EK_FN_each(const EK_A *pa, const EK_B *pb, EK_Y *py, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* y[i] = f(a, b, c) over strided operands: see map3_nd.h. */
+/* y[i] = f(a, b, c) over strided operands. */
 #include "edgekit/contracts/map3_nd.h"
 
 EK_KERNEL void EK_FN(const EK_A *pa, const EK_B *pb, const EK_C *pc, EK_Y *py, const struct EK_STRUCT *p)

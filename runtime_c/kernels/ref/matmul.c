@@ -1,5 +1,5 @@
-/* Matrix product: see matmul.h. Sixteen columns advance together, so that compilers vectorise over them and every
- * result is still summed in the order of k. */
+/* Matrix product. Sixteen columns advance together, so that compilers vectorise over them and every result is still
+ * summed in the order of k. */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

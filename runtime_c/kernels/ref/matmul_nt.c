@@ -1,5 +1,5 @@
-/* Matrix product with transposed b: see matmul_nt.h. A dot product advances in sixteen lanes, which compilers
- * vectorise, and which are added up in the end. */
+/* Matrix product with transposed b. A dot product advances in sixteen lanes, which compilers vectorise, and which are
+ * added up in the end. */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"
 

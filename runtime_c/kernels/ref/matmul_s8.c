@@ -1,4 +1,4 @@
-/* int8 matrix product: see matmul_s8.h. Sixteen columns advance together. */
+/* int8 matrix product. Sixteen columns advance together. */
 #include "edgekit/contracts/matmul_s8.h"
 #include "edgekit/loops/matrices.h"
 

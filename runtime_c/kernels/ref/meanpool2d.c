@@ -1,4 +1,4 @@
-/* Mean pooling: see meanpool2d.h. Sixteen channels of a pixel advance together.
+/* Mean pooling. Sixteen channels of a pixel advance together.
  * @order pixels 16 */
 #include "edgekit/contracts/meanpool2d.h"
 

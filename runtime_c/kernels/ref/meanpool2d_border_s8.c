@@ -1,4 +1,4 @@
-/* int8 mean of windows that differ in how many cells count: see meanpool2d_border_s8.h.
+/* int8 mean of windows that differ in how many cells count.
  * @order pixels 1 */
 #include "edgekit/contracts/meanpool2d_border_s8.h"
 

@@ -1,4 +1,4 @@
-/* int8 mean of windows by rule E: see meanpool2d_s8.h.
+/* int8 mean of windows by rule E.
  * @order pixels 1 */
 #include "edgekit/contracts/meanpool2d_s8.h"
 

@@ -1,4 +1,4 @@
-/* int8 product: see mul_s8.h. */
+/* int8 product. */
 #include "edgekit/contracts/mul_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *a, const int8_t *b, int8_t *y, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
-/* Non-maximum suppression: see non_max_suppression.h. Candidates are in a heap, from which only as many are taken as
- * it needs; the boxes that were selected are at the other end of its memory. */
+/* Non-maximum suppression. Candidates are in a heap, from which only as many are taken as it needs; the boxes that
+ * were selected are at the other end of its memory. */
 #include "edgekit/contracts/non_max_suppression.h"
 
 /* What the heap has on top: the best score, of equal ones the earlier box. */

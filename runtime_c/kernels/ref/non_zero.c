@@ -1,4 +1,4 @@
-/* Places of elements that are not 0: see non_zero.h. */
+/* Places of elements that are not 0. */
 #include "edgekit/contracts/non_zero.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, int64_t *EK_RESTRICT index, int64_t *EK_RESTRICT count,

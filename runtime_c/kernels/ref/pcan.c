@@ -1,4 +1,4 @@
-/* Per-channel amplitude normalization (PCAN): see pcan.h. */
+/* Per-channel amplitude normalization (PCAN). */
 #include "edgekit/contracts/pcan.h"
 
 EK_INLINE int16_t EK_FN_gain(const uint32_t noise, const int16_t *EK_RESTRICT gains)

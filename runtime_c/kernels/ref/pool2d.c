@@ -1,4 +1,4 @@
-/* Pooling: see pool2d.h. Sixteen channels of a pixel advance together.
+/* Pooling. Sixteen channels of a pixel advance together.
  * @order pixels 16 */
 /* Largest int8 of windows with Helium: compilers find the vectors.
  * @as mve/maxpool2d_s8

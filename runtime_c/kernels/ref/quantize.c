@@ -1,4 +1,4 @@
-/* Reals to integers: see quantize.h. */
+/* Reals to integers. */
 #include "edgekit/contracts/quantize.h"
 
 EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
-/* Reduction of dimensions before the last: see reduce.h. Sixteen results advance together, so that compilers
- * vectorise over them and every result still takes its elements in order. */
+/* Reduction of dimensions before the last. Sixteen results advance together, so that compilers vectorise over them
+ * and every result still takes its elements in order. */
 #include "edgekit/contracts/reduce.h"
 
 EK_INLINE void EK_FN_block(

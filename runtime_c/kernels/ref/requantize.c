@@ -1,4 +1,4 @@
-/* Integers to integers of another scale: see requantize.h. */
+/* Integers to integers of another scale. */
 #include "edgekit/contracts/requantize.h"
 
 EK_KERNEL void EK_FN(const EK_A *x, EK_Y *y, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Frequencies of real numbers from those of pairs: see rfft_split.h. */
+/* Frequencies of real numbers from those of pairs. */
 #include "edgekit/contracts/rfft_split.h"
 
 #include "edgekit/math/fft_fixed.h"

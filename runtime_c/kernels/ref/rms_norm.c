@@ -1,4 +1,4 @@
-/* Normalization of rows by their size: see rms_norm.h. The sum advances in sixteen lanes, which compilers vectorise. */
+/* Normalization of rows by their size. The sum advances in sixteen lanes, which compilers vectorise. */
 #include "edgekit/contracts/rms_norm.h"
 
 EK_INLINE EK_T_ACC EK_FN_squares(const EK_T *x, const int32_t n)

@@ -1,14 +1,14 @@
-/* Plain recurrent layer: see rnn.h.
+/* Plain recurrent layer.
  * @pack r: O/16 I o16 */
-/* Plain recurrent layer, sums of gates eight at a time: see rnn.h and gate_sums_avx2.h.
+/* Plain recurrent layer, sums of gates eight at a time: see gate_sums_avx2.h.
  * @as avx2/rnn
  * @for T=f32
  * @pack r: O/16!8 I o16 */
-/* Plain recurrent layer, sums of gates sixteen at a time: see rnn.h and gate_sums_avx512.h.
+/* Plain recurrent layer, sums of gates sixteen at a time: see gate_sums_avx512.h.
  * @as avx512/rnn
  * @for T=f32
  * @pack r: O/64!16 I o64 */
-/* Plain recurrent layer, sums of gates by NEON: see rnn.h and gate_sums_neon.h.
+/* Plain recurrent layer, sums of gates by NEON.
  * @as neon/rnn, neon32/rnn
  * @for T=f32
  * @pack r: O/16!4 I o16 */

@@ -1,4 +1,4 @@
-/* Sampled boxes: see roi_align.h. Sixteen channels of a cell advance together. */
+/* Sampled boxes. Sixteen channels of a cell advance together. */
 #include "edgekit/contracts/roi_align.h"
 
 /* The samples along one side of a cell: `n` of them, the first at `first`, `step` apart. */

@@ -1,4 +1,4 @@
-/* Updates by index: see scatter.h. */
+/* Updates by index. */
 #include "edgekit/contracts/scatter.h"
 
 EK_INLINE int32_t EK_FN_offset(const EK_I *index, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* Rows that replace others: see scatter_rows.h. */
+/* Rows that replace others. */
 #include "edgekit/contracts/scatter_rows.h"
 
 EK_KERNEL void EK_FN(const EK_T *x, const EK_I *EK_RESTRICT index, const EK_T *EK_RESTRICT u, EK_T *y,

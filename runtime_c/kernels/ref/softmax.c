@@ -1,4 +1,4 @@
-/* Softmax of rows: see softmax.h. Each row is walked in sixteen lanes, which compilers vectorise. */
+/* Softmax of rows. Each row is walked in sixteen lanes, which compilers vectorise. */
 #include "edgekit/contracts/softmax.h"
 
 EK_INLINE EK_T_ACC EK_FN_largest(const EK_T *x, const int32_t n)

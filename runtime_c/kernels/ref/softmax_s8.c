@@ -1,4 +1,4 @@
-/* int8 softmax: see softmax_s8.h. */
+/* int8 softmax. */
 #include "edgekit/contracts/softmax_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const uint16_t *e, int8_t *y, const struct EK_STRUCT *p)

@@ -1,5 +1,5 @@
-/* Softmax of int8 in 16 bits: see softmax_s8_s16_tfl.h. The exponentials of the 256 possible differences are a table,
- * e[-d] = exp(d) in Q0.31; only the reciprocal of their sum is computed here. */
+/* Softmax of int8 in 16 bits. The exponentials of the 256 possible differences are a table, e[-d] = exp(d) in Q0.31;
+ * only the reciprocal of their sum is computed here. */
 #include "edgekit/contracts/softmax_s8_s16_tfl.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int16_t *y, const struct EK_STRUCT *p)

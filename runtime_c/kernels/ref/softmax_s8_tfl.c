@@ -1,5 +1,5 @@
-/* int8 softmax: see softmax_s8_tfl.h. The exponentials of the 256 possible differences are a table, e[-d] = exp(d) in
- * Q0.31; only the reciprocal of their sum is computed here. */
+/* int8 softmax. The exponentials of the 256 possible differences are a table, e[-d] = exp(d) in Q0.31; only the
+ * reciprocal of their sum is computed here. */
 #include "edgekit/contracts/softmax_s8_tfl.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const int32_t *e, int8_t *y, const struct EK_STRUCT *p)

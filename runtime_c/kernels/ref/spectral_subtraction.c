@@ -1,4 +1,4 @@
-/* Channels less the noise in them: see spectral_subtraction.h. */
+/* Channels less the noise in them. */
 #include "edgekit/contracts/spectral_subtraction.h"
 
 EK_KERNEL void EK_FN(const uint32_t *EK_RESTRICT x, const uint32_t *noise, uint32_t *next,

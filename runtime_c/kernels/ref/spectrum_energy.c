@@ -1,4 +1,4 @@
-/* The energy of frequencies: see spectrum_energy.h. */
+/* The energy of frequencies. */
 #include "edgekit/contracts/spectrum_energy.h"
 
 EK_KERNEL void EK_FN(const int16_t *EK_RESTRICT x, uint32_t *EK_RESTRICT y, const struct EK_STRUCT *p)

@@ -1,4 +1,4 @@
-/* int8 function by table: see table_s8.h. */
+/* int8 function by table. */
 #include "edgekit/contracts/table_s8.h"
 
 EK_KERNEL void EK_FN(const int8_t *x, const int8_t *table, int8_t *y, const struct EK_STRUCT *p)

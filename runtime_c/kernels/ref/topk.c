@@ -1,4 +1,4 @@
-/* The k best elements in order: see topk.h. Each element is inserted into the best so far. */
+/* The k best elements in order. Each element is inserted into the best so far. */
 #include "edgekit/contracts/topk.h"
 
 EK_KERNEL void EK_FN(

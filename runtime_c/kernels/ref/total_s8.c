@@ -1,4 +1,4 @@
-/* int8 sum or mean of dimensions: see total_s8.h. */
+/* int8 sum or mean of dimensions. */
 /* int8 sum or mean of dimensions with Helium: compilers find the vectors.
  * @as mve/total_s8 */
 #include "edgekit/contracts/total_s8.h"

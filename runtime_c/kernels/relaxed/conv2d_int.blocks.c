@@ -1,4 +1,4 @@
-/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and block_sparse_s8_wasm.h.
+/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see block_sparse_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when zero_blocks(8, 4) >= 20 and k_h == 1 and k_w == 1 and groups == 1 and in_c % 4 == 0
@@ -12,7 +12,7 @@
  * @fold b: -128 w
  * @scratch batch * in_h * in_w * in_c + 16
  * @order windows 1048576 */
-/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see conv2d_int.h and block_sparse_s8_wasm.h.
+/* Convolution of int8 pixel by pixel without the blocks of weights that are zero: see block_sparse_s8_wasm.h.
  * @as wasm/conv2d_int.blocks four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -1,5 +1,5 @@
-/* Convolution of int8: see conv2d_int.h and pixel_rows_s8_wasm.h. The image is copied with its borders, so that all windows are
- * whole. Engines may sum two products in 16 bits, which fits, as weights are at least -127.
+/* Convolution of int8: see pixel_rows_s8_wasm.h. The image is copied with its borders, so that all windows are whole.
+ * Engines may sum two products in 16 bits, which fits, as weights are at least -127.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when groups == 1 and dilation_w == 1 and least_weight > -128
@@ -10,7 +10,7 @@
  * @fold b: -128 w
  * @scratch ((out_h - 1) * stride_h + (k_h - 1) * dilation_h + 1) * ((out_w - 1) * stride_w + k_w) * in_c + 16
  * @order windows 1048576 */
-/* Convolution of int8: see conv2d_int.h. As the one for relaxed vectors, with cells of 16 bits.
+/* Convolution of int8. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/conv2d_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

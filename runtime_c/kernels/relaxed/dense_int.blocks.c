@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and block_sparse_s8_wasm.h.
+/* Fully connected layer of int8 without the blocks of weights that are zero: see block_sparse_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when zero_blocks(8, 4) >= 10 + 2500 // inputs and inputs % 4 == 0
@@ -10,7 +10,7 @@
  * @fold b: -128 w
  * @scratch rows * inputs + 16
  * @order rows 8 */
-/* Fully connected layer of int8 without the blocks of weights that are zero: see dense_int.h and block_sparse_s8_wasm.h.
+/* Fully connected layer of int8 without the blocks of weights that are zero: see block_sparse_s8_wasm.h.
  * @as wasm/dense_int.blocks four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8: see dense_int.h and pixel_rows_s8_wasm.h. Rows are the pixels of a line.
+/* Fully connected layer of int8: see pixel_rows_s8_wasm.h. Rows are the pixels of a line.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when least_weight > -128
@@ -9,7 +9,7 @@
  * @fold b: -128 w
  * @scratch rows * inputs + 16
  * @order rows 8 */
-/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
+/* Fully connected layer of int8 with one scale for all outputs.
  * @as relaxed/dense_int.one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
@@ -17,14 +17,14 @@
  * @pack m: same! 4
  * @pack e: same! 4
  * @fold b: -128 w */
-/* Fully connected layer of int8: see dense_int.h. As the one for relaxed vectors, with cells of 16 bits.
+/* Fully connected layer of int8. As the one for relaxed vectors, with cells of 16 bits.
  * @as wasm/dense_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/8! I/2! o8 i2
  * @scratch 2 * (rows * inputs) + 16
  * @order rows 8 */
-/* Fully connected layer of int8 with one scale for all outputs: as dense_int.c, of which it has one multiplier.
+/* Fully connected layer of int8 with one scale for all outputs.
  * @as wasm/dense_int.one_scale four=two each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 for few rows, exact in every engine: see dense_int.h and overflow_safe_s8_wasm.h.
+/* Fully connected layer of int8 for few rows, exact in every engine: see overflow_safe_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when rows < 4 and least_weight > -128 and heavy_pairs() <= 4 and inputs < 1048576
@@ -9,7 +9,7 @@
  * @fold b: -128 w
  * @scratch rows * inputs + 16
  * @order rows 8 */
-/* Fully connected layer of int8 with one scale for all outputs: as dense_int.overflow_safe.c, of which it has one multiplier.
+/* Fully connected layer of int8 with one scale for all outputs.
  * @as relaxed/dense_int.overflow_safe_one_scale each=one
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

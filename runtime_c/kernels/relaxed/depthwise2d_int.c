@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h and depthwise_s8_wasm.h.
+/* Depthwise convolution of int8: see depthwise_s8_wasm.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == out_c and least_weight > -128
@@ -10,7 +10,7 @@
  * @scratch (in_c + 7) // 8 * (144 + (k_h + 3) // 4 * k_w * 32)
  * @scratch + (k_h + 3) // 4 * (((out_w - 1) * stride_w + (k_w - 1) * dilation_w + 1) * in_c * 4 + 64)
  * @order lines 8 */
-/* Depthwise convolution of int8: see depthwise2d_int.h. As the one for relaxed vectors, with taps of 16 bits.
+/* Depthwise convolution of int8. As the one for relaxed vectors, with taps of 16 bits.
  * @as wasm/depthwise2d_int four=two
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -1,4 +1,4 @@
-/* Depthwise convolution of one channel of int8 into many, as of a spectrogram: see depthwise2d_int.h.
+/* Depthwise convolution of one channel of int8 into many, as of a spectrogram.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when in_c == 1 and dilation_w == 1 and least_weight > -128

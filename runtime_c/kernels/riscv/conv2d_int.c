@@ -1,5 +1,5 @@
-/* Convolution of int8 on RISC-V without vectors: see conv2d_int.h. Four outputs of up to four pixels of a row advance together:
- * each weight that is loaded has four products, and so has each cell. Windows that lie inside of the image are read where
+/* Convolution of int8 on RISC-V without vectors. Four outputs of up to four pixels of a row advance together: each
+ * weight that is loaded has four products, and so has each cell. Windows that lie inside of the image are read where
  * they are; others are gathered first, those of pixels side by side as one.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up

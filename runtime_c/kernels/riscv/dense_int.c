@@ -1,4 +1,4 @@
-/* Fully connected layer of int8 on RISC-V without vectors: see dense_int.h. Eight outputs of a row advance together.
+/* Fully connected layer of int8 on RISC-V without vectors. Eight outputs of a row advance together.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
  * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)

@@ -1,39 +1,39 @@
-/* Convolution of int8: see conv2d_int.h. Outputs of up to six pixels of a row advance together, as many as four vector
- * registers hold: see gemm_rvv.h. Windows that lie inside of the image are read where they are; others are gathered first,
- * those of pixels side by side as one.
+/* Convolution of int8. Outputs of up to six pixels of a row advance together, as many as four vector registers hold:
+ * see gemm_rvv.h. Windows that lie inside of the image are read where they are; others are gathered first, those of
+ * pixels side by side as one.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @pack w: G O/64 H I W o64
  * @scratch k_h * (5 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 16 6 */
-/* As conv2d_int.c, for rule T with negative exponents, which are almost all.
+/* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as rvv/conv2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when most_exponent < 0
  * @order pixels 16 6 */
-/* As conv2d_int.c, for few outputs: two vector registers, of up to twelve pixels.
+/* Convolution of int8, for few outputs: two vector registers, of up to twelve pixels.
  * @as rvv/conv2d_int.oc16 m4=m2
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @when out_c // groups <= 16
  * @scratch k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 8 12 */
-/* As conv2d_int.c, for few outputs and rule T with negative exponents.
+/* Convolution of int8, for few outputs and rule T with negative exponents.
  * @as rvv/conv2d_int.oc16_right_shift m4=m2
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up
  * @when out_c // groups <= 16 and most_exponent < 0
  * @scratch k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 8 12 */
-/* As conv2d_int.c, for many outputs: eight vector registers, of up to three pixels.
+/* Convolution of int8, for many outputs: eight vector registers, of up to three pixels.
  * @as rvv/conv2d_int.oc64 m4=m8
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @when out_c // groups > 32
  * @scratch k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 32 3 */
-/* As conv2d_int.c, for many outputs and rule T with negative exponents.
+/* Convolution of int8, for many outputs and rule T with negative exponents.
  * @as rvv/conv2d_int.oc64_right_shift m4=m8
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up

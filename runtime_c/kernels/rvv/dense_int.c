@@ -1,10 +1,10 @@
-/* Fully connected layer of int8: see dense_int.h. Outputs of a row advance together, as many as eight vector registers
- * hold: see gemm_rvv.h.
+/* Fully connected layer of int8. Outputs of a row advance together, as many as eight vector registers hold: see
+ * gemm_rvv.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @pack w: O/64 I o64
  * @order rows 32 */
-/* Fully connected layer of int8 with several rows: see dense_int.h. Outputs of four rows advance together.
+/* Fully connected layer of int8 with several rows. Outputs of four rows advance together.
  * @as rvv/dense_int.rows m8=m4
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once

@@ -1,12 +1,12 @@
-/* Depthwise convolution of int8: see depthwise2d_int.h. As many channels of a pixel advance together as a vector of sums
- * holds. Two products are added in 16 bits, which suffice unless both factors are -128.
+/* Depthwise convolution of int8. As many channels of a pixel advance together as a vector of sums holds. Two products
+ * are added in 16 bits, which suffice unless both factors are -128.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl tfl_up once
  * @when in_c == out_c and least_weight > -128
  * @pack w: H W O I
  * @scratch in_c
  * @order lines 16 */
-/* As depthwise2d_int.c, for rule T with negative exponents, which are almost all.
+/* Depthwise convolution of int8, for rule T with negative exponents, which are almost all.
  * @as rvv/depthwise2d_int.right_shift
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down tfl_up=tfl_down_up

@@ -1,5 +1,5 @@
-/* Convolution of int8 on small Cortex-M: see conv2d_int.h. Each window is gathered once for all outputs of a group, of which
- * four advance together: see im2col_thumb.h.
+/* Convolution of int8 on small Cortex-M. Each window is gathered once for all outputs of a group, of which four
+ * advance together: see im2col_thumb.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up
  * @when acc_bits <= 30 and (most_exponent < 0 or least_exponent > 32)
@@ -9,7 +9,7 @@
  * @fold b: -128 w
  * @order windows 1
  * @scratch (k_h * k_w * (in_c // groups) + 3) // 4 * 4 */
-/* Convolution of int8 on Cortex-M0+: see conv2d_int.h. The sums are those of dot4_thumb1.h.
+/* Convolution of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
  * @as thumb1/conv2d_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up

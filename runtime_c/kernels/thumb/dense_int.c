@@ -1,5 +1,4 @@
-/* Fully connected layer of int8 on small Cortex-M: see dense_int.h. Four outputs of a row advance together: see
- * im2col_thumb.h.
+/* Fully connected layer of int8 on small Cortex-M. Four outputs of a row advance together: see im2col_thumb.h.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once
  * @when acc_bits <= 30 and (rule == "once" or most_exponent < 0 or least_exponent > 32)
@@ -8,7 +7,7 @@
  * @pack e: O : s8 x-1 +-1
  * @fold b: -128 w
  * @scratch (inputs + 3) // 4 * 4 */
-/* Fully connected layer of int8 on Cortex-M0+: see dense_int.h. The sums are those of dot4_thumb1.h.
+/* Fully connected layer of int8 on Cortex-M0+. The sums are those of dot4_thumb1.h.
  * @as thumb1/dense_int
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl once

@@ -1,4 +1,4 @@
-/* Depthwise convolution of int8 on small Cortex-M: see depthwise2d_int.h. The cells of each window are found once, see depthwise_cells.h;
+/* Depthwise convolution of int8 on small Cortex-M. The cells of each window are found once, see depthwise_cells.h;
  * then four channels advance together.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e tfl tfl_up

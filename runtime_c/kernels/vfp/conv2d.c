@@ -1,14 +1,14 @@
-/* Convolution of floats with a scalar FPU: see conv2d.h. Four outputs of two pixels advance together; pixels of
- * which the same taps lie inside of x form areas, in which the weights of a block stay in a cache.
+/* Convolution of floats with a scalar FPU. Four outputs of two pixels advance together; pixels of which the same taps
+ * lie inside of x form areas, in which the weights of a block stay in a cache.
  * @for T=f32 W=f32 B=f32
  * @when step_c == 1 or in_c == groups
  * @pack w: G O/4! H W I o4
  * @pack b: G O/4! o4 */
-/* Convolution of floats with weights of 16 bits: as conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as vfp/conv2d.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when step_c == 1 or in_c == groups */
-/* Convolution of floats with weights of 16 bits: as conv2d.c.
+/* Convolution of floats with weights of 16 bits.
  * @as vfp/conv2d.f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when step_c == 1 or in_c == groups */

@@ -1,11 +1,11 @@
-/* Fully connected layer of floats with a scalar FPU: see dense.h. Four outputs of two rows advance together.
+/* Fully connected layer of floats with a scalar FPU. Four outputs of two rows advance together.
  * @for T=f32 W=f32 B=f32
  * @pack w: O/4! I o4
  * @pack b: O/4! o4 */
-/* Fully connected layer of floats with weights of 16 bits: as dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as vfp/dense.bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32 */
-/* Fully connected layer of floats with weights of 16 bits: as dense.c.
+/* Fully connected layer of floats with weights of 16 bits.
  * @as vfp/dense.f16 f32=f16
  * @for T=f32 W=f16 B=f32 */
 #include "edgekit/contracts/dense.h"

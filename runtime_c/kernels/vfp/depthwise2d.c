@@ -1,5 +1,5 @@
-/* Depthwise convolution of floats with a scalar FPU: see depthwise2d.h. Eight channels of two pixels advance
- * together, channels left over one by one; pixels of which the same taps lie inside of x form areas.
+/* Depthwise convolution of floats with a scalar FPU. Eight channels of two pixels advance together, channels left
+ * over one by one; pixels of which the same taps lie inside of x form areas.
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @pack w: O/8! H W I o8

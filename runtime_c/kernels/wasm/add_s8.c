@@ -1,5 +1,5 @@
-/* int8 sum or difference of rows: see add_s8.h and fixed_wasm.h. Eight numbers advance together. Factors of operands are
- * below 8, so that floats are right to 6/8192; what is rounded on the common scale, finer by 2^16, is in that.
+/* int8 sum or difference of rows: see fixed_wasm.h. Eight numbers advance together. Factors of operands are below 8,
+ * so that floats are right to 6/8192; what is rounded on the common scale, finer by 2^16, is in that.
  * @when sa[5] == 1 and sb[5] == 1 and exponent <= -16
  * @when a_exponent + exponent <= -17 and b_exponent + exponent <= -17 */
 #include "edgekit/contracts/add_s8.h"
@@ -14,7 +14,7 @@ EK_INLINE v128_t EK_FN_four(
     return wasm_f32x4_add(wasm_f32x4_add(u, v), ek_offset_wasm(zero, 8));
 }
 
-/* By fixed.h; apart, as it is hardly ever run. */
+/* By the scalar rules; apart, as it is hardly ever run. */
 static EK_SHARED EK_SMALL_WASM void EK_FN_exact(
     const int8_t *a, const int8_t *b, int8_t *y, const int32_t n, const struct EK_STRUCT *p)
 {

@@ -1,4 +1,4 @@
-/* Convolution of floats: see conv2d.h and pixel_rows_f32_wasm.h. An image with borders is copied with them, so that all windows
+/* Convolution of floats: see pixel_rows_f32_wasm.h. An image with borders is copied with them, so that all windows
  * are whole.
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and dilation_w == 1 and step_c == 1

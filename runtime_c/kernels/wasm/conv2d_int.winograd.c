@@ -1,5 +1,5 @@
-/* Convolution of int8 with windows of 3 by 3 cells: see conv2d_int.h and winograd_s8_wasm.h. The image is copied with its
- * borders, so that all tiles are whole. Weights are transformed once for six tiles, which must be worth it.
+/* Convolution of int8 with windows of 3 by 3 cells: see winograd_s8_wasm.h. The image is copied with its borders, so
+ * that all tiles are whole. Weights are transformed once for six tiles, which must be worth it.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
  * @when groups == 1 and k_h == 3 and k_w == 3 and stride_h == 1 and stride_w == 1

@@ -1,4 +1,4 @@
-/* Fully connected layer of floats: see dense.h and pixel_rows_f32_wasm.h. Rows are the pixels of a line.
+/* Fully connected layer of floats: see pixel_rows_f32_wasm.h. Rows are the pixels of a line.
  * @for T=f32 W=f32 B=f32
  * @pack w: O/8! I o8
  * @pack b: O/8! o8

@@ -1,4 +1,4 @@
-/* Fully connected layer of int8, results of 16 bits, as sums of gates have them: see dense_int.h and gates_wasm.h.
+/* Fully connected layer of int8, results of 16 bits, as sums of gates have them: see gates_wasm.h.
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
  * @when acc_bits + weight_shift <= 30

@@ -1,4 +1,4 @@
-/* Depthwise convolution of floats: see depthwise2d.h. Eight channels of a pixel advance together, then one.
+/* Depthwise convolution of floats. Eight channels of a pixel advance together, then one.
  * @for T=f32 W=f32 B=f32
  * @when in_c == out_c
  * @pack w: H W O I */

@@ -1,6 +1,6 @@
 /* y = the sum of r and of clamp(zero + requantize(b[o] + sum over i, j, c of x w[o][i][j][c]), lo, hi), all of them int8
  * in scales of their own. b holds the bias less in_zero times the sum of the weights; outside of the image x is in_zero.
- * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR: see fixed.h. y may be r.
+ * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR. y may be r.
  * @split batch: x in_h * in_w * in_c, r out_h * out_w * out_c, y out_h * out_w * out_c
  * @split pixels: x in_c, r out_c, y out_c
  * @split out_h: x window, r out_w * out_c, y out_w * out_c */

@@ -1,7 +1,7 @@
 /* y = clamp(zero + requantize(b[o] + sum over i, j, c of x w[o][i][j][c]), lo, hi) over integers: x and y of 8 or 16
  * bits, w of 8 or 4, sums of 32, or of 64 where the largest needs them. b holds the bias less in_zero times the sum
  * of the weights; outside of the image x is in_zero. m and e are multipliers and exponents (a common shift in rule E);
- * requantize is EK_EXPR: see fixed.h.
+ * requantize is EK_EXPR.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split pixels: x in_c, y out_c
  * @split out_h: x window, y out_w * out_c */

@@ -2,7 +2,7 @@
  * the sum over all c and all h, w, i, j with u = h stride_h + i dilation_h - pad_top and
  * v = w stride_w + j dilation_w - pad_left. in_zero is not in b, since which weights a result
  * adds up depends on its place. m and e are multipliers and exponents (a common shift in rule E); requantize is
- * EK_EXPR: see fixed.h.
+ * EK_EXPR.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c */
 #ifndef EDGEKIT_CONV_TRANSPOSE2D_INT_H
 #define EDGEKIT_CONV_TRANSPOSE2D_INT_H

@@ -1,6 +1,6 @@
 /* y[r][o] = clamp(zero + requantize(b[o] + sum over i of x[r][i] w[o][i]), lo, hi) over integers.
  * b holds the bias less the zero point of x times the sum of the weights.
- * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR: see fixed.h.
+ * m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR.
  * @split rows: x inputs, y outputs
  * @split outputs/16: w packed, b packed, m packed, e packed, y 1 */
 #ifndef EDGEKIT_DENSE_INT_H

@@ -1,7 +1,6 @@
 /* y = clamp(zero + requantize(b[o] + sum over i, j of x[..][o / multiplier] w[i][j][o]), lo, hi) over integers,
  * where multiplier = out_c / in_c. b holds the bias less in_zero times the sum of the weights; outside of the
- * image x is in_zero. m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR: see
- * fixed.h.
+ * image x is in_zero. m and e are multipliers and exponents (a common shift in rule E); requantize is EK_EXPR.
  * @split batch: x in_h * in_w * in_c, y out_h * out_w * out_c
  * @split out_h: x window, y out_w * out_c */
 #ifndef EDGEKIT_DEPTHWISE2D_INT_H

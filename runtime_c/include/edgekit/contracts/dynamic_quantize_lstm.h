@@ -1,4 +1,4 @@
-/* For each t, with q = quantized(h) over the range of all h and 0 (see dynamic_range.h), and for gate g
+/* For each t, with q = quantized(h) over the range of all h and 0, and for gate g
  *   (i, o, f, n)[g] = x[t][g] + h_scale scale[g] sum over j of (q[j] - h_zero) (r[g][j] - zero[g])
  *   c = sigmoid(f) c + sigmoid(i) tanh(n)
  *   h = sigmoid(o) tanh(c), y[t] = h; h starts from h0, c from c0 */

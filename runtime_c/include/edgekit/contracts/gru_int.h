@@ -2,7 +2,7 @@
  *   z, s = sigmoid(z + r q), sigmoid(s + r q)
  *   n = tanh(n + s (r q + b)), or tanh(n + r (s q)) where the reset comes before the weights
  *   h = (1 - z) n + z h, rounded once, y[t] = requantize(h); h starts from h0
- * Rule E: b, m and shift give r q; x_m and x_shift x, y_m and y_shift q, of 16 bits. See gates.h. */
+ * Rule E: b, m and shift give r q; x_m and x_shift x, y_m and y_shift q, of 16 bits. */
 #ifndef EDGEKIT_GRU_INT_H
 #define EDGEKIT_GRU_INT_H
 

@@ -1,7 +1,7 @@
 /* For each t, with the sums (i, o, f, n) = x[t] + r h in units of 2^-12:
  *   c = sigmoid(f) c + sigmoid(i) tanh(n), rounded once
  *   h = requantize(sigmoid(o) tanh(c)), y[t] = h; h starts from h0, c from c0
- * Rule E: b, m and shift give r h; x_m and x_shift x, y_m and y_shift h, of 16 bits. See gates.h. */
+ * Rule E: b, m and shift give r h; x_m and x_shift x, y_m and y_shift h, of 16 bits. */
 #ifndef EDGEKIT_LSTM_INT_H
 #define EDGEKIT_LSTM_INT_H
 

@@ -1,6 +1,6 @@
 /* y = clamp(zero + (sum of (x - x_zero) over the cells of a window that lie inside the image) m[n] / 2^e[n], lo, hi) over
  * int8, where n is the number of cells that count: those inside the image, or in a border of `counted` cells around
- * it. m and e are rule E of fixed.h, and divide by n.
+ * it. m and e are multipliers and exponents of rule E, and divide by n.
  * @split batch: x in_h * in_w * channels, y out_h * out_w * channels */
 #ifndef EDGEKIT_MEANPOOL2D_BORDER_S8_H
 #define EDGEKIT_MEANPOOL2D_BORDER_S8_H

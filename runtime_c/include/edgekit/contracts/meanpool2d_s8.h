@@ -1,5 +1,5 @@
 /* y = clamp(zero + requantize(sum of (x - x_zero) over the cells of each window that lie inside the image), lo, hi)
- * over int8; requantize is EK_EXPR, and divides by the number of cells: see fixed.h.
+ * over int8; requantize is EK_EXPR, and divides by the number of cells.
  * @split batch: x in_h * in_w * channels, y out_h * out_w * channels
  * @split out_h: x window, y out_w * channels */
 #ifndef EDGEKIT_MEANPOOL2D_S8_H

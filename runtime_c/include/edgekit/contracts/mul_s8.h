@@ -1,4 +1,4 @@
-/* y = clamp(zero + requantize((a - a_zero) (b - b_zero)), lo, hi) over int8; requantize is EK_EXPR: see fixed.h.
+/* y = clamp(zero + requantize((a - a_zero) (b - b_zero)), lo, hi) over int8; requantize is EK_EXPR.
  * @split n[]/64: a sa[], b sb[], y dense[] */
 #ifndef EDGEKIT_MUL_S8_H
 #define EDGEKIT_MUL_S8_H

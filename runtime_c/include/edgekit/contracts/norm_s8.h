@@ -1,5 +1,5 @@
 /* y[r][i] = clamp((z g[i] + b[i]) >> shift, lo, hi) over int8, where z is x[r][i] - x_zero less the mean of its row
- * (if centre), divided by the root of the mean square, with `digits` binary digits: see fixed.h. epsilon is added to
+ * (if centre), divided by the root of the mean square, with `digits` binary digits. epsilon is added to
  * the sum of squares; the scale of y and its zero point are in g, of 16 bits, and in b. y may be x.
  * @split rows: x n, y n */
 #ifndef EDGEKIT_NORM_S8_H

@@ -1,5 +1,4 @@
-/* y = clamp(zero + requantize(x - x_zero), lo, hi): integers of one scale and width to another; requantize is EK_EXPR:
- * see fixed.h.
+/* y = clamp(zero + requantize(x - x_zero), lo, hi): integers of one scale and width to another; requantize is EK_EXPR.
  * @split n/64: x 1, y 1 */
 #ifndef EDGEKIT_REQUANTIZE_H
 #define EDGEKIT_REQUANTIZE_H

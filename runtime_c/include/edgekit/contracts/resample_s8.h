@@ -1,5 +1,5 @@
 /* y[o][j][i] = clamp(zero + requantize(sum over k of w[j][k] (x[o][index[j][k]][i] - x_zero)), lo, hi) over int8, with
- * weights of 16 bits; requantize is EK_EXPR, and divides by what stands for a weight of 1: see fixed.h.
+ * weights of 16 bits; requantize is EK_EXPR, and divides by what stands for a weight of 1.
  * @split outer: x in_n * inner, y out_n * inner
  * @split out_n: index taps, w taps, y inner */
 #ifndef EDGEKIT_RESAMPLE_S8_H

@@ -1,6 +1,6 @@
 /* For each t, with the sums v = x[t] + r h: h = requantize(f(v)), y[t] = h; h starts from h0. f is tanh of sums in
  * units of 2^-12, or relu of sums in units of h / 64. Rule E: b, m and shift give r h; x_m and x_shift x, y_m and y_shift
- * h, of 16 bits. See gates.h. */
+ * h, of 16 bits. */
 #ifndef EDGEKIT_RNN_INT_H
 #define EDGEKIT_RNN_INT_H
 

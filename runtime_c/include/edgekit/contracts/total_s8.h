@@ -1,5 +1,5 @@
 /* y[n] = clamp(zero + requantize(sum over r of (x[n][r] - x_zero)), lo, hi) over int8: a sum or a mean; requantize is
- * EK_EXPR, and divides by the number of elements for a mean: see fixed.h. n and r stand for up to five dimensions.
+ * EK_EXPR, and divides by the number of elements for a mean. n and r stand for up to five dimensions.
  * @split n[]: x x_n[], y dense[] */
 #ifndef EDGEKIT_TOTAL_S8_H
 #define EDGEKIT_TOTAL_S8_H

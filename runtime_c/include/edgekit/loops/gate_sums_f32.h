@@ -1,4 +1,4 @@
-/* Sums of gates of floats in the vectors of the set whose header comes before this file: see gate_sums_ref.h. */
+/* Sums of gates of floats in the vectors of the set whose header comes before this file. */
 #ifndef EDGEKIT_GATE_SUMS_F32_H
 #define EDGEKIT_GATE_SUMS_F32_H
 

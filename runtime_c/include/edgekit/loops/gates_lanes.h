@@ -1,5 +1,5 @@
 /* What gates do with sums, in vectors: EK_ONE(name) is that of a set of instructions, whose header includes this
- * text. See gates.h. */
+ * text. */
 
 /* Numbers of 16 bits times m / 2^shift, m < 2^15, 1 <= shift <= 30. */
 EK_INLINE EK_ONE(ints) EK_ONE(scaled)(const EK_ONE(ints) x, const int32_t m, const int32_t shift)

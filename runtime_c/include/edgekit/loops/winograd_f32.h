@@ -1,5 +1,5 @@
 /* Winograd's algorithm F(4, 3) on vectors of floats: polynomials at 0, +-p, +-q and infinity, where p^2 = 1/2 and
- * q^2 = 2. What is done to weights is done offline. Vectors are those of f32_avx512.h or f32_avx2.h. */
+ * q^2 = 2. What is done to weights is done offline. */
 #ifndef EDGEKIT_WINOGRAD_F32_H
 #define EDGEKIT_WINOGRAD_F32_H
 

@@ -153,7 +153,7 @@ static inline double ek_acos_f64(double x)
     return x > 0.0 ? 2.0 * y : 2.0 * (EK_PI_2_HIGH_F64 - (y - EK_PI_2_LOW_F64));
 }
 
-/* atan(x), as in math_trig_f32.h. Error below 2.10 ULP. */
+/* atan(x). Error below 2.10 ULP. */
 static inline double ek_atan_f64(double x)
 {
     const double a = ek_fabs_f64(x);

@@ -39,7 +39,7 @@ EK_ASSEMBLY_OFFSET(struct ek_channels, hi, 40);
 EK_ASSEMBLY_OFFSET(struct ek_channels, step, 44);
 EK_ASSEMBLY_OFFSET(struct ek_channels, pixels, 48);
 
-/* Four sums with their multipliers and exponents: see ek_requantize_e_x4 and ek_requantize_tfl_x4 of fixed_mve.h. */
+/* Four sums with their multipliers and exponents: see ek_requantize_e_x4 and ek_requantize_tfl_x4. */
 #define EK_TAPS_E(sum)                                                                                       \
     "vldrw.32 q4, [r3], #16\n"                                                                               \
     "vmulh.s32 " #sum ", " #sum ", q4\n"                                                                     \

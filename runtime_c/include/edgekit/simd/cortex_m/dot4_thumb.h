@@ -1,4 +1,4 @@
-/* Sums of products of bytes on small Cortex-M: see im2col_thumb.h. */
+/* Sums of products of bytes on small Cortex-M. */
 #ifndef EDGEKIT_DOT4_THUMB_H
 #define EDGEKIT_DOT4_THUMB_H
 

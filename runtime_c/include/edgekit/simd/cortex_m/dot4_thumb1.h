@@ -1,4 +1,4 @@
-/* Sums of products of bytes on Cortex-M0+: see im2col_thumb.h. Assembly, because compilers store and load what fits into its
+/* Sums of products of bytes on Cortex-M0+. Assembly, because compilers store and load what fits into its
  * eight registers.
  * stack 24 */
 #ifndef EDGEKIT_DOT4_THUMB1_H

@@ -1,4 +1,4 @@
-/* The requantization rules on four sums at once, for Helium: see fixed.h. `exponents` is what a rule wants of the
+/* The requantization rules on four sums at once, for Helium. `exponents` is what a rule wants of the
  * exponents of four outputs, from output o on; none of rules T is above 0. */
 #ifndef EDGEKIT_FIXED_MVE_H
 #define EDGEKIT_FIXED_MVE_H

@@ -1,4 +1,4 @@
-/* Sums of products with the DSP instructions of Cortex-M4, M7 and M33, requantized by the rules of fixed.h.
+/* Sums of products with the DSP instructions of Cortex-M4, M7 and M33, requantized.
  *
  * Eight outputs stay in r4 to r11. Four bytes of x are spread to 16 bits, the even ones in r2, the odd ones in r3;
  * weights lie in 16 bits in the same order, so that each SMLAD adds two products; those of 8 bits are spread, too.

@@ -92,7 +92,7 @@ static inline const int8_t *ek_requantize_tfl_up_exponents_at(const int8_t *e, i
     "strd r0, r2, [sp, #16]\n"                                                                               \
     "vadd.i32 q1, q1, q2\n"
 
-/* See ek_requantize_e_x4 and ek_requantize_tfl_x4 of fixed_mve.h; `zero` is a register, `exponents` loads q3. */
+/* See ek_requantize_e_x4 and ek_requantize_tfl_x4; `zero` is a register, `exponents` loads q3. */
 #define EK_TWO_PIXELS_E(zero)                                                                                \
     "vmulh.s32 q0, q0, q3\n"                                                                                 \
     "vmulh.s32 q1, q1, q3\n"                                                                                 \

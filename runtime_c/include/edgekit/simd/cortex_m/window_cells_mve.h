@@ -28,7 +28,7 @@ static inline void ek_mve_store_halves(
     vstrbq_p_s16(y, vreinterpretq_s16_s8(vqmovnbq_s16(vreinterpretq_s8_s16(both), both)), lanes);
 }
 
-/* Rule E of fixed.h for sums less `zeros`, even where products leave 32 bits: what saturates is beyond int8. */
+/* Rule E for sums less `zeros`, even where products leave 32 bits: what saturates is beyond int8. */
 static EK_SHARED void ek_mve_scale_total(
     int8_t *y, int16x8_t total, int32_t zeros, int32_t m, int32_t shift, int32_t zero, int32_t count)
 {

@@ -1,4 +1,4 @@
-/* Vectors of floats for NEON of 64 bits: see f32_avx2.h. */
+/* Vectors of floats for NEON of 64 bits. */
 #ifndef EDGEKIT_F32_NEON_H
 #define EDGEKIT_F32_NEON_H
 

@@ -1,4 +1,4 @@
-/* Vectors of floats for NEON of ARMv7: see f32_avx2.h. This unit takes and gives subnormal numbers as 0: results differ
+/* Vectors of floats for NEON of ARMv7. This unit takes and gives subnormal numbers as 0: results differ
  * from those of other targets by less than the smallest normal number there. */
 #ifndef EDGEKIT_F32_NEON32_H
 #define EDGEKIT_F32_NEON32_H

@@ -1,4 +1,4 @@
-/* Sums of gates of floats, four at a time: see gate_sums_ref.h. */
+/* Sums of gates of floats, four at a time. */
 #ifndef EDGEKIT_GATE_SUMS_NEON32_H
 #define EDGEKIT_GATE_SUMS_NEON32_H
 

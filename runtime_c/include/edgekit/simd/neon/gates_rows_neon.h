@@ -1,5 +1,5 @@
 /* The sums of gates by blocks of four rows: EK_DOT(name) is that of the instruction set, whose header for
- * gates include this text, EK_CELLS and EK_ROWS what these take at once. Each gate has whole blocks. See gates.h. */
+ * gates include this text, EK_CELLS and EK_ROWS what these take at once. Each gate has whole blocks. */
 
 /* Sums of `blocks` blocks. Rule E keeps upper words of products: small shifts move sums up, within 32 bits. */
 EK_INLINE void EK_DOT(block_sums)(

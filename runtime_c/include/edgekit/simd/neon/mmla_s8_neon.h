@@ -7,7 +7,7 @@
 #include "edgekit/simd/neon/fixed_neon.h"
 #include "edgekit/types.h"
 
-/* As in dot_s8_neon.h. */
+/* Cells that are multiplied at once: pieces of windows are whole multiples, or gathered. And blocks of a tile. */
 #define EK_MMLA_CELLS 8
 #define EK_MMLA_BLOCKS 4
 

@@ -1,5 +1,5 @@
 /* The requantization rules for vectors of WebAssembly. Sums are scaled as floats, to fixed point with 13 bits
- * behind the point; where that is too close to a step of the rounding for floats to tell, the sums go through fixed.h.
+ * behind the point; where that is too close to a step of the rounding for floats to tell, the scalar rule takes the sums.
  *
  * Floats are right to 2/8192 for results that are not clamped: the sum, its factor and their product are rounded to
  * 24 bits, and what they are added to makes whole numbers of 1/8192 of it. A half is added, and 2/8192, so that a

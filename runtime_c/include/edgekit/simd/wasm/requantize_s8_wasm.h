@@ -68,7 +68,7 @@ static EK_SHARED EK_SMALL_WASM void ek_outputs_wasm(struct ek_outputs_wasm *c, c
     ek_biases_wasm(c->bias, w, steps, b + first, is_shifted);
 }
 
-/* Sums of `pixels`, by fixed.h. */
+/* Sums of `pixels`, by the scalar rule. */
 static EK_SHARED EK_SMALL_WASM void ek_exact_wasm(const int32_t *sum, int8_t *y, int32_t pixels,
     const struct ek_outputs_wasm *c, const struct ek_results_wasm *r)
 {

@@ -1,4 +1,4 @@
-/* Vectors of floats for AVX-512, under the names that f32_avx2.h has for AVX2: kernels of floats are one text. */
+/* Vectors of floats for AVX-512. */
 #ifndef EDGEKIT_F32_AVX512_H
 #define EDGEKIT_F32_AVX512_H
 

@@ -1,4 +1,4 @@
-/* Sums of gates of floats, sixteen at a time: see gate_sums_ref.h. */
+/* Sums of gates of floats, sixteen at a time. */
 #ifndef EDGEKIT_GATE_SUMS_AVX512_H
 #define EDGEKIT_GATE_SUMS_AVX512_H
 

@@ -1,5 +1,5 @@
 /* The sums of gates by vectors of EK_LANES sums: EK_WIDE(name) and EK_MM(name) are those of a width, whose headers
- * include this text. Each gate has whole vectors of rows. See gates.h. */
+ * include this text. Each gate has whole vectors of rows. */
 
 /* Sums of `blocks` vectors of rows. Rule E keeps upper words of products: small shifts move sums up, within 32 bits. */
 EK_PART void EK_WIDE(block_sums)(const struct ek_gates *g, const int8_t *h, const int32_t row,
