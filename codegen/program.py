@@ -50,6 +50,7 @@ class Constant:
     type: Type  # in the model
     layout: str = ""  # as the kernel's file states it; empty: as the tensor lies
     aligned: bool = False  # as tensors are: a kernel loads several elements at once
+    note: str = ""  # what it is, where lowering made it of a tensor
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ class _Constants:
         self.found: dict[tuple[str, DType, bool, bytes], Constant] = {}
         self._by_layout: dict[tuple[str, str, int], Constant] = {}
 
-    def get(self, name: str, value: Value, tag: str, groups: int) -> Constant:
+    def get(self, name: str, value: Value, tag: str, groups: int, note: str = "") -> Constant:
         layout = (name, tag, groups)
         if layout not in self._by_layout:
             assert value.data is not None
@@ -230,7 +231,7 @@ class _Constants:
             key = (str(data.dtype), dtype, aligned, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
-                self.found[key] = Constant(c, name, dtype, data, value.type, tag, aligned)
+                self.found[key] = Constant(c, name, dtype, data, value.type, tag, aligned, note)
             self._by_layout[layout] = self.found[key]
         return self._by_layout[layout]
 
@@ -323,7 +324,7 @@ def _operands(
         if place.kind == "constant":
             # A view of a constant starts inside the constant it is part of.
             source = arg.value if place.name == arg.name else graph.values[place.name]
-            constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups)
+            constant = pool.get(place.name, source, kernel.pack.get(pointer.name, ""), call.groups, arg.note)
             yield Operand(pointer, replace(place, name=constant.c), _constant(constant, place, pointer))
             continue
         if k >= len(call.args) - call.results:

@@ -25,6 +25,7 @@ from edgekit.core.types import Array, Value
 
 _MAX_PRODUCTS = 2.5  # as many as the transposed convolution has
 _SLOW_FLOATS = ("ref", "wasm", "relaxed")  # as fast by portable C
+_PHASES = "the part of a transposed convolution's operands for each phase of its stride"
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ def _steps(op: ConvTranspose2d, operands: Sequence[Arg], call: Call) -> list[Cal
     phases = down.stride * across.stride
     shape = (x.type.shape[0], down.count, across.count, phases * y.type.shape[3])
     z = y if shape == y.type.shape else Arg(f"{y.name}#phases", Value(replace(y.type, shape=shape)))
-    weights = Arg(f"{w.name}#phases", _weights(w, down, across))
+    weights = Arg(f"{w.name}#phases", _weights(w, down, across), _PHASES)
     biases = np.tile(b.value.data, phases)
-    bias = Arg(f"{b.name}#phases", Value(replace(b.type, shape=biases.shape), biases))
+    bias = Arg(f"{b.name}#phases", Value(replace(b.type, shape=biases.shape), biases), _PHASES)
     made = Conv2d((1, 1), pads, lo=op.lo, hi=op.hi, dtype=op.dtype).lower([x, weights, bias], [z])
     (convolution,) = (step for step in made if isinstance(step, Call))
     if convolution.rule != call.rule or not _scales_alike(convolution, call):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from edgekit.codegen.printing.literal import number
@@ -12,6 +11,15 @@ from edgekit.core.escape import Code
 from edgekit.core.types import DType
 
 _BYTES = {dtype.c: dtype.bytes for dtype in DType}
+
+
+@dataclass(frozen=True, order=True)
+class _Memory:
+    """A field of what the parts of a run are told: where operands lie."""
+
+    number: int  # among all
+    ctype: Code
+    name: Code
 
 
 @dataclass(frozen=True)
@@ -32,25 +40,39 @@ class PartTable:
 
 def part_tables(program: Program) -> dict[str, PartTable]:
     """By the name of the call."""
-    return {line.c: _table(line, program) for line in program.lines if line.call.parts}
+    memory, dtypes = _memory(program), {c.c: c.dtype for c in program.constants}
+    return {line.c: _table(line, memory, dtypes) for line in program.lines if line.call.parts}
 
 
 def job_fields(program: Program) -> Iterator[tuple[Code, Code]]:
     """Type and name of what the parts of a run are told, as far as any of them uses it."""
-    lines = [line for line in program.lines if line.call.parts]
-    places = {(operand.place.kind, operand.place.name) for line in lines for operand in line.operands}
-    for kind, ports, const in (("input", program.inputs, "const "), ("output", program.outputs, "")):
-        for port in ports:
-            if (kind, port.name) in places:
-                yield Code(f"{const}{port.type.dtype.c} *"), Code(port.c)
-    kinds = {kind for kind, _ in places}
-    if "state" in kinds:
-        yield Code(f"struct {program.name}_state *"), Code("state")
-    if "arena" in kinds:
-        yield Code("void *"), Code("arena")
+    parallel = (line for line in program.lines if line.call.parts)
+    return _fields((operand for line in parallel for operand in line.operands), _memory(program))
 
 
-def _table(line: ProgramCall, program: Program) -> PartTable:
+def _memory(program: Program) -> dict[tuple[str, str], _Memory]:
+    """All that operands may lie in, but for constants: by kind, and by name where there may be several."""
+    found = [
+        ((kind, port.name), f"{const}{port.type.dtype.c} *", port.c)
+        for kind, ports, const in (("input", program.inputs, "const "), ("output", program.outputs, ""))
+        for port in ports
+    ]
+    found += [(("state", ""), f"struct {program.name}_state *", "state"), (("arena", ""), "void *", "arena")]
+    return {place: _Memory(k, Code(ctype), Code(name)) for k, (place, ctype, name) in enumerate(found)}
+
+
+def _fields(
+    operands: Iterable[Operand], memory: Mapping[tuple[str, str], _Memory]
+) -> Iterator[tuple[Code, Code]]:
+    """Type and name of what some operands lie in, in the order of the memory."""
+    places = {(operand.place.kind, operand.place.name) for operand in operands}
+    found = {memory.get(place) or memory.get((place[0], "")) for place in places}
+    return ((one.ctype, one.name) for one in sorted(filter(None, found)))
+
+
+def _table(
+    line: ProgramCall, memory: Mapping[tuple[str, str], _Memory], dtypes: Mapping[str, DType]
+) -> PartTable:
     columns: list[tuple[str, list[int]]] = []
 
     def value(name: str, values: Sequence[int]) -> str:
@@ -77,7 +99,7 @@ def _table(line: ProgramCall, program: Program) -> PartTable:
     arguments = []
     for i, operand in enumerate(line.operands):
         if i < len(line.call.args):
-            scale = _scale(operand, line.call.args[i].type.dtype, program)
+            scale = _scale(operand, line.call.args[i].type.dtype, dtypes)
             shifts = [int(part.shifts[i] * scale) for part in parts]
         else:
             shifts = [sum(part.scratch for part in parts[:k]) for k in range(len(parts))]
@@ -88,7 +110,7 @@ def _table(line: ProgramCall, program: Program) -> PartTable:
     rows = zip(*(values for _, values in columns), strict=True)
     return PartTable(
         line,
-        tuple(_locals(line, program)),
+        tuple(_locals(line, memory)),
         tuple(Code(name) for name, _ in columns),
         tuple(Code("{" + ", ".join(number(v, "int32_t") for v in row) + "}") for row in rows),
         tuple(fields),
@@ -101,16 +123,15 @@ def _integer(value: object) -> int:
     return value
 
 
-def _scale(operand: Operand, dtype: DType, program: Program) -> float:
+def _scale(operand: Operand, dtype: DType, dtypes: Mapping[str, DType]) -> float:
     """Elements that a pointer counts, for each that a shift counts."""
-    if operand.place.kind == "constant":
-        dtype = next(c.dtype for c in program.constants if c.c == operand.place.name)
-    return dtype.bytes / _BYTES[operand.pointer.ctype]
+    stored = dtypes[operand.place.name] if operand.place.kind == "constant" else dtype
+    return stored.bytes / _BYTES[operand.pointer.ctype]
 
 
-def _locals(line: ProgramCall, program: Program) -> Iterator[Code]:
+def _locals(line: ProgramCall, memory: Mapping[tuple[str, str], _Memory]) -> Iterator[Code]:
     """Declarations of what the addresses of a call begin with."""
-    own = dataclasses.replace(program, lines=(line,))
-    yield from (Code(f"{ctype}const {name} = run->{name};") for ctype, name in job_fields(own))
+    for ctype, name in _fields(line.operands, memory):
+        yield Code(f"{ctype}const {name} = run->{name};")
     named = dict.fromkeys(operand.named for operand in line.operands if operand.named)
     yield from (pointer.declaration for pointer in named)

@@ -32,17 +32,6 @@ _WIDTH = 110
 _SIGNS = (" + ", " && ", " || ", " ? ", " : ")
 _HEAD = re.compile(r"^(?:EK_\w+|static)\b[\w *]*\([^(){};]*\);?", re.MULTILINE)
 
-# What stands behind a tensor's name, where a constant is made of it, and what that is.
-_MADE = {
-    "bias": "the bias in accumulator units, with integers less in_zero times the sum of the weights",
-    "multiplier": "scales accumulators to outputs, with #exponent, by the rule in the contract",
-    "exponent": "see #multiplier",
-    "scale": "the scales of the weights",
-    "exp": "exponentials of all inputs",
-    "table": "the result for every input",
-    "phases": "the part of a transposed convolution's weights for each phase of its stride",
-}
-
 
 def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> dict[str, bytes]:
     """Path -> content of every file of the library, without the manifest. `weights` become C text or a binary
@@ -149,7 +138,7 @@ def _text(template: str, program: Program, optimize: Optimize, binary: bool = Fa
             arguments=Code(", ".join([*(port.split("*")[-1] for port in ports), "arena"])),
             weight_offsets=offsets,
             has_layouts=any(c.layout for c in program.constants),
-            made=[*_made(program)],
+            made=_made(program),
         )
     )
     return (
@@ -230,10 +219,9 @@ def model_origin(program: Program) -> str:
     return ", ".join(filter(None, words)) or "made in memory"
 
 
-def _made(program: Program) -> Iterator[tuple[str, str]]:
+def _made(program: Program) -> list[tuple[str, str]]:
     """The endings of names of constants, and what they mean."""
-    endings = {ending for c in program.constants for ending in re.findall(r"#([a-z]+)", c.name)}
-    yield from ((ending, text) for ending, text in _MADE.items() if ending in endings)
+    return sorted({(c.name.rpartition("#")[2], c.note) for c in program.constants if c.note})
 
 
 def _command(program: Program) -> str:

@@ -27,6 +27,7 @@ class Arg:
 
     name: str
     value: Value
+    note: str = ""  # what it is, where lowering makes it of a tensor: its name is <tensor>#<ending>
 
     @property
     def type(self) -> Type:

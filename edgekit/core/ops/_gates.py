@@ -101,9 +101,15 @@ class Gates:
     def args(self, name: str) -> tuple[Arg, ...]:
         """The constants that kernels take behind the operands."""
         return (
-            constant(f"{name}#bias", self.bias.astype(np.int32)),
-            constant(f"{name}#multiplier", self.multiplier.astype(np.int32)),
-            constant(f"{name}#tanh", fixed_gates.TANH),
+            constant(
+                f"{name}#bias", self.bias.astype(np.int32), "what a state of 0 adds to the sums of gates"
+            ),
+            constant(
+                f"{name}#multiplier",
+                self.multiplier.astype(np.int32),
+                "scales sums of states to those of gates",
+            ),
+            constant(f"{name}#tanh", fixed_gates.TANH, "tanh at equal distances, with a line between two"),
         )
 
     def params(self) -> dict[str, Param]:

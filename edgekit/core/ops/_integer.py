@@ -119,9 +119,9 @@ def requantization(
     formats = [t.dtype for t in (x.type, w.type, out.type)]
     return Requantization(
         args=(  # named by the result: layers may share weights, and have other scales
-            constant(f"{out.name}#bias", folded.astype(np.int64 if is_long else np.int32)),
-            constant(f"{out.name}#multiplier", multiplier.astype(np.int32)),
-            constant(f"{out.name}#exponent", exponent.astype(np.int8)),
+            constant(f"{out.name}#bias", folded.astype(np.int64 if is_long else np.int32), BIAS),
+            constant(f"{out.name}#multiplier", multiplier.astype(np.int32), _MULTIPLIER),
+            constant(f"{out.name}#exponent", exponent.astype(np.int8), "see #multiplier"),
         ),
         params={"zero": y.zero[0], "lo": low, "hi": high},
         rule=rule,
@@ -167,6 +167,10 @@ def single_rule(ratio: Array, y: Quant, acc_bits: int = 31) -> SingleRule:
     return SingleRule(params, rule, f"ek_requantize_{rule}(acc, p->multiplier, p->exponent)")
 
 
-def constant(name: str, data: Array) -> Arg:
-    """A constant that lowering makes."""
-    return Arg(name, Value(type_of(data), data))
+BIAS = "the bias in accumulator units, with integers less in_zero times the sum of the weights"
+_MULTIPLIER = "scales accumulators to outputs, with #exponent, by the rule in the contract"
+
+
+def constant(name: str, data: Array, note: str) -> Arg:
+    """A constant that lowering makes, and what headers of weights say of it."""
+    return Arg(name, Value(type_of(data), data), note)

@@ -162,7 +162,11 @@ def prelu_calls(x: Arg, slope: Arg, y: Arg) -> list[Call]:
     low, high = fixed.int_range(y.type.dtype)
     params: dict[str, Param] = {"a_zero": quant_of(x.type).zero[0], "positive": rule.positive}
     params |= {"constant": rule.constant, "shift": rule.shift, "lo": low, "hi": high}
-    slopes = constant(f"{slope.name}#slopes", rule.negative.astype(np.int16))
+    slopes = constant(
+        f"{slope.name}#slopes",
+        rule.negative.astype(np.int16),
+        "the slopes below 0, in the scale of the result",
+    )
     return _strided_calls("prelu_s8", "prelu_s8", [x, slopes], y, params)
 
 
@@ -187,7 +191,7 @@ def rescaled(x: Type, out: Type) -> Array:
 
 def table_call(entries: Array, x: Arg, y: Arg) -> Call:
     """The kernel call of a function given as a table."""
-    args = (x, constant(f"{y.name}#table", entries), y)
+    args = (x, constant(f"{y.name}#table", entries, "the result for every input"), y)
     return Call("table_s8", {}, args, {"n": x.type.size}, label="table_s8", inplace=(0,))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Call, Op, Param, require
-from edgekit.core.ops._integer import acc_bits, constant, requantize_sums
+from edgekit.core.ops._integer import BIAS, acc_bits, constant, requantize_sums
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.core.value_ranges import Known, Range
 
@@ -128,8 +128,9 @@ def float_call(call: Call) -> Call:
     if in_units is None:
         message = "a bias is too large for the scale of its weights"
         raise EdgeKitError("E0207", message, b.name, hint="--wide-weights")
-    bias = constant(f"{y.name}#bias", in_units)
-    args = (x, w, bias, constant(f"{y.name}#scale", scales.copy()), y)
+    scale = constant(f"{y.name}#scale", scales.copy(), "the scales of the weights")
+    bias = constant(f"{y.name}#bias", in_units, BIAS)
+    args = (x, w, bias, scale, y)
     return replace(call, kernel=f"{call.kernel}_scaled", args=args)
 
 

@@ -25,6 +25,7 @@ MAX_POINTS = 1 << 15
 MAX_STAGES = 16  # the kernel has room for so many
 # In what C computes products of each type.
 _PRODUCTS = {DType.S16: DType.S32, DType.S32: DType.S64, DType.F32: DType.F32}
+_TURNS = "cosines and sines of the angles that pairs are turned by"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Fft(Op):
             "radix": [*radices, *(1,) * (MAX_STAGES - len(radices))],
         }
         name = f"fft#{dtype.value}_{self.points}_{int(self.inverse)}"
-        table = constant(name, _Rules(dtype).joined(twiddle(self.points, self.inverse, dtype)))
+        table = constant(name, _Rules(dtype).joined(twiddle(self.points, self.inverse, dtype)), _TURNS)
         types = {"T": dtype, "S": _PRODUCTS[dtype]}
         macs = self.macs(x.type)
         return [Call("fft", types, (x, table, y), params, macs=macs)]
@@ -330,7 +331,7 @@ def _passed(kernel: str, ins: Sequence[Arg], outs: Sequence[Arg], inverse: bool,
         return []
     dtype, points = x.type.dtype, min(x.type.shape[-1], y.type.shape[-1]) // 2
     turns = _Rules(dtype).joined(half_turns(points, inverse, dtype))
-    table = constant(f"{kernel}#{dtype.value}_{points}", turns)
+    table = constant(f"{kernel}#{dtype.value}_{points}", turns, _TURNS)
     params = {"rows": prod(x.type.shape[:-1]), "points": points}
     types = {"T": dtype, "S": _PRODUCTS[dtype]}
     return [Call(kernel, types, (x, table, y), params, macs=macs)]

@@ -62,7 +62,9 @@ class FilterBank(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         (y,) = outs
-        bands = constant(f"{y.name}#bands", np.array(self._bands(), np.int16))
+        bands = constant(
+            f"{y.name}#bands", np.array(self._bands(), np.int16), "where each filter lies, and its weights"
+        )
         params = {"channels": y.type.size}
         return [Call("filter_bank", {}, (*ins, bands, y), params, macs=self.macs())]
 
@@ -181,7 +183,7 @@ class FilterBankLog(Op):
 
     def lower(self, ins: Sequence[Arg], outs: Sequence[Arg]) -> Sequence[Step]:
         params = {"n": ins[0].type.size, "scale": self.scale, "bits": self.bits}
-        table = constant("log2#table", log2_table())
+        table = constant("log2#table", log2_table(), "what binary logarithms have beside a line")
         return [Call("filter_bank_log", {}, (*ins, table, *outs), params)] if params["n"] else []
 
 

@@ -174,9 +174,13 @@ def _integer_rows(ins: Sequence[Arg], y: Arg, epsilon: float, *, centre: bool) -
     n = x.type.shape[-1]
     low, high = fixed.int_range(y.type.dtype)
     tables = (
-        constant(f"{y.name}#seed", fixed.ROOT_SEED),
-        constant(f"{y.name}#factors", rule.factors.astype(np.int16)),
-        constant(f"{y.name}#constants", rule.constants.astype(np.int32)),
+        constant(f"{y.name}#seed", fixed.ROOT_SEED, "first guesses of 1 / sqrt(x)"),
+        constant(f"{y.name}#factors", rule.factors.astype(np.int16), "the scales, in that of the result"),
+        constant(
+            f"{y.name}#constants",
+            rule.constants.astype(np.int32),
+            "the biases and the zero point, see #factors",
+        ),
     )
     params = {"rows": x.type.size // n, "n": n, "centre": int(centre), "x_zero": quant_of(x.type).zero[0]}
     params |= {"epsilon": rule.epsilon, "digits": rule.digits, "shift": rule.shift, "lo": low, "hi": high}

@@ -229,7 +229,10 @@ def _rules(ratio: Array, cells: Array, y: Arg) -> tuple[Arg, Arg]:
     for n in cells:
         multiplier, shifts[n] = fixed.rule_e(ratio / n)
         multipliers[n] = multiplier.item()
-    return constant(f"{y.name}#multipliers", multipliers), constant(f"{y.name}#shifts", shifts)
+    return (
+        constant(f"{y.name}#multipliers", multipliers, "divide sums by so many cells, with #shifts"),
+        constant(f"{y.name}#shifts", shifts, "see #multipliers"),
+    )
 
 
 def image_params(x: Type, y: Type, window: Window) -> dict[str, Param]:

@@ -108,7 +108,12 @@ class Resample(Op):
             Call(
                 kernel="resample_s8",
                 types={},
-                args=(x, index, constant(f"{w.name}#integers", weights.astype(np.int16)), y),
+                args=(
+                    x,
+                    index,
+                    constant(f"{w.name}#integers", weights.astype(np.int16), "the weights of the filter"),
+                    y,
+                ),
                 params=params | rule.params,
                 label="resample_s8",
                 expr=rule.expr,

@@ -17,6 +17,8 @@ from edgekit.core.ops._map import real_type
 from edgekit.core.ops._order import is_narrow, row_sums
 from edgekit.core.types import Array, DType, Type, Value
 
+_EXP = "exponentials of all inputs"
+
 
 @dataclass(frozen=True)
 class Softmax(Op):
@@ -57,7 +59,7 @@ class Softmax(Op):
             self._check(n, quant_of(y.type).rounding)
         if x.type.quant is not None and quant_of(y.type).rounding == "E":
             table = fixed.softmax_table(x.type.quant.scale[0]).astype(np.uint16)
-            args = (x, constant(f"{x.name}#exp", table), y)
+            args = (x, constant(f"{x.name}#exp", table, _EXP), y)
             params = {"rows": x.type.size // n, "n": n}
             return [Call("softmax_s8", {}, args, params, label="softmax_s8", inplace=(0,))]
         if x.type.quant is not None:
@@ -67,7 +69,7 @@ class Softmax(Op):
                 Call(
                     kernel=kernel,
                     types={},
-                    args=(x, constant(f"{x.name}#exp", table), y),
+                    args=(x, constant(f"{x.name}#exp", table, _EXP), y),
                     params={"rows": x.type.size // n, "n": n},
                     label=kernel,
                     inplace=() if self.wide else (0,),
