@@ -1,5 +1,5 @@
-/* What vectors of floats of AVX2 and AVX-512 have in common; the vectors and EK_MM(name) come before this file, which is
- * included by f32_avx2.h and f32_avx512.h. */
+/* What vectors of floats of AVX2 and AVX-512 have in common; their headers define the vectors and EK_MM(name) before this
+ * file. */
 #ifndef EDGEKIT_F32_X86_H
 #define EDGEKIT_F32_X86_H
 
