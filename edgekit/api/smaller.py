@@ -35,6 +35,7 @@ from edgekit.tuning import output as tuned_files
 from edgekit.tuning import tune as tuning
 from edgekit.tuning.costs import layer_costs, liked_multiple
 from edgekit.tuning.output import Limits
+from edgekit.tuning.problem import file_stem
 from edgekit.tuning.tune import Effort, Tuned
 
 
@@ -167,7 +168,7 @@ def tune(
     how = tuning.how_to_count(board, count, budget.instructions is not None)
     right = None if labels is None else [int(label) for label in labels]
     problem = tuning.problem(graph, given, right, board, ports=ports, io=io, count=how)
-    place = tuned_files.claimed(Path(folder or f"{tuned_files.stem(graph.name)}_tuned"))
+    place = tuned_files.claimed(Path(folder or f"{file_stem(graph.name)}_tuned"))
     found = tuning.tune(problem, budget, effort or Effort(), place / tuned_files.JOURNAL, progress)
     tuned_files.write(place, problem, found)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -14,14 +13,13 @@ from edgekit.core.target import Target
 from edgekit.core.transaction import transaction
 from edgekit.tuning import evaluate, page
 from edgekit.tuning.budget import Budget
-from edgekit.tuning.problem import Point, TuningProblem
+from edgekit.tuning.problem import Point, TuningProblem, file_stem
 from edgekit.tuning.tune import Tuned
 
 JOURNAL = "journal.jsonl"
 BOARD = "board.toml"
 SETTINGS = "edgekit.toml"
 REPORT = "report.html"
-_LONGEST = 100  # characters of a file name, without what is behind them
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,6 @@ class Limits:
         return budget, replace(target, memory=memory)
 
 
-def stem(name: str) -> str:
-    """The name of a model as that of a file, which leads nowhere else."""
-    return re.sub(r"[^\w.+ -]+", "_", name)[:_LONGEST].lstrip(".") or "model"
-
-
 def claimed(folder: Path) -> Path:
     """The folder, which is new, empty, or from an earlier search."""
     if folder.exists() and (
@@ -75,7 +68,7 @@ def claimed(folder: Path) -> Path:
 def write(folder: Path, problem: TuningProblem, found: Tuned) -> None:
     """The report, and where a point fits, its model and what builds it as it was measured. All of it belongs
     together, so all of it changes or nothing."""
-    model = f"{stem(problem.graph.name)}{ek_file.SUFFIX}"
+    model = f"{file_stem(problem.graph.name)}{ek_file.SUFFIX}"
     with transaction(folder) as changes:
         changes.write(REPORT, page.render(found).encode())
         if found.best is None:  # what an earlier search chose holds no more

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from edgekit.core import templating
+from edgekit.reports import pages
+from edgekit.reports.pages import Cell
+from edgekit.reports.pages import number as coordinate
 from edgekit.tuning.budget import costs, quality
-from edgekit.tuning.problem import Result
+from edgekit.tuning.commands import commands
+from edgekit.tuning.problem import Point, Result, file_stem
 from edgekit.tuning.tune import TriedPoint, Tuned, in_words
 
 _WIDTH, _HEIGHT = 520.0, 300.0  # of a chart
-_LEFT, _BELOW, _TOP = 52.0, 34.0, 12.0  # around it
+_LEFT, _BELOW, _TOP = 52.0, 44.0, 24.0  # around it
 _MARGIN = 0.06  # of a span, so that no point lies on the frame
 _TICKS = 5
 _RADII = (3.5, 9.0)  # of the smallest and the largest of what the other chart shows
@@ -28,6 +31,9 @@ class _Dot:
     radius: str
     kind: str
     tip: str
+    number: int  # of its row
+    label_x: str = ""  # of its number; empty where that would lie on another one
+    label_y: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class _Chart:
     """Quality over a cost; the areas of dots show another cost."""
 
     title: str
+    x_title: str
+    y_title: str
     across: tuple[_Tick, ...]
     up: tuple[_Tick, ...]
     dots: tuple[_Dot, ...]
@@ -48,29 +56,42 @@ class _Chart:
     limits: tuple[tuple[str, str, str, str], ...]  # lines x1 y1 x2 y2
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A variant in the table."""
+
+    number: int
+    one: TriedPoint
+    words: str
+    commands: str
+    cells: tuple[Cell, ...]
+
+
 def render(found: Tuned) -> str:
     """The page."""
     timed = all(one.result.instructions is not None for one in found.tried)
     tried = sorted(found.tried, key=lambda one: (*(-x for x in quality(one.result)), costs(one.result)))
-    page = templating.environment("edgekit.reports").get_template("tuned.html.j2")
-    return page.render(
+    numbers = {one.point: number for number, one in enumerate(tried, 1)}
+    return pages.render(
+        "tuned.html.j2",
         title=f"{found.name} on {found.target}",
         facts=_facts(found),
         missed=found.missed,
         charts=[
-            _chart(found, "Size: flash, KB", _flash, found.budget.flash, _time),
-            _chart(found, _named_time(timed), _time, found.budget.instructions, _flash),
+            _chart(found, "Flash", "Flash, KB", _flash, found.budget.flash, _time, numbers),
+            _chart(found, *_named_time(timed), _time, found.budget.instructions, _flash, numbers),
         ],
-        rows=[(one, in_words(one.point), _accuracy(one.result), _decibels(one.result)) for one in tried],
+        rows=[_row(found, number, one) for number, one in enumerate(tried, 1)],
+        file=f"{file_stem(found.name)}.ek" if found.best else "",
         chosen=found.best or found.closest,
-        timed=timed,
-        width=_number(_LEFT + _WIDTH + 12),
-        height=_number(_TOP + _HEIGHT + _BELOW),
-        left=_number(_LEFT),
-        right=_number(_LEFT + _WIDTH),
-        base=_number(_TOP + _HEIGHT),
-        below=_number(_TOP + _HEIGHT + 16),
-        top=_number(_TOP),
+        width=coordinate(_LEFT + _WIDTH + 12),
+        height=coordinate(_TOP + _HEIGHT + _BELOW),
+        left=coordinate(_LEFT),
+        right=coordinate(_LEFT + _WIDTH),
+        base=coordinate(_TOP + _HEIGHT),
+        below=coordinate(_TOP + _HEIGHT + 16),
+        axis_below=coordinate(_TOP + _HEIGHT + 36),
+        top=coordinate(_TOP),
     )
 
 
@@ -98,8 +119,21 @@ def _time(result: Result) -> float:
     return (result.macs if result.instructions is None else result.instructions) / 1e6
 
 
-def _named_time(timed: bool) -> str:
-    return "Time: million instructions" if timed else "Time: million multiply-accumulates"
+def _named_time(timed: bool) -> tuple[str, str]:
+    return ("Time", "Instructions, millions") if timed else ("Work", "Multiply-accumulates, millions")
+
+
+def _named_quality(found: Tuned) -> str:
+    return "SQNR, dB" if found.budget.accuracy is None else "Accuracy, %"
+
+
+def _row(found: Tuned, number: int, one: TriedPoint) -> _Row:
+    result = one.result
+    instructions = Cell("unknown", "-1") if result.instructions is None else Cell.of(result.instructions)
+    accuracy = Cell("", "-1") if result.accuracy is None else Cell(_accuracy(result), repr(result.accuracy))
+    ratio = Cell(_decibels(result), repr(min(result.sqnr_db, 1e9)))
+    cells = (Cell.of(result.flash), Cell.of(result.ram), instructions, Cell.of(result.macs), accuracy, ratio)
+    return _Row(number, one, in_words(one.point), "\n".join(commands(found, one.point, result)), cells)
 
 
 def _height(result: Result) -> float:
@@ -139,15 +173,17 @@ class _Scale:
         size = 10 ** math.floor(math.log10(rough))
         step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= rough)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
-        return tuple(_Tick(_number(self(n * step)), f"{n * step:g}") for n in range(first, last + 1))
+        return tuple(_Tick(coordinate(self(n * step)), f"{n * step:g}") for n in range(first, last + 1))
 
 
 def _chart(
     found: Tuned,
     title: str,
+    x_title: str,
     cost: Callable[[Result], float],
     limit: int | None,
     area: Callable[[Result], float],
+    numbers: Mapping[Point, int],
 ) -> _Chart:
     results = [one.result for one in found.tried]
     x = _Scale.over([cost(result) for result in results], _LEFT, _WIDTH)
@@ -159,13 +195,18 @@ def _chart(
         radius = small + (large - small) * math.sqrt(area(one.result) / most)
         chosen = found.best or found.closest
         kind = "chosen" if one is chosen else "front" if one.on_front else "beaten"
-        at = (_number(x(cost(one.result))), _number(y(_height(one.result))))
-        return _Dot(*at, _number(radius), kind if one.fits else f"{kind} out", _tip(one))
+        at = (coordinate(x(cost(one.result))), coordinate(y(_height(one.result))))
+        number, label = numbers[one.point], labels.get(one.point, ("", ""))
+        kind = kind if one.fits else f"{kind} out"
+        return _Dot(*at, coordinate(radius), kind, f"{number}. {_tip(one)}", number, *label)
 
     # What is drawn last lies on top.
     order = sorted(found.tried, key=lambda one: (one.on_front, one is (found.best or found.closest)))
+    labels = _labels([(one.point, x(cost(one.result)), y(_height(one.result))) for one in reversed(order)])
     return _Chart(
         title,
+        x_title,
+        _named_quality(found),
         x.ticks(),
         y.ticks(),
         tuple(dot(one) for one in order),
@@ -174,13 +215,25 @@ def _chart(
     )
 
 
+def _labels(points: Sequence[tuple[Point, float, float]]) -> dict[Point, tuple[str, str]]:
+    """Where the numbers of points stand: above and right of them, the first ones first, none on another."""
+    placed: list[tuple[float, float]] = []
+    found = {}
+    for point, x, y in points:
+        at = x + 8, y - 7
+        if all(abs(at[0] - a) > 18 or abs(at[1] - b) > 12 for a, b in placed):
+            placed.append(at)
+            found[point] = coordinate(at[0]), coordinate(at[1])
+    return found
+
+
 def _line(results: Sequence[Result], cost: Callable[[Result], float], x: _Scale, y: _Scale) -> str:
     """From the cheapest on, those that are better than all that are cheaper."""
     best, parts = -math.inf, []
     for result in sorted(results, key=lambda one: (cost(one), -_height(one))):
         if _height(result) > best:
             best = _height(result)
-            parts.append(f"{_number(x(cost(result)))} {_number(y(best))}")
+            parts.append(f"{coordinate(x(cost(result)))} {coordinate(y(best))}")
     return "M" + "L".join(parts)
 
 
@@ -190,12 +243,14 @@ def _limits(
     """Where the budget ends, if that is in sight."""
     lines, budget = [], found.budget
     if limit is not None and x.low < (at := limit / (1024 if cost is _flash else 1e6)) < x.high:
-        lines.append((_number(x(at)), _number(_TOP), _number(x(at)), _number(_TOP + _HEIGHT)))
+        lines.append((coordinate(x(at)), coordinate(_TOP), coordinate(x(at)), coordinate(_TOP + _HEIGHT)))
     least = budget.min_sqnr
     if budget.max_drop is not None and budget.accuracy is not None:
         least = 100 * (budget.accuracy - budget.max_drop)
     if least is not None and y.low < least < y.high:
-        lines.append((_number(_LEFT), _number(y(least)), _number(_LEFT + _WIDTH), _number(y(least))))
+        lines.append(
+            (coordinate(_LEFT), coordinate(y(least)), coordinate(_LEFT + _WIDTH), coordinate(y(least)))
+        )
     return lines
 
 
@@ -206,8 +261,3 @@ def _tip(one: TriedPoint) -> str:
         words.append(f"{result.instructions:,} instructions")
     words += [text for text in (_accuracy(result), _decibels(result)) if text]
     return "; ".join(words)
-
-
-def _number(value: float) -> str:
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text

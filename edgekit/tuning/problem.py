@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
@@ -23,6 +24,12 @@ INT4, INT8, INT16, BF16, F32 = LEVELS = ("int4", "int8", "int16", "bf16", "f32")
 Count = Literal["always", "missing", "never"]
 BASES = (INT4, INT8, BF16, F32)  # formats of a whole model
 WHOLE = 100  # percent
+_LONGEST = 100  # characters of a file name, without what is behind them
+
+
+def file_stem(name: str) -> str:
+    """The name of a model as that of a file, which leads nowhere else."""
+    return re.sub(r"[^\w.+ -]+", "_", name)[:_LONGEST].lstrip(".") or "model"
 
 
 @dataclass(frozen=True, order=True)

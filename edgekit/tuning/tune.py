@@ -68,6 +68,7 @@ class Tuned:
     missed: tuple[MissedLimit, ...]  # by the closest point
     samples: int  # that points are judged by
     pace: Pace | None = None
+    file: str = ""  # of the model as it came
 
     @property
     def front(self) -> tuple[TriedPoint, ...]:
@@ -187,6 +188,7 @@ def _tuned(given: TuningProblem, search: TuningSearch) -> Tuned:
         tuple(missed),
         len(given.judged),
         given.target.pace,
+        given.graph.source.file,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.node_tools import Browser
-from support.report_pages import figures, library, renamed, residual, transformer
+from support.report_pages import figures, library, renamed, residual, transformer, tuned
 from support.tools import ROOT
 
 from edgekit import Graph, convert, diff, quantize_model
@@ -16,6 +16,7 @@ from edgekit.codegen.program import compile_graph
 from edgekit.core import target
 from edgekit.reports import comparison_page, library_page
 from edgekit.reports.library_page import PageOptions
+from edgekit.tuning import page as tuning_page
 
 LOOK = Path(__file__).parent / "look.mjs"
 DIGITS = ROOT / "examples" / "digits"
@@ -56,6 +57,7 @@ def pages(
         "transformer": library_page.render(figures(library(transformer(23), 300))),
         "everything": library_page.render(figures(mapped), everything),
         "hostile": library_page.render(figures(renamed(library(residual(3), 12), MARKUP))),
+        "tuned": tuning_page.render(tuned(MARKUP)),
         "difference": comparison_page.render(found, ["digits.onnx", "digits_int8.ek"], ["a warning"]),
     }
     for name, text in texts.items():
@@ -66,7 +68,7 @@ def pages(
 FAULTS = ("faint", "overlaps", "spilled", "outside", "repeated", "nameless", "dead")
 
 
-@pytest.mark.parametrize("name", ["residual", "transformer", "everything", "hostile", "difference"])
+@pytest.mark.parametrize("name", ["residual", "transformer", "everything", "hostile", "difference", "tuned"])
 def test_a_page_is_readable(chromium: Browser, pages: dict[str, Path], name: str) -> None:
     visit = chromium.visit(pages[name].as_uri(), LOOK, ways=WAYS)
     assert len(visit.result) == len(WAYS)
@@ -159,6 +161,44 @@ def test_headings_sort_and_names_are_text(chromium: Browser, pages: dict[str, Pa
     order = sorted(macs, key=lambda name: macs[name])
     assert (down, up) == (order[::-1][:3], order[:3])
     assert hacked == 0
+
+
+CLICK = """
+export default async (page) => {
+  await page.click("a[href='#variant-3'] circle");
+  const row = page.locator("#variant-3");
+  const open = await row.locator("pre").textContent();
+  const numbers = await page.$$eval(".charts svg", (charts) =>
+    charts.map((chart) => {
+      const texts = [...chart.querySelectorAll(".dot text")];
+      return texts.map((text) => text.getBoundingClientRect().toJSON());
+    }),
+  );
+  const apart = numbers.every((texts) =>
+    texts.every((a, i) => texts.slice(0, i).every((b) =>
+      a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)),
+  );
+  return [
+    await row.getAttribute("class"), open, apart, numbers.map((texts) => texts.length),
+    await page.evaluate(() => location.hash), await page.locator(".axis").allTextContents(),
+  ];
+};
+"""
+
+
+def test_a_point_of_a_search_leads_to_its_row_and_its_commands(
+    chromium: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "click.mjs").write_text(CLICK)
+    result = chromium.visit(pages["tuned"].as_uri(), tmp_path / "click.mjs").result
+    row, commands, apart, labels, place, axes = result
+    assert "on" in row.split()
+    assert commands.splitlines()[0].startswith("edgekit quantize 'kws model.onnx' --dtype bf16 -o ")
+    assert commands.splitlines()[1].endswith("--target stm32f407 --optimize size")
+    assert apart
+    assert min(labels) > 5
+    assert place == "#variant-3"
+    assert axes == ["Flash, KB", "Accuracy, %", "Instructions, millions", "Accuracy, %"]
 
 
 PICTURE = """

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.exports import SAMPLES, Export, who_reads
 from support.hostile_names import MARKER, PAYLOADS, escaped, renamed
+from support.report_pages import tuned
 
 from edgekit import EdgeKitError, api
 from edgekit.codegen import packages
@@ -24,6 +25,7 @@ from edgekit.core.ops.arithmetic import Add
 from edgekit.core.types import DType, Type, Value
 from edgekit.reports import comparison_page, library_page
 from edgekit.reports.library_page import LibraryFigures, PageOptions
+from edgekit.tuning import page as tuning_page
 
 READ = [path for path in sorted(SAMPLES.rglob("*")) if who_reads(path)]
 
@@ -92,6 +94,12 @@ def test_the_page_of_a_library_shows_names_as_text(tmp_path: Path) -> None:
     page = library_page.render(figures, PageOptions((), before, graph, None, PAYLOADS))
     assert MARKER in page
     assert not escaped("page.html", page.encode(), tmp_path)
+
+
+def test_the_page_of_a_search_shows_names_as_text(tmp_path: Path) -> None:
+    for payload in PAYLOADS:
+        page = tuning_page.render(replace(tuned(payload), file=payload))
+        assert not escaped("page.html", page.encode(), tmp_path)
 
 
 @pytest.mark.parametrize("path", READ, ids=lambda path: str(path.relative_to(SAMPLES)))

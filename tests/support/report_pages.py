@@ -1,6 +1,7 @@
 """Libraries whose pages tests look at: small real ones, and large ones in the shape of known networks."""
 
 from dataclasses import replace
+from typing import Literal
 
 from edgekit.codegen.library_map import DataEdge, FlashPart, LibraryMap, MappedLayer, MappedPort
 from edgekit.codegen.printing.pointers import ArenaRow
@@ -8,6 +9,11 @@ from edgekit.core import target
 from edgekit.core.ir import Source
 from edgekit.core.types import DType, Type
 from edgekit.reports.library_page import LibraryFigures
+from edgekit.tuning.budget import Budget
+from edgekit.tuning.problem import BASES, Point, Result
+from edgekit.tuning.tune import TriedPoint, Tuned
+
+OPTIMIZE: tuple[Literal["speed", "size"], ...] = ("speed", "size")
 
 LONG = "functional_1/expanded_conv_{}/depthwise_relu/Relu6;functional_1/expanded_conv_{}/batch_norm"
 
@@ -85,3 +91,29 @@ def renamed(found: LibraryMap, text: str) -> LibraryMap:
     ports = tuple(replace(x, name=text) for x in found.entries)
     source = Source(text, "00" * 32, text, text)
     return replace(found, layers=layers, entries=ports, exits=ports, source=source)
+
+
+def tuned(name: str = "kws") -> Tuned:
+    """A search of some variants, of which some are Pareto-optimal, and one is chosen."""
+    tried = []
+    for i, (left, base, optimize) in enumerate(
+        (left, base, optimize) for left in (100, 70, 45) for base in BASES for optimize in OPTIMIZE
+    ):
+        size = {"int4": 0.5, "int8": 1, "bf16": 2, "f32": 4}[base]
+        accuracy = 0.97 - (100 - left) / 900 - 0.02 / size
+        result = Result(
+            accuracy,
+            20 + 8 * size,
+            int(40_000 * size * left / 100) - 900 * (optimize == "size"),
+            9000,
+            int(3e6 * size**0.5 * left / 100) + 100_000 * (optimize == "size"),
+            0.05,
+            2_656_704 * left // 100,
+        )
+        better = (("conv", "int16"),) if i % 5 == 4 and base == "int8" else ()
+        tried.append(
+            TriedPoint(Point(left, base, better, optimize), result, result.flash < 90_000, i % 3 == 0)
+        )
+    budget = Budget(90_000, None, 4_000_000, 0.05, None, 0.97)
+    best = next(one for one in tried if one.fits and one.on_front)
+    return Tuned(name, "stm32f407", budget, tuple(tried), (), best, best, (), 30, None, "kws model.onnx")

@@ -22,19 +22,20 @@ for (const table of document.querySelectorAll("table")) {
 }
 
 // Whatever belongs to a row is marked with it: points of charts, layers of the graph, blocks of memory.
-const rowOf = (layer) => document.getElementById(`layer-${layer}`);
+const rowOf = (element) => document.getElementById(element.dataset.row);
 const chosen = [];
 
-function choose(layer) {
+function choose(id) {
   for (const element of chosen.splice(0)) element.classList.remove("on");
-  const row = rowOf(layer);
+  const row = document.getElementById(id);
   if (!row) return;
-  chosen.push(row, ...document.querySelectorAll(`[data-layer="${layer}"]`));
-  for (const card of document.querySelectorAll(`.card[data-layer="${layer}"]`))
+  chosen.push(row, ...document.querySelectorAll(`[data-row="${id}"]`));
+  for (const card of document.querySelectorAll(`.card[data-row="${id}"]`))
     chosen.push(...document.querySelectorAll(`[data-s="${card.dataset.node}"], [data-t="${card.dataset.node}"]`));
   for (const element of chosen) element.classList.add("on");
   const details = document.getElementById("details");
   if (details) details.replaceChildren(...describe(row));
+  for (const more of row.querySelectorAll("details")) more.open = true;
 }
 
 // The cells of a row as a list; text stays text.
@@ -60,16 +61,15 @@ function describe(row) {
   return [title, list, link];
 }
 
-for (const link of document.querySelectorAll("a[data-layer]"))
+for (const link of document.querySelectorAll("a[data-row]"))
   link.addEventListener("click", (event) => {
-    if (link.classList.contains("dot")) return choose(link.dataset.layer); // and go to the row
-    event.preventDefault();
-    choose(link.dataset.layer);
+    if (!link.classList.contains("jump")) event.preventDefault(); // else it also goes to the row
+    choose(link.dataset.row);
   });
 for (const table of document.querySelectorAll("#table"))
   table.addEventListener("click", (event) => {
     const row = event.target.closest("tbody tr");
-    if (row) choose(row.id.slice("layer-".length));
+    if (row) choose(row.id);
   });
 
 const view = document.getElementById("view");
@@ -126,7 +126,7 @@ function walk(view) {
     for (const other of cards) other.tabIndex = other === card ? 0 : -1;
     card.focus({ preventScroll: true });
     card.scrollIntoView({ block: "nearest", inline: "nearest" });
-    choose(card.dataset.layer);
+    choose(card.dataset.row);
   }
   for (const card of cards) card.tabIndex = card === cards[0] ? 0 : -1;
   const middle = (card) => {
@@ -156,14 +156,14 @@ function walk(view) {
     if (event.key === "+" || event.key === "=") zoom(scale * 1.3);
     if (event.key === "-") zoom(scale / 1.3);
   });
-  for (const card of cards) card.addEventListener("focus", () => choose(card.dataset.layer));
+  for (const card of cards) card.addEventListener("focus", () => choose(card.dataset.row));
 
   // Search: in all that the rows of the layers say.
   const search = document.getElementById("search"), hits = document.getElementById("hits");
   let found = [], at = -1;
   search.addEventListener("input", () => {
     const words = search.value.trim().toLowerCase();
-    found = words ? cards.filter((card) => rowOf(card.dataset.layer).textContent.toLowerCase().includes(words)) : [];
+    found = words ? cards.filter((card) => rowOf(card).textContent.toLowerCase().includes(words)) : [];
     at = -1;
     picture.classList.toggle("finding", words !== "");
     for (const card of cards) card.classList.toggle("found", found.includes(card));
@@ -173,7 +173,7 @@ function walk(view) {
     if (event.key !== "Enter" || !found.length) return;
     at = (at + (event.shiftKey ? found.length - 1 : 1)) % found.length;
     found[at].scrollIntoView({ block: "nearest", inline: "center" });
-    choose(found[at].dataset.layer);
+    choose(found[at].dataset.row);
     hits.textContent = `${at + 1} of ${found.length}`;
   });
   addEventListener("keydown", (event) => {
@@ -185,11 +185,11 @@ function walk(view) {
   // What the bars of cards show: a column of numbers.
   document.getElementById("measure").onchange = ({ target }) => {
     const cells = cards.map((card) => {
-      const numbers = [...rowOf(card.dataset.layer).cells].filter((cell) => "bar" in cell.dataset);
+      const numbers = [...rowOf(card).cells].filter((cell) => "bar" in cell.dataset);
       return Number(numbers.at(target.value === "w" ? -1 : Number(target.value)).dataset.v);
     });
     const most = Math.max(...cells) || 1;
     cards.forEach((card, i) => card.querySelector(".share").setAttribute("width", `${(100 * Math.max(cells[i], 0)) / most}%`));
   };
 }
-if (/^#layer-\d+$/.test(location.hash)) choose(location.hash.slice("#layer-".length));
+if (location.hash) choose(location.hash.slice(1));
