@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from edgekit.core.ir import Graph
+from edgekit.core.notebook import Number, card
 from edgekit.core.types import DType, Value
 from edgekit.quantize.calibration.scales import given
 from edgekit.quantize.gate import Verdict
@@ -51,6 +52,38 @@ class Quantization:
     def sqnr_db(self) -> float:
         """Of the worst output."""
         return min(self.outputs.values(), default=math.inf)
+
+    def __repr__(self) -> str:
+        quality = "" if not self.outputs else f", {_decibels(self.sqnr_db)}"
+        return f"<Quantization {self.name}: {self.dtype}, {len(self.layers)} layers{quality}>"
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        figures = [(f"quality of {name}", _decibels(ratio)) for name, ratio in self.outputs.items()]
+        figures.append(("constants", f"{self.bytes_after:,} B, before {self.bytes_before:,} B"))
+        if self.verdict.text:
+            figures.append(("gate", f"{'passed' if self.verdict.passed else 'missed'}: {self.verdict.text}"))
+        figures += [("warning", warning) for warning in self.warnings]
+        finite = [layer.sqnr_db for layer in self.layers if math.isfinite(layer.sqnr_db)]
+        most = max(finite, default=0.0) or 1.0
+        rows = [
+            (
+                layer.origin or layer.name,
+                layer.op,
+                layer.runs_in,
+                "" if layer.scale is None else f"{layer.scale:.4g}, zero {layer.zero}",
+                Number(
+                    _decibels(layer.sqnr_db), layer.sqnr_db / most if math.isfinite(layer.sqnr_db) else None
+                ),
+            )
+            for layer in self.layers
+        ]
+        head = ("layer", "operator", "runs in", "scale", "SQNR")
+        return card(f"{self.name} in {self.dtype}", figures, head, rows)
+
+
+def _decibels(ratio: float) -> str:
+    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
 
 
 def describe(

@@ -31,6 +31,7 @@ from edgekit.codegen.verification.selftest import SelfTest
 from edgekit.codegen.verification.verify import LEVEL, Verification
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.notebook import Number, card
 from edgekit.core.passes.stored_weights import narrow_weights
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
@@ -90,6 +91,32 @@ class Report:
     @property
     def flash_bytes(self) -> int | None:
         return None if self.code_bytes is None else self.code_bytes + (self.constant_bytes or 0)
+
+    def __repr__(self) -> str:
+        flash = "not compiled" if self.flash_bytes is None else f"flash {self.flash_bytes:,} B"
+        checked = "verified" if self.verification else "not verified"
+        return f"<Report {self.name} on {self.target}: {flash}, arena {self.arena_bytes:,} B, {checked}>"
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        run = self.map.run if self.map else None
+        figures = [
+            ("flash", "not compiled" if self.flash_bytes is None else f"{self.flash_bytes:,} B"),
+            ("arena", f"{self.arena_bytes:,} B"),
+            ("stack", "unknown" if self.stack_bytes is None else f"{self.stack_bytes:,} B"),
+            ("MACs", f"{self.macs:,}"),
+            *([("instructions", f"{run.total:,}, within {run.error:.1%}")] if run else []),
+            ("verified", "yes" if self.verification else f"no: {self.unverified}"),
+            ("folder", self.folder),
+        ]
+        counts = [layer.instructions or 0 for layer in run.layers] if run else [x.macs for x in self.layers]
+        most = max(counts, default=0) or 1
+        rows = [
+            (x.name, x.kernel, Number(f"{x.weight_bytes:,}"), Number(f"{count:,}", count / most))
+            for x, count in zip(self.layers, counts, strict=True)
+        ]
+        head = ("layer", "kernel", "weights, B", "instructions" if run else "MACs")
+        return card(f"{self.name} on {self.target}, for {self.optimize}", figures, head, rows)
 
 
 def build(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from edgekit.core.notebook import Number, card
 from edgekit.core.ops import Op
 from edgekit.core.types import Array, DType, Type, Value
 
@@ -152,3 +153,28 @@ class Graph:
 
     def with_name(self, name: str) -> Graph:
         return replace(self, name=name)
+
+    def __repr__(self) -> str:
+        ends = (
+            ", ".join(f"{name} {self.type(name)}" for name in names) for names in (self.inputs, self.outputs)
+        )
+        return f"<Graph {self.name}: {len(self.nodes)} operators, {' -> '.join(ends)}>"
+
+    def _repr_html_(self) -> str:
+        """In notebooks."""
+        figures = [("input", f"{name} {self.type(name)}") for name in self.inputs]
+        figures += [("output", f"{name} {self.type(name)}") for name in self.outputs]
+        figures += [("state", f"{state.input} {state.initial.type}") for state in self.states]
+        figures.append(("constants", f"{sum(data.nbytes for _, data in self.constants()):,} B"))
+        macs = [node.op.macs(*map(self.type, node.inputs)) for node in self.nodes]
+        most = max(macs, default=0) or 1
+        rows = [
+            (
+                node.outputs[0],
+                type(node.op).__name__,
+                str(self.type(node.outputs[0])),
+                Number(f"{count:,}", count / most),
+            )
+            for node, count in zip(self.nodes, macs, strict=True)
+        ]
+        return card(f"Graph {self.name}", figures, ("result", "operator", "type", "MACs"), rows)

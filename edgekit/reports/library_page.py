@@ -151,6 +151,9 @@ class PageWritten:
     page: str
     build: BuildSummary
 
+    def __repr__(self) -> str:
+        return f"<PageWritten {self.page}: {self.build.name} on {self.build.target}>"
+
 
 def in_words(found: PageWritten) -> list[str]:
     """The page, and the figures on top of it."""

@@ -10,12 +10,13 @@ from edgekit.codegen.cost import counting
 from edgekit.codegen.cost.calibrations import calibrations
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
+from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
 from edgekit.core.target import Pace, Target
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.gate import answer
 from edgekit.tuning import evaluate
-from edgekit.tuning.budget import Budget, binding
+from edgekit.tuning.budget import Budget, binding, costs, quality
 from edgekit.tuning.journal import Journal
 from edgekit.tuning.problem import Count, Fault, LargestLayer, Point, Result, TuningProblem
 from edgekit.tuning.search import TuningSearch
@@ -73,6 +74,36 @@ class Tuned:
     @property
     def front(self) -> tuple[TriedPoint, ...]:
         return tuple(one for one in self.tried if one.on_front)
+
+    def __repr__(self) -> str:
+        one = self.best or self.closest
+        word = "chosen" if self.best else "closest"
+        return (
+            f"<Tuned {self.name} on {self.target}: {len(self.tried)} variants, {word} {in_words(one.point)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the Pareto-optimal variants, the best ones first."""
+        one = self.best or self.closest
+        figures = [("chosen" if self.best else "closest", in_words(one.point))]
+        figures += [(limit.limit, f"{limit.share:.0%} beyond its limit") for limit in self.missed]
+        figures.append(("tried", f"{len(self.tried)} variants, judged by {self.samples} samples"))
+        front = sorted(self.front, key=lambda each: (*(-x for x in quality(each.result)), costs(each.result)))
+        most = max((each.result.flash for each in front), default=0) or 1
+        rows = [
+            (
+                "chosen" if each is self.best else "" if each.fits else "beyond the limits",
+                in_words(each.point),
+                Number(f"{each.result.flash:,}", each.result.flash / most),
+                Number(f"{each.result.ram:,}"),
+                Number("" if each.result.instructions is None else f"{each.result.instructions:,}"),
+                Number("" if each.result.accuracy is None else f"{each.result.accuracy:.2%}"),
+                Number(f"{min(each.result.sqnr_db, 999):.1f} dB"),
+            )
+            for each in front
+        ]
+        head = ("", "variant", "flash, B", "RAM, B", "instructions", "accuracy", "SQNR")
+        return card(f"{self.name} on {self.target}", figures, head, rows)
 
 
 def problem(
