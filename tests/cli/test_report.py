@@ -1,16 +1,19 @@
 """`edgekit report` and `build --html` write a page about a library, and compare it with another build."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from support.command_line import CommandLine
 from support.report_pages import figures, library, residual
-from support.tools import require, require_module
+from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError
 from edgekit.reports import build_comparison, library_page
 from edgekit.reports.build_comparison import BuildSummary, compared, read
+
+DOCS = ROOT / "docs" / "reports.md"
 
 
 @pytest.fixture
@@ -123,3 +126,15 @@ def test_json_of_a_page_holds_no_tags(page: tuple[Path, BuildSummary]) -> None:
     assert not set("<>&") & set(text)
     assert json.loads(text)["name"] == "</script><b>"
     assert summary.as_code() == summary.as_code()
+
+
+def test_the_python_example(cli: CommandLine, capsys: pytest.CaptureFixture[str]) -> None:
+    require_module("ziglang")
+    (text,) = re.findall(
+        r"^```python\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    exec(compile(text, "docs/reports.md", "exec"), {})
+    flash, instructions = map(int, capsys.readouterr().out.split())
+    assert flash > 20_000
+    assert instructions > 100_000
+    assert Path("digits.html").exists()
