@@ -51,19 +51,20 @@ def layout(count: int, edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _ranks(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """The longest way to each node; what starts a way is as near to its use as it can be."""
+    """The longest way to each node; what only leads there, as states do, is as near to it as it can be."""
     ranks = [0] * count
+    before: dict[int, list[int]] = defaultdict(list)
     after: dict[int, list[int]] = defaultdict(list)
-    ends = set()
     for source, target in sorted(edges):
         after[source].append(target)
-        ends.add(target)
+        before[target].append(source)
+    leads: set[int] = set()  # nodes whose operands have no other use, and theirs have none
     for node in range(count):
-        for target in after[node]:
-            ranks[target] = max(ranks[target], ranks[node] + 1)
-    for node in range(count):
-        if node not in ends and after[node]:
-            ranks[node] = min(ranks[target] for target in after[node]) - 1
+        ranks[node] = max((ranks[source] + 1 for source in before[node]), default=0)
+        if all(source in leads and len(after[source]) == 1 for source in before[node]):
+            leads.add(node)
+    for node in sorted(leads, reverse=True):
+        ranks[node] = min((ranks[target] for target in after[node]), default=ranks[node] + 1) - 1
     return ranks
 
 
@@ -168,11 +169,16 @@ class _Grid:
             while item not in done and (below := self._straight_on(line[-1])) in home:
                 line.append(below)
             done.update(line)
-            places = [found[each] for each in line]
-            for x in (statistics.median(places), max(places), min(places)):
-                if all(self._has_room(home[each], each, x, found) for each in line):
-                    found.update(dict.fromkeys(line, x))
-                    break
+            parts = [line]
+            while parts:
+                part = parts.pop()
+                places = [found[each] for each in part]
+                for x in (statistics.median(places), max(places), min(places)):
+                    if all(self._has_room(home[each], each, x, found) for each in part):
+                        found.update(dict.fromkeys(part, x))
+                        break
+                else:  # what does not fit as a whole may fit in halves
+                    parts += [part[: len(part) // 2], part[len(part) // 2 :]] * (len(part) > 1)
 
     def _straight_on(self, item: int) -> int:
         """The only item of its kind below, if this is the only one of the kind above that; else -1."""

@@ -68,3 +68,12 @@ def test_isotonic_regression_pools_what_is_out_of_order() -> None:
     assert isotonic([3, 1], [1, 1]) == [2, 2]
     assert isotonic([3, 1], [3, 1]) == [2.5, 2.5]
     assert isotonic([4, 3, 2, 9], [1, 1, 1, 1]) == [3, 3, 3, 9]
+
+
+def test_what_only_leads_to_a_node_is_right_above_it() -> None:
+    """As the states of streaming models are, which are there from the start and used late."""
+    edges = [(0, 2), (2, 3), (3, 4), (1, 5), (4, 6), (5, 6), (6, 7)]
+    made = layout(8, sorted(edges))
+    assert made.boxes[5].y == made.boxes[4].y
+    assert made.boxes[1].y == made.boxes[3].y
+    assert made.boxes[0].y < made.boxes[1].y
