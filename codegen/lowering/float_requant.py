@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,9 +25,10 @@ from edgekit.core.types import Array, DType, Value, type_of
 
 LINE, AWAY = "line", "line_away"  # as rules of kernels: one offset, or one with the sign of the sum
 _RULES = ("e", "e_wide", "tfl", "once")
-_PLACES = 24  # the last places of the ratio that are tried
+_PLACES = np.array(sorted(range(-24, 25), key=abs), np.int32)  # the last places of the ratio that are tried
 _CENTRES = (128, *(128 + sign * far for far in range(5, 64, 5) for sign in (-1, 1)))
 _FURTHEST = 1 << 22  # sums are moved at most so far: floats hold integers of 24 bits
+_BESIDE = 3  # so many sums from where a ratio has a step, rules have it
 _FINEST = 2.0**45  # products and offsets have no finer places, so that float64 holds sums below 2^8 of them
 
 
@@ -83,19 +85,28 @@ def line(call: Call) -> AffineRequant | None:
     assert multiplier is not None
     assert exponent is not None
     wide = weights.reshape(len(weights), -1).astype(np.int64)
-    least = bias + np.where(wide > 0, -128 * wide, 127 * wide).sum(axis=1)
-    most = bias + np.where(wide > 0, 127 * wide, -128 * wide).sum(axis=1)
+    above, below = wide.clip(min=0).sum(axis=1), wide.clip(max=0).sum(axis=1)
+    least, most = bias - 128 * above + 127 * below, bias + 127 * above - 128 * below
     zero, low, high = (int(call.params[name]) for name in ("zero", "lo", "hi"))  # type: ignore[arg-type]
+    channels = np.stack(
+        [np.broadcast_to(x, least.shape).astype(np.int64) for x in (multiplier, exponent, least, most)]
+    )
+    return _line(call.rule, zero, low, high, channels.tobytes())
+
+
+@lru_cache(maxsize=1024)  # builds of one model for several targets ask for the same layers
+def _line(rule: str, zero: int, low: int, high: int, channels: bytes) -> AffineRequant | None:
+    multiplier, exponent, least, most = np.frombuffer(channels, np.int64).reshape(4, -1)
     integers = np.arange(low - zero + 1, high - zero + 1)
-    steps = _steps(call.rule, multiplier, exponent, integers, least, most)
+    steps = _steps(rule, multiplier, exponent, integers, least, most)
     reach = np.maximum(np.abs(least), np.abs(most)) + _FURTHEST
     if not integers.size or reach.max() >= 2**31 or (reach * steps.ratio).max() >= 2.0**30:
         return None
-    for rule, centre in _ways(call.rule, low >= zero):
+    for made, centre in _ways(rule, low >= zero):
         moved = np.rint(np.clip(centre / np.maximum(steps.ratio, 1e-12), 0, _FURTHEST)).astype(np.int64)
-        found = _fit(replace(steps, integers=integers - centre, sums=steps.sums - moved[:, None]), rule)
+        found = _fit(replace(steps, integers=integers - centre, sums=steps.sums - moved[:, None]), made)
         if found is not None:
-            return AffineRequant(rule, *found, moved, centre)
+            return AffineRequant(made, *found, moved, centre)
     return None
 
 
@@ -122,47 +133,55 @@ def _rounded(rule: str, sums: Array, multiplier: Array, exponent: Array) -> Arra
 def _steps(
     rule: str, multiplier: Array, exponent: Array, integers: Array, least: Array, most: Array
 ) -> _Steps:
-    """By bisection of all steps at once."""
-    factor = multiplier.astype(np.int64)
-    shift = np.broadcast_to(exponent.astype(np.int64), factor.shape)
-    shape = (len(factor), len(integers))
-    low = np.broadcast_to(least[:, None], shape)
-    high = np.broadcast_to(most[:, None] + 1, shape)
+    """By bisection of all steps at once, near where the ratio has them."""
+    ratio = multiplier * 2.0 ** (exponent - 31.0 if rule in ("tfl", "once") else -exponent.astype(np.float64))
+
+    def is_there(sums: Array) -> Array:
+        found: Array = _rounded(rule, sums, multiplier[:, None], exponent[:, None]) >= integers
+        return found
+
+    first, end = least[:, None], most[:, None] + 1
+    about = np.clip((integers - 0.5) / np.maximum(ratio, 1e-12)[:, None], first, end).astype(np.int64)
+    low, high = np.maximum(about - _BESIDE, first), np.minimum(about + _BESIDE, end)
+    low = np.where((low > first) & is_there(low - 1), first, low)
+    high = np.where((high < end) & ~is_there(high), end, high)
     while (low < high).any():
         middle = (low + high) >> 1
-        is_there = _rounded(rule, middle, factor[:, None], shift[:, None]) >= integers
-        low, high = np.where(is_there, low, middle + 1), np.where(is_there, middle, high)
-    ratio = factor * 2.0 ** (shift - 31.0 if rule in ("tfl", "once") else -shift.astype(np.float64))
-    return _Steps(integers, low, low <= most[:, None], low > least[:, None], ratio)
+        found = is_there(middle)
+        low, high = np.where(found, low, middle + 1), np.where(found, middle, high)
+    return _Steps(integers, low, low < end, low > first, ratio)
 
 
 def _fit(steps: _Steps, rule: str) -> tuple[Array, Array] | None:
-    """Scales and offsets for all channels."""
-    count = len(steps.ratio)
-    scale, offset = np.zeros(count, np.float32), np.zeros(count, np.float32)
+    """Scales and offsets for all channels: the nearest scale, or one a few last places beside it."""
     signs = np.where(steps.integers > 0, 1, -1) if rule == AWAY else np.ones(len(steps.integers), np.int64)
-    left = np.arange(count)
-    nearest = steps.ratio.astype(np.float32).view(np.int32)
-    for place in sorted(range(-_PLACES, _PLACES + 1), key=abs):
-        some = steps.of(left)
-        tried = np.maximum(nearest[left] + place, 0).astype(np.int32).view(np.float32)
-        offsets = _offsets(some, tried, signs)
-        fits = _is_equal(some, tried, offsets, rule)
-        scale[left[fits]], offset[left[fits]] = tried[fits], offsets[fits]
-        left = left[~fits]
-        if not left.size:
-            return scale, offset
-    return None
+    wanted = _wanted(steps.integers)
+    scale = steps.ratio.astype(np.float32)
+    offset = _offsets(steps, wanted, scale, signs)
+    for channel in np.flatnonzero(~_is_equal(steps, scale, offset, rule)):
+        some = steps.of(np.full(len(_PLACES), channel))
+        tried = np.maximum(scale[channel].view(np.int32) + _PLACES, 0).view(np.float32)
+        offsets = _offsets(some, wanted, tried, signs)
+        found = np.flatnonzero(_is_equal(some, tried, offsets, rule))
+        if not found.size:
+            return None
+        scale[channel], offset[channel] = tried[found[0]], offsets[found[0]]
+    return scale, offset
 
 
-def _offsets(steps: _Steps, scale: Array, signs: Array) -> Array:
-    """The offsets in the middle of what fits. A float between two integers goes to the even one at the half,
-    and rounding to a float goes before: so a step lies half a place below or above the half."""
-    half = steps.integers - 0.5
+def _wanted(integers: Array) -> Array:
+    """Where lines reach each integer. A float between two integers goes to the even one at the half, and
+    rounding to a float goes before: so a step lies half a place below or above the half."""
+    half = integers - 0.5
     single = half.astype(np.float32)
     below = half - np.nextafter(single, np.float32(-np.inf)).astype(np.float64)
     above = np.nextafter(single, np.float32(np.inf)).astype(np.float64) - half
-    wanted = np.where(steps.integers % 2 == 0, half - below / 2, half + above / 2)
+    wanted: Array = np.where(integers % 2 == 0, half - below / 2, half + above / 2)
+    return wanted
+
+
+def _offsets(steps: _Steps, wanted: Array, scale: Array, signs: Array) -> Array:
+    """The offsets in the middle of what fits."""
     wide = scale.astype(np.float64)[:, None]
     least = np.where(steps.is_reached, wanted - wide * steps.sums, -np.inf)
     most = np.where(steps.is_left, wanted - wide * (steps.sums - 1), np.inf)
