@@ -50,15 +50,47 @@ def test_what_was_made_comes_back(compile_in: Callable[..., tuple[str, bool]], t
         (COMMAND, {"a_c": "int x;", "b_h": "#define X"}),
         (COMMAND, {"a_c": "int x;"}),
         (("-O2", *COMMAND), {"a_c": "int x;", "b_h": ""}),
-        ((*COMMAND, "-I/tmp"), {"a_c": "int x;", "b_h": ""}),  # what is there is not known
     ],
-    ids=["source", "header", "no header", "flag", "folder elsewhere"],
+    ids=["source", "header", "no header", "flag"],
 )
 def test_what_decides_is_known(
     compile_in: Callable[..., tuple[str, bool]], command: tuple[str, ...], texts: dict[str, str]
 ) -> None:
     compile_in("one", *COMMAND, a_c="int x;", b_h="")
     assert compile_in("two", *command, **texts) == ("warning", True)
+
+
+def test_folders_elsewhere_count_by_their_content(
+    compile_in: Callable[..., tuple[str, bool]], tmp_path: Path
+) -> None:
+    ran = []
+    for name, header in (("one", "#define X"), ("two", "#define X"), ("three", "#define Y")):
+        folder, output = tmp_path / f"headers_{name}", tmp_path / f"{name}.o"
+        folder.mkdir()
+        (folder / "b.h").write_text(header)
+        command = (*COMMAND[:-1], str(output), f"-I{folder}")
+        ran.append(compile_in(name, *command, a_c="int x;")[1])
+    assert ran == [True, False, True]
+
+
+def test_what_is_written_elsewhere_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGEKIT_TEST_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "a.c").write_text("int x;")
+    outputs = [tmp_path / f"out_{n}" / "a.o" for n in range(2)]
+    for output in outputs:
+        output.parent.mkdir()
+
+        def compiler(output: Path = output) -> str:
+            assert output == outputs[0], "the second one is known"
+            output.write_bytes(b"object")
+            output.with_suffix(".ci").write_bytes(b"calls")
+            return ""
+
+        place = tmp_path / "place"
+        place.mkdir(exist_ok=True)
+        object_cache.remembered([require("cc"), *COMMAND[:-1], str(output)], place, compiler)
+    assert outputs[1].read_bytes() == b"object"
+    assert outputs[1].with_suffix(".ci").read_bytes() == b"calls"
 
 
 def test_failures_and_damage_are_not_kept(

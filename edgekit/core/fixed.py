@@ -127,20 +127,16 @@ def quantize_multiplier(ratio: Array | float, bits: int = 30) -> tuple[Int, Int]
 def srdhm(a: Any, b: Any) -> Int:
     """Saturating rounding doubling high multiplication: (a b + 2^30) >> 31, the one overflow saturated."""
     a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
-    product = a * b
-    nudge = np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    total = product + nudge
-    result = np.where(total >= 0, total >> 31, -((-total) >> 31))  # truncation, as C divides
-    return np.where((a == _INT32_MIN) & (b == _INT32_MIN), _INT32_MAX, result)
+    result: Int = (a * b + (1 << 30)) >> 31
+    is_least = b == _INT32_MIN
+    return np.where((a == _INT32_MIN) & is_least, _INT32_MAX, result) if is_least.any() else result
 
 
 def rdbpot(x: Any, exponent: Any) -> Int:
     """x / 2^exponent, rounded half away from zero."""
     x, exponent = np.asarray(x, np.int64), np.asarray(exponent, np.int64)
-    mask = (np.int64(1) << exponent) - 1
-    remainder = x & mask
-    threshold = (mask >> 1) + (x < 0)
-    result: Int = (x >> exponent) + (remainder > threshold)
+    half = (np.int64(1) << exponent) >> 1
+    result: Int = (x + half + ((x >> 63) & -(exponent > 0).astype(np.int64))) >> exponent
     return result
 
 
@@ -148,7 +144,7 @@ def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
     """x * M / 2^31 * 2^e with TFLite's two roundings."""
     exponent = np.asarray(exponent, np.int64)
     left, right = np.maximum(exponent, 0), np.maximum(-exponent, 0)
-    shifted = ((x << left) + 2**31) % 2**32 - 2**31  # wraps, as C's int32 does
+    shifted = (x << left).astype(np.int32)  # wraps, as C's int32 does
     return rdbpot(srdhm(shifted, multiplier), right)
 
 

@@ -1,7 +1,7 @@
 """What compilers made of the same files before: most changes leave most generated C as it is.
 
-A call is known by the compiler's version, its arguments, and the content of its folder and of what the
-arguments name in the checkout; what it left in the folder is kept, with its warnings. Programs run each time.
+A call is known by the compiler's version, its arguments, and the content of its folder and of what else the
+arguments name; what it left in the folder is kept, with its warnings. Programs run each time.
 The variable EDGEKIT_TEST_CACHE names another folder for it; empty, it means to compile everything.
 """
 
@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,8 +27,10 @@ from edgekit.codegen.compilation import toolchain
 _VARIABLE = "EDGEKIT_TEST_CACHE"
 MAX_BYTES = 3 << 30  # of the whole cache: what was not used for longest goes first
 _MAX_INPUT = 64 << 20
-_WARNINGS = "<warnings>"  # no name of a file
+_WARNINGS, _OUTPUT, _CHECKOUT = "<warnings>", "<output>", "<checkout>"  # no names of files
+_HERE, _ELSEWHERE = "", "<elsewhere>/"  # before the names of files that lie in the folder, or not
 _SYSTEM = ("/usr/", "/dev/")
+_PATH = re.compile(r"(?:^|(?<==)|(?<=^-[A-Z]))/.*")  # in an argument
 
 
 def folder() -> Path | None:
@@ -49,20 +51,33 @@ def install() -> None:
 
 
 def remembered(command: Sequence[str], place: Path, run: Callable[[], str]) -> str:
-    """The warnings of a command that compiles in a folder, and there what it makes; `run` runs it, and raises
-    where it fails."""
+    """The warnings of a command that compiles in a folder, and what it makes there and beside the output that
+    it names; `run` runs it, and raises where it fails."""
     key = _key(command, place) if (kept := folder()) else None
     if kept is None or key is None:
         return run()
+    output = _output(command)
+    places = {_HERE: place} | ({_ELSEWHERE: output.parent} if output else {})
     entry = kept / key[:2] / f"{key[2:]}.zip"
     with contextlib.suppress(OSError, zipfile.BadZipFile, KeyError):
-        return _restore(entry, place)
-    before = dict(_state(place))
+        return _restore(entry, places)
+    before = {where: dict(_state(path)) for where, path in places.items()}
     warnings = run()
-    made = [name for name, state in _state(place) if before.get(name) != state]
+    made = [
+        (where, name)
+        for where, path in places.items()
+        for name, state in _state(path)
+        if before[where].get(name) != state
+    ]
     with contextlib.suppress(OSError):  # a full disk, for example
-        _keep(entry, place, made, warnings)
+        _keep(entry, places, made, warnings)
     return warnings
+
+
+def _output(command: Sequence[str]) -> Path | None:
+    """The file outside of its folder that a command writes, if it does."""
+    named = command[command.index("-o") + 1] if "-o" in command[:-1] else ""
+    return Path(named) if named.startswith("/") else None
 
 
 def tidy() -> None:
@@ -80,15 +95,21 @@ def tidy() -> None:
 
 
 def _key(command: Sequence[str], place: Path) -> str | None:
-    """Everything that decides over the result; None where that is not known."""
-    words = [word.replace(str(place), ".").replace(str(ROOT), "<checkout>") for word in command]
-    named = [found[1] for word in words if (found := re.search(r"<checkout>/(.*)", word))]
-    others = [word for word in words[1:] if re.search(r"(?:^|=|-[A-Z])/", word)]
-    if any(not re.search(rf"(?:^|=|-[A-Z])(?:{'|'.join(_SYSTEM)})", word) for word in others):
-        return None
-    digest = hashlib.sha256(json.dumps([_version(tuple(command[:4])), words[1:]]).encode())
+    """Everything that decides over the result; None where that is too much."""
+    output, given, words = _output(command), [(place, place)], []
+    for word in command[1:]:
+        word = _OUTPUT if output and word == str(output) else word.replace(str(place), ".")
+        word = word.replace(str(ROOT), _CHECKOUT)
+        if found := re.search(f"{_CHECKOUT}/(.*)", word):
+            given.append((ROOT, ROOT / found[1]))
+        elif (found := _PATH.search(word)) and not found[0].startswith(_SYSTEM):
+            path = Path(found[0])
+            word = word.replace(found[0], f"<given {len(given)}>")
+            given.append((path if path.is_dir() else path.parent, path))
+        words.append(word)
+    digest = hashlib.sha256(json.dumps([_version(tuple(command[:4])), words]).encode())
     size = 0
-    for root, path in (*_files(place, place), *(f for name in named for f in _files(ROOT, ROOT / name))):
+    for root, path in ((root, found) for root, each in given for found in _files(each)):
         content = path.read_bytes()
         size += len(content)
         if size > _MAX_INPUT:
@@ -97,11 +118,11 @@ def _key(command: Sequence[str], place: Path) -> str | None:
     return digest.hexdigest()
 
 
-def _files(root: Path, path: Path) -> Iterator[tuple[Path, Path]]:
+def _files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        yield from ((root, found) for found in sorted(path.rglob("*")) if found.is_file())
+        yield from (found for found in sorted(path.rglob("*")) if found.is_file())
     elif path.is_file():
-        yield root, path
+        yield path
 
 
 @cache
@@ -115,26 +136,29 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _state(place: Path) -> Iterator[tuple[str, tuple[int, int]]]:
-    for _, path in _files(place, place):
+    for path in _files(place):
         stat = path.stat()
         yield path.relative_to(place).as_posix(), (stat.st_mtime_ns, stat.st_size)
 
 
-def _keep(entry: Path, place: Path, made: Sequence[str], warnings: str) -> None:
+def _keep(entry: Path, places: Mapping[str, Path], made: Sequence[tuple[str, str]], warnings: str) -> None:
     entry.parent.mkdir(parents=True, exist_ok=True)
     new = entry.with_suffix(f".{os.getpid()}")
     with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(_WARNINGS, warnings)
-        for name in made:
-            archive.write(place / name, name)
+        for where, name in made:
+            archive.write(places[where] / name, where + name)
     os.replace(new, entry)
 
 
-def _restore(entry: Path, place: Path) -> str:
+def _restore(entry: Path, places: Mapping[str, Path]) -> str:
     with zipfile.ZipFile(entry) as archive:
         for info in archive.infolist():
             if info.filename != _WARNINGS:
-                path = Path(archive.extract(info, place))
+                where = _ELSEWHERE if info.filename.startswith(_ELSEWHERE) else _HERE
+                path = places[where] / info.filename.removeprefix(where)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(archive.read(info))
                 path.chmod(info.external_attr >> 16 & 0o777)
         warnings = archive.read(_WARNINGS).decode()
     now = time.time()
