@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from edgekit.core.ir import Graph
+import numpy as np
+
+from edgekit.core.ir import Graph, MeasuredTensor
 from edgekit.core.notebook import Number, card
 from edgekit.core.types import DType, Value
+from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.scales import given
 from edgekit.quantize.gate import Verdict
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.settings import Settings
+
+_SHOWN = 64  # cells of a histogram that is kept
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,35 @@ def describe(
         bytes_after=after,
         warnings=tuple(warnings),
     )
+
+
+def with_measured(
+    made: Graph, report: Quantization, found: Mixed, statistics: Mapping[str, Statistics]
+) -> Graph:
+    """The graph with what is known of its tensors, for those who look at it later."""
+    names = found.trial.quantized.names
+    measured = []
+    for layer in report.layers:
+        name, seen = names.get(layer.name, ""), statistics.get(layer.name)
+        if name in made.values and seen and not math.isnan(layer.sqnr_db):
+            low, high, counts = _shown(seen)
+            measured.append(MeasuredTensor(name, layer.sqnr_db, low, high, counts))
+    return replace(made, source=replace(made.source, measured=tuple(measured)))
+
+
+def _shown(seen: Statistics) -> tuple[float, float, tuple[int, ...]]:
+    """The counts of a tensor in few cells, from the first that is not empty to the last."""
+    used = np.flatnonzero(seen.counts)
+    if not used.size:
+        return 0.0, 0.0, ()
+    first, last = int(used[0]), int(used[-1]) + 1
+    merged = -(-(last - first) // _SHOWN)
+    cells = -(-(last - first) // merged)
+    counts = np.zeros(cells * merged, np.int64)
+    counts[: last - first] = seen.counts[first:last]
+    width = 2 * seen.reach / len(seen.counts)
+    start = first * width - seen.reach
+    return start, start + cells * merged * width, tuple(counts.reshape(-1, merged).sum(axis=1).tolist())
 
 
 def _bytes(value: Value) -> int:

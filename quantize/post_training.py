@@ -19,7 +19,7 @@ from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
-from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe
+from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, with_measured
 from edgekit.quantize.preparation.equalize import equalize, pairs
 from edgekit.quantize.preparation.input_normalization import normalized_inputs
 from edgekit.quantize.preparation.prepare import prepare
@@ -50,6 +50,7 @@ def quantize(
     found = known.search(judge).run()
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
+    made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
     warnings = (*report.warnings, *_warnings(known, report.layers))
     return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)

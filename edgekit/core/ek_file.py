@@ -16,7 +16,7 @@ from edgekit.core import atomic, attributes, flatbuffer
 from edgekit.core.builder import absurd
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.flatbuffer import Record
-from edgekit.core.ir import CountedRows, Graph, Node, OneSidedBranch, OpenBatch, Source, State
+from edgekit.core.ir import CountedRows, Graph, MeasuredTensor, Node, OneSidedBranch, OpenBatch, Source, State
 from edgekit.core.reasons import DamageError, reason_of
 from edgekit.core.types import Array, DType, Quant, Type, Value
 from edgekit.core.wellformed import faults
@@ -187,7 +187,9 @@ def _source_record(source: Source) -> Record:
     open_batches = [dict(vars(batch)) for batch in source.open_batches]
     one_sided = [dict(vars(branch)) for branch in source.one_sided]
     counted = [dict(vars(rows)) for rows in source.counted_rows]
+    measured = [{**vars(tensor), "counts": list(tensor.counts)} for tensor in source.measured]
     notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
+    notes |= {"measured": measured}
     return {**vars(source), **{name: records or None for name, records in notes.items()}}
 
 
@@ -195,7 +197,12 @@ def _source(record: Record) -> Source:
     open_batches = tuple(OpenBatch(**batch) for batch in record.get("open_batches") or ())
     one_sided = tuple(OneSidedBranch(**branch) for branch in record.get("one_sided") or ())
     counted = tuple(CountedRows(**rows) for rows in record.get("counted_rows") or ())
-    return Source(**{**record, "open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted})
+    measured = tuple(
+        MeasuredTensor(**{**tensor, "counts": tuple(map(int, tensor["counts"] or ()))})
+        for tensor in record.get("measured") or ()
+    )
+    notes = {"open_batches": open_batches, "one_sided": one_sided, "counted_rows": counted}
+    return Source(**{**record, **notes, "measured": measured})
 
 
 def _value_record(name: str, value: Value, offset: int) -> Record:

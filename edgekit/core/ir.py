@@ -74,6 +74,17 @@ class CountedRows:
 
 
 @dataclass(frozen=True)
+class MeasuredTensor:
+    """What quantization saw of a tensor: how well it is kept, and how its values were distributed."""
+
+    value: str
+    sqnr_db: float  # on samples that were held out; infinite where nothing was lost
+    low: float  # where the first of the counts begins, in cells of equal width
+    high: float
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Source:
     """Where a graph came from: kept in .ek files and printed in generated code."""
 
@@ -84,6 +95,7 @@ class Source:
     open_batches: tuple[OpenBatch, ...] = ()
     one_sided: tuple[OneSidedBranch, ...] = ()
     counted_rows: tuple[CountedRows, ...] = ()
+    measured: tuple[MeasuredTensor, ...] = ()
 
 
 @dataclass(frozen=True)

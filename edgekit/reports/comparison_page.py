@@ -148,7 +148,9 @@ def _row(layer: LayerDifference, top: float, drawn: bool) -> _Row:
         clipped=Cell("" if clipped is None else percent(clipped), sort_value(clipped)),
         macs=Cell(f"{layer.macs:,}", str(layer.macs)),
         bytes=Cell(f"{layer.weight_bytes:,}", str(layer.weight_bytes)),
-        plot=plot(layer, layer.histogram) if drawn and layer.histogram else None,
+        plot=plot(layer.histogram, layer.range, layer.scale, layer.format)
+        if drawn and layer.histogram
+        else None,
         is_exact=layer.alone_db == math.inf,
         is_hot=bool(range_warnings([layer])),
     )
@@ -173,12 +175,19 @@ def _plain(value: float) -> str:
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
-def plot(layer: LayerDifference, found: Histogram) -> Plot:
+def _of_layer(layer: LayerDifference) -> Plot | None:
+    found = layer.histogram
+    return plot(found, layer.range, layer.scale, layer.format) if found else None
+
+
+def plot(
+    found: Histogram, range: tuple[float, float] | None = None, scale: float | None = None, format: str = ""
+) -> Plot:
     """Heights are logarithmic: what is clipped is rare, and would not be seen beside the zeros of a ReLU."""
     low, high = found.start, found.start + found.width * len(found.counts)
-    step = layer.scale or 0.0
-    if layer.range:
-        low, high = min(low, layer.range[0]), max(high, layer.range[1])
+    step = scale or 0.0
+    if range:
+        low, high = min(low, range[0]), max(high, range[1])
     span = (high - low) or 1.0
     tallest = math.log1p(max(found.counts))
     inside: list[str] = []
@@ -188,19 +197,17 @@ def plot(layer: LayerDifference, found: Histogram) -> Plot:
             continue
         left = found.start + i * found.width
         x, end = _WIDTH * (left - low) / span, _WIDTH * (left + found.width - low) / span
-        is_out = layer.range and (
-            left >= layer.range[1] + step or left + found.width <= layer.range[0] - step
-        )
+        is_out = range and (left >= range[1] + step or left + found.width <= range[0] - step)
         y = _HEIGHT * (1 - math.log1p(count) / tallest)
         base, wide = number(_HEIGHT), number(max(end - x, 0.8))
         (outside if is_out else inside).append(f"M{number(x)} {base}V{number(y)}h{wide}V{base}")
     tip = f"values from {_plain(found.low)} to {_plain(found.high)}"
-    if layer.range:
-        tip += f", {layer.format} holds {_plain(layer.range[0])} to {_plain(layer.range[1])}"
+    if range:
+        tip += f", {format} holds {_plain(range[0])} to {_plain(range[1])}"
     return Plot(
         inside="".join(inside),
         outside="".join(outside),
-        marks=tuple(number(_WIDTH * (end - low) / span) for end in layer.range or ()),
+        marks=tuple(number(_WIDTH * (end - low) / span) for end in range or ()),
         label=f"{_plain(found.low)} \N{HORIZONTAL ELLIPSIS} {_plain(found.high)}",
         tip=tip,
     )

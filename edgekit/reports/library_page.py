@@ -133,6 +133,7 @@ def render(figures: LibraryFigures, options: PageOptions | None = None) -> str:
         lengths=[_cost(main, i).bar or "0" for i in range(len(found.layers))],
         quantized=quantized,
         is_compared=options.difference is not None,
+        is_measured=any(layer.sqnr for layer in quantized),
         weight_plot=Quantized.plot_size,
         comparison=compared(options.before, summary(figures)) if options.before else None,
         data=summary(figures).as_code(),

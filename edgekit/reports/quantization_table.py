@@ -12,7 +12,9 @@ import numpy as np
 from edgekit.api import Difference, Graph
 from edgekit.codegen.library_map import LibraryMap
 from edgekit.comparison.difference import LayerDifference
-from edgekit.core.ir import Node
+from edgekit.comparison.histogram import Histogram
+from edgekit.core import fixed
+from edgekit.core.ir import MeasuredTensor, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.types import Array, Quant
 from edgekit.reports import pages
@@ -37,6 +39,7 @@ class Quantized:
     zeros: str  # the share of weights that are zero
     weight_path: str  # the histogram of weights
     weight_tip: str
+    sqnr: Cell | None  # as quantization measured it
     alone: Cell | None
     accumulated: Cell | None
     noise: Cell | None
@@ -51,6 +54,7 @@ def quantized_layers(graph: Graph, found: LibraryMap, difference: Difference | N
 
 
 def _rows(graph: Graph, calls: dict[str, int], measured: dict[str, LayerDifference]) -> Iterator[Quantized]:
+    known = {tensor.value: tensor for tensor in graph.source.measured}
     for node in graph.nodes:
         result = node.outputs[0]
         quant, weights = graph.type(result).quant, _weights(graph, node)
@@ -70,8 +74,30 @@ def _rows(graph: Graph, calls: dict[str, int], measured: dict[str, LayerDifferen
             alone=_sqnr(layer.alone_db) if layer else None,
             accumulated=_sqnr(layer.sqnr_db) if layer else None,
             noise=_noise(layer) if layer else None,
-            values=plot(layer, layer.histogram) if layer and layer.histogram else None,
+            sqnr=_sqnr(kept.sqnr_db) if (kept := known.get(result)) else None,
+            values=_values(graph, result, layer, known.get(result)),
         )
+
+
+def _values(
+    graph: Graph, result: str, layer: LayerDifference | None, kept: MeasuredTensor | None
+) -> Plot | None:
+    """How values are distributed: as they were compared now, or as quantization saw them."""
+    if layer and layer.histogram:
+        return plot(layer.histogram, layer.range, layer.scale, layer.format)
+    counts = kept.counts if kept else ()
+    if not kept or not counts or min(counts) < 0 or not max(counts):
+        return None
+    width = (kept.high - kept.low) / len(counts)
+    if not (math.isfinite(kept.low) and math.isfinite(kept.high) and width > 0):  # of a forged file
+        return None
+    type = graph.type(result)
+    histogram = Histogram(kept.low, width, counts, kept.low, kept.high)
+    if type.quant is None or len(type.quant.scale) > 1:
+        return plot(histogram)
+    (scale,), (zero,) = type.quant.scale, type.quant.zero
+    low, high = ((end - zero) * scale for end in fixed.int_range(type.dtype))
+    return plot(histogram, (low, high), scale, type.dtype.value)
 
 
 def _weights(graph: Graph, node: Node) -> Array | None:

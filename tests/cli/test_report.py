@@ -58,6 +58,10 @@ def test_a_build_writes_the_page_too(cli: CommandLine) -> None:
 def test_what_quantization_costs_is_on_the_page(cli: CommandLine) -> None:
     require("gcc")
     cli.ok("quantize", "digits.onnx", "--calib", "calib.npz", "--calibrate", "minmax", "-o", "small.ek")
+    cli.ok("report", "small.ek")
+    alone = Path("small.html").read_text(encoding="utf-8")
+    assert "Accumulated" not in alone
+    assert alone.count("holds 0 to") >= 6  # the tips of histograms
     line = ("report", "small.ek", "--reference", "digits.onnx", "--data", "x.npz", "--before", "digits.onnx")
     cli.ok(*line)
     text = Path("small.html").read_text(encoding="utf-8")
