@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -18,6 +19,7 @@ from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
 from edgekit.core.builder import Builder
 from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
 from edgekit.core.ops.transpose import Transpose
@@ -165,6 +167,26 @@ def test_weights_of_16_bits(name: str, optimize: Optimize, compiler: str, tmp_pa
     expected = simulate.run(program.graph, bench.inputs)
     for output in bench.outputs:
         assert np.array_equal(found[output], expected[output]), output
+
+
+def test_attention_to_caches(tmp_path: Path) -> None:
+    """Parts of sixteen keys, one that is cut, positions outside, several queries, heads that share keys."""
+    bench = Bench(Random(7), np.random.default_rng(7))
+    shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16)]
+    for (heads, shared, keys, size, values), index in product(shapes, (DType.S32, DType.S64)):
+        at = np.array([0, keys // 2, keys - 1, keys + 9, -3, 15], index.numpy)
+        q, k, v = (
+            bench.input(1, n, rows, width)
+            for n, rows, width in ((heads, 6, size), (shared, keys, size), (shared, keys, values))
+        )
+        places = bench.builder.input(f"at{len(bench.inputs)}", Type(index, at.shape))
+        bench.inputs[places] = at
+        bench.outputs += bench.builder.add(CachedAttention(size**-0.5), q, k, v, places)
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load("cortex-m7", "zig")
+    )
+    assert set(kernels(program, "vfp")) == {"cached_attention_f32_s32", "cached_attention_f32_s64"}
+    check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 
 
 @pytest.mark.parametrize("network", NETWORKS)

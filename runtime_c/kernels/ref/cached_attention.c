@@ -56,15 +56,15 @@ EK_INLINE void EK_FN_query(
         EK_T_ACC w[16], above = most;
         for (int32_t j = 0; j < m; j++, k += p->size) {
             w[j] = EK_FN_dot(q, k, p->size) * p->scale;
-            above = j + first == 0 ? w[0] : EK_MATH_T(fmax)(above, w[j]);
+            above = j + first == 0 || w[j] > above ? w[j] : above; /* NaN makes all weights NaN later */
         }
         if (first == 0)
             most = above;
-        const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp)(most - above);
+        const EK_T_ACC shrink = above == most ? 1 : EK_MATH_T(exp_below)(most - above);
         most = above;
         sum *= shrink;
         for (int32_t j = 0; j < m; j++) {
-            w[j] = EK_MATH_T(exp)(w[j] - most);
+            w[j] = EK_MATH_T(exp_below)(w[j] - most);
             sum += w[j];
         }
         EK_FN_add(w, v, m, shrink, y, p->values);

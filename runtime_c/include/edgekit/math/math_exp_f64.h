@@ -40,6 +40,12 @@ static inline double ek_exp_f64(double x)
     return ek_scale_f64(m, n);
 }
 
+/* exp(x) for x <= 0, as softmax has it. */
+static inline double ek_exp_below_f64(double x)
+{
+    return ek_exp_f64(x);
+}
+
 /* 2 to the power x. Error below 1.10 ULP. */
 static inline double ek_exp2_f64(double x)
 {

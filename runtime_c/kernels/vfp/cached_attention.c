@@ -1,0 +1,95 @@
+/* Attention to the filled rows of a cache with a scalar FPU: see cached_attention.h. As the kernel in portable C,
+ * sixteen keys at a time in one pass; eight elements of a row stay in registers, and every product is one VFMA.
+ * @for T=f32
+ * @when size % 8 == 0 and values % 8 == 0 */
+#include "edgekit/contracts/cached_attention.h"
+
+/* w[j] = scale (q . k[j]) for j < m; returns the largest of them and of `most`. */
+EK_INLINE float EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const int32_t m,
+    float *EK_RESTRICT w, float most, const struct EK_STRUCT *p)
+{
+    for (int32_t j = 0; j < m; j++, k += p->size) {
+        float a = 0, b = 0;
+        for (int32_t i = 0; i < p->size; i += 8) {
+            a = __builtin_fmaf(q[i], k[i], a);
+            b = __builtin_fmaf(q[i + 1], k[i + 1], b);
+            a = __builtin_fmaf(q[i + 2], k[i + 2], a);
+            b = __builtin_fmaf(q[i + 3], k[i + 3], b);
+            a = __builtin_fmaf(q[i + 4], k[i + 4], a);
+            b = __builtin_fmaf(q[i + 5], k[i + 5], b);
+            a = __builtin_fmaf(q[i + 6], k[i + 6], a);
+            b = __builtin_fmaf(q[i + 7], k[i + 7], b);
+        }
+        w[j] = (a + b) * p->scale;
+        most = w[j] > most ? w[j] : most; /* NaN makes all weights NaN later */
+    }
+    return most;
+}
+
+/* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i] */
+EK_INLINE void EK_FN_add(const float *EK_RESTRICT w, const float *EK_RESTRICT v, const int32_t m,
+    const float shrink, float *EK_RESTRICT y, const int32_t n)
+{
+    for (int32_t i = 0; i < n; i += 8) {
+        float a = y[i] * shrink, b = y[i + 1] * shrink, c = y[i + 2] * shrink, d = y[i + 3] * shrink;
+        float e = y[i + 4] * shrink, f = y[i + 5] * shrink, g = y[i + 6] * shrink, h = y[i + 7] * shrink;
+        const float *row = v + i;
+        for (int32_t j = 0; j < m; j++, row += n) {
+            a = __builtin_fmaf(w[j], row[0], a);
+            b = __builtin_fmaf(w[j], row[1], b);
+            c = __builtin_fmaf(w[j], row[2], c);
+            d = __builtin_fmaf(w[j], row[3], d);
+            e = __builtin_fmaf(w[j], row[4], e);
+            f = __builtin_fmaf(w[j], row[5], f);
+            g = __builtin_fmaf(w[j], row[6], g);
+            h = __builtin_fmaf(w[j], row[7], h);
+        }
+        y[i] = a;
+        y[i + 1] = b;
+        y[i + 2] = c;
+        y[i + 3] = d;
+        y[i + 4] = e;
+        y[i + 5] = f;
+        y[i + 6] = g;
+        y[i + 7] = h;
+    }
+}
+
+/* One query, which sees the first `seen` keys. */
+EK_INLINE void EK_FN_query(const float *EK_RESTRICT q, const float *EK_RESTRICT k, const float *EK_RESTRICT v,
+    const int32_t seen, float *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    float most = -EK_INF_f32, sum = 0, w[16];
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] = 0;
+    for (int32_t first = 0; first < seen; first += 16) {
+        const int32_t m = seen - first < 16 ? seen - first : 16;
+        const float above = EK_FN_scores(q, k, m, w, most, p);
+        const float shrink = first == 0 || above == most ? 1 : ek_exp_below_f32(most - above);
+        most = above;
+        sum *= shrink;
+        for (int32_t j = 0; j < m; j++) {
+            w[j] = ek_exp_below_f32(w[j] - most);
+            sum += w[j];
+        }
+        EK_FN_add(w, v, m, shrink, y, p->values);
+        k += m * p->size;
+        v += m * p->values;
+    }
+    const float share = 1 / sum;
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] *= share;
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    for (int32_t h = 0; h < p->heads; h++) {
+        const int32_t row = h / p->repeat * p->keys;
+        for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
+            const EK_I_ACC last = EK_LOAD_I(at[i]);
+            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
+            EK_FN_query(q, k + row * p->size, v + row * p->values, seen, y, p);
+        }
+    }
+}
