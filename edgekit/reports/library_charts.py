@@ -14,6 +14,7 @@ from edgekit.reports.treemap import Rect, treemap
 _COLOURS = 6  # of operators: all others are grey
 _CARD_COLUMNS = 25  # letters of a monospaced font on a card
 _LETTER = 6.7  # width of a letter of a picture, at most
+_TEXT_HEIGHT = 32.0  # of two lines in a block
 _WIDTH = 1100.0  # of a chart
 _ARENA_HEIGHT, _LEFT, _BASE = 240.0, 62.0, 40.0
 _TREE_HEIGHT = 360.0
@@ -123,8 +124,18 @@ class Block:
     layer: int | None = None
 
     @staticmethod
-    def of(rect: Rect, text: str, second: str, tip: str, kind: str, layer: int | None) -> Block:
-        room = int((rect.width - 10) / _LETTER)
+    def of(
+        rect: Rect,
+        text: str,
+        second: str,
+        tip: str,
+        kind: str,
+        layer: int | None,
+        above: Sequence[Rect] = (),
+    ) -> Block:
+        """The text ends where a block that lies above this one begins."""
+        visible = _visible(rect, above) if rect.width >= 5 * _LETTER else 0.0
+        room = int((visible - 10) / _LETTER)
         is_shown = room >= 4 and rect.height >= 16
         return Block(
             number(rect.x),
@@ -137,6 +148,17 @@ class Block:
             kind,
             layer,
         )
+
+
+def _visible(rect: Rect, above: Sequence[Rect]) -> float:
+    """How wide the upper part of a block can be seen, from its left side on."""
+    low = rect.y + min(rect.height, _TEXT_HEIGHT)
+    hides = (
+        other.x
+        for other in above
+        if other.y < low and rect.y < other.y + other.height and other.x + other.width > rect.x
+    )
+    return min(rect.width, *(x - rect.x for x in hides), rect.width)
 
 
 @dataclass(frozen=True)
@@ -174,21 +196,27 @@ def arena(found: LibraryMap, colour: Mapping[str, int]) -> ArenaPicture | None:
     scale = _ARENA_HEIGHT / found.arena_bytes
     base = 8 + _ARENA_HEIGHT
     blocks = []
-    for row in found.arena:
-        start, end = row.steps
-        rect = Rect(
-            _LEFT + (start - first) * pitch,
+    # Results may lie over operands in the step that needs both: what comes later is drawn above.
+    rows = sorted(found.arena, key=lambda row: (row.steps[0], row.offset))
+    rects = [
+        Rect(
+            _LEFT + (row.steps[0] - first) * pitch,
             base - (row.offset + row.bytes) * scale,
-            (end - start + 1) * pitch,
+            (row.steps[1] - row.steps[0] + 1) * pitch,
             row.bytes * scale,
         )
+        for row in rows
+    ]
+    for i, (row, rect) in enumerate(zip(rows, rects, strict=True)):
+        start, end = row.steps
         what = row.c if row.type else f"scratch of {row.scratch_of}"
         when = f"from {_step(start, count)} to {_step(end, count)}"
         tip = f"{what}, {row.bytes:,} B at {row.offset:,}, {when}"
         writer = start - 1 if 0 < start <= count else None
         kind = "port" if writer is None else f"k{colour[found.layers[writer].operator]}"
         kind = kind if row.type else "scratch"
-        blocks.append(Block.of(rect, what, f"{row.bytes:,} B", tip, kind, writer))
+        name = what if writer is None or not row.type else found.layers[writer].name
+        blocks.append(Block.of(rect, name, f"{row.bytes:,} B", tip, kind, writer, rects[i + 1 :]))
     every = next(n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10**6) if n * pitch >= 26)
     shown = [step for step in range(max(first, 1), min(last, count) + 1) if step % every == 0 or step == 1]
     peak = max(found.arena, key=lambda row: (row.offset + row.bytes, -row.steps[0]))
@@ -203,7 +231,7 @@ def arena(found: LibraryMap, colour: Mapping[str, int]) -> ArenaPicture | None:
         number(_LEFT),
         number(_WIDTH - 8),
         number(base + 34),
-        f"{peak.c if peak.type else peak.scratch_of}",
+        peak.c if peak.type else f"the scratch memory of {peak.scratch_of}",
     )
 
 

@@ -59,6 +59,13 @@ function facts() {
     const [inner, outer] = [box(text), box(text.parentNode.querySelector("rect"))];
     return inner.right > outer.right + 0.5 || inner.bottom > outer.bottom + 0.5;
   });
+  const covered = [...document.querySelectorAll(".block text")].filter((text) => {
+    text.scrollIntoView({ block: "center", inline: "center" });
+    const { left, right, top, bottom } = box(text);
+    const at = [left + 1, (left + right) / 2, right - 1].map((x) => document.elementFromPoint(x, (top + bottom) / 2));
+    return at.some((element) => element && !text.parentNode.contains(element) && element.closest(".block"));
+  });
+  scrollTo(0, 0);
   const scrolls = (element) => element.closest(".scroll, .view, .table");
   const outside = [...document.querySelectorAll("body *")].filter(
     (element) => shown(element) && !scrolls(element) && (box(element).right > innerWidth + 0.5 || box(element).left < -0.5),
@@ -73,6 +80,7 @@ function facts() {
     texts: texts.length,
     cards: cards.length,
     spilled: spilled.map((text) => text.textContent),
+    covered: covered.map((text) => text.textContent),
     overflow: document.documentElement.scrollWidth - innerWidth,
     outside: outside.map((element) => element.outerHTML.slice(0, 90)),
     repeated: ids.filter((id, i) => ids.indexOf(id) !== i),
