@@ -22,6 +22,7 @@ from edgekit.core.ops._linear import Linear
 from edgekit.core.ops.attention import CachedAttention
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.groupwise import DenseGroupwise
 from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.types import Array, DType, Type
@@ -167,6 +168,29 @@ def test_weights_of_16_bits(name: str, optimize: Optimize, compiler: str, tmp_pa
     expected = simulate.run(program.graph, bench.inputs)
     for output in bench.outputs:
         assert np.array_equal(found[output], expected[output]), output
+
+
+def test_weights_in_groups(tmp_path: Path) -> None:
+    """Whole blocks of outputs and cut ones, a last group that is shorter, zero points, bounds, all scales."""
+    bench = Bench(Random(8), np.random.default_rng(8))
+    shapes = [(1, 64, 24, 32), (2, 70, 13, 16), (3, 9, 5, 4), (1, 33, 1, 128)]
+    formats = product((DType.S8, DType.S4), (DType.F32, DType.F16, DType.BF16), (False, True))
+    for (rows, inputs, outputs, group), (dtype, scales, has_zero) in product(shapes, formats):
+        count, most = -(-inputs // group), 1 << (dtype.bits - 1)
+        whole = [
+            bench.numbers.integers(-most, most, shape).astype(dtype.numpy)
+            for shape in ((outputs, inputs), (outputs, count))
+        ]
+        scale = bench.numbers.uniform(0.001, 0.02, (outputs, count)).astype(scales.numpy)
+        operands = [whole[0], scale, bench.data(outputs), *whole[1:] * has_zero]
+        names = [bench.builder.const(data) for data in operands]
+        op = DenseGroupwise(min(group, inputs), *bench.random.choice(LIMITS))
+        bench.outputs += bench.builder.add(op, bench.input(rows, inputs), *names)
+    program = compile_graph(
+        bench.builder.graph("floats", list(bench.inputs), bench.outputs), load("cortex-m7", "zig")
+    )
+    assert len(kernels(program, "vfp")) == 12
+    check(program, drive(program, tmp_path, "size", LEVEL["size"]), [bench.inputs])
 
 
 def test_attention_to_caches(tmp_path: Path) -> None:
