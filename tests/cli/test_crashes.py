@@ -15,7 +15,7 @@ from support.crashes import REFUSED, full_at, in_child, killed_at
 from edgekit import EdgeKitError, Graph
 from edgekit.codegen.compilation import publish
 from edgekit.core import atomic, transaction
-from edgekit.tuning import output
+from edgekit.tuning.problem import file_stem
 
 Files = dict[str, bytes]
 
@@ -279,7 +279,7 @@ def test_a_forged_journal_changes_nothing_elsewhere(tmp_path: Path, way: str) ->
 
 @pytest.mark.parametrize("name", ["../../evil", "/evil", "..", "a\0b", "a/b", ""])
 def test_names_of_models_name_no_file_elsewhere(name: str) -> None:
-    stem = output.stem(name)
+    stem = file_stem(name)
     assert stem == Path(stem).name
     assert stem.isprintable()
     assert not stem.startswith(".")

@@ -123,8 +123,26 @@ def real_layer(b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tu
     b.result(op, real_input(b, *image), b.constant(w), b.constant(np.zeros(weights[0], np.float32)))
 
 
+def scaled_layers(b: Bench) -> None:
+    """Floats, and weights of int8 with a scale for each output."""
+    inputs, outputs = b.pick((5, 16, 24)), b.pick((3, 4, 11, 16, 20, 27, 40))
+    rows = Dense(), (b.size(9), inputs), (outputs, inputs)
+    op, image, weights = convolution(b) if b.is_rare(2) else rows
+    numbers = b.choices.generator()
+    scales = Quant(tuple(numbers.uniform(0.01, 0.02, weights[0]).tolist()), (0,) * weights[0], 0)
+    w = b.constant(numbers.integers(-127, 128, weights).astype(np.int8), scales)
+    b.result(op, real_input(b, *image), w, b.constant(np.zeros(weights[0], np.float32)))
+
+
 def real_convolutions(b: Bench) -> None:
     real_layer(b, *convolution(b))
+
+
+def real_channels(b: Bench) -> None:
+    depth = b.pick((4, 8, 12, 20, 24))
+    real_layer(
+        b, Conv2d(pads=(1, 1, 1, 1), groups=depth), (1, 2 + b.size(9), 2 + b.size(9), depth), (depth, 3, 3, 1)
+    )
 
 
 def real_rows(b: Bench) -> None:
@@ -174,7 +192,7 @@ INTEGERS = [
     integer_zeros,
     integer_pools,
 ]
-REALS = [*[real_convolutions] * 5, real_rows, real_pools, real_pools]
+REALS = [*[real_convolutions] * 4, real_channels, real_rows, real_pools, real_pools]
 
 
 @dataclass(frozen=True)
@@ -275,6 +293,7 @@ def test_results_lie_over_inputs_as_near_as_they_may(
     if name.startswith("x86") and x86.is_emulated(target):  # and a minute for those of the longest ones
         cases //= 2
     families = INTEGERS + (REALS if "dense" in wanted else [])
+    families += [scaled_layers] if "dense_scaled" in wanted else []
     families += [groupwise_rows] if "dense_groupwise" in wanted else []
     families += [integer_tiles] if "conv2d_int.winograd" in wanted else []
     made = bench(families, target, wanted, at_least=cases)
