@@ -1,5 +1,5 @@
-/* Attention to the filled rows of a cache with a scalar FPU: see cached_attention.h. As the kernel in portable C,
- * sixteen keys at a time in one pass; eight elements of a row stay in registers, and every product is one VFMA.
+/* Attention to the filled rows of a cache with a scalar FPU. As the kernel in portable C, sixteen keys at a time in
+ * one pass; eight elements of a row stay in registers, and every product is one VFMA.
  * @for T=f32
  * @when size % 8 == 0 and values % 8 == 0 */
 #include "edgekit/contracts/cached_attention.h"

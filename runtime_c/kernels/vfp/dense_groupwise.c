@@ -1,5 +1,5 @@
-/* Fully connected layer of weights of eight bits with a scale for each group, with a scalar FPU: see
- * dense_groupwise.h. A word holds the weights of four outputs for one input.
+/* Fully connected layer of weights of eight bits with a scale for each group, with a scalar FPU. A word holds the
+ * weights of four outputs for one input.
  * @also dense_groupwise_symmetric
  * @for T=f32 W=s8 B=f32
  * @pack w: O/4! I o4

@@ -1,6 +1,6 @@
-/* Fully connected layer of weights of four bits with a scale for each group, with a scalar FPU: see
- * dense_groupwise.h. A word holds the weights of eight outputs for one input, each 8 more than it is: eight times the
- * sum of the inputs is taken off for each group.
+/* Fully connected layer of weights of four bits with a scale for each group, with a scalar FPU. A word holds the
+ * weights of eight outputs for one input, each 8 more than it is: eight times the sum of the inputs is taken off for
+ * each group.
  * @also dense_groupwise_symmetric
  * @for T=f32 W=s4 B=f32
  * @pack w: O/8! I o8 : +8 u4
