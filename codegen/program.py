@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from edgekit.codegen.kernels.pack import is_tiled, pack
 from edgekit.codegen.kernels.sources import Field, Kernel, Pointer, instantiate
 from edgekit.codegen.lowering.branches import Guard, Loop, costliest
@@ -241,11 +243,11 @@ def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[StateFie
     for state in sorted(graph.states, key=lambda state: -state.initial.type.dtype.bytes):
         name, type = state.input, state.initial.type
         c = identifier(name, taken, "s")
-        words = list(dict.fromkeys(elements(state.start)))
-        if len(words) > 1:
-            yield StateField(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
+        start = np.ascontiguousarray(state.start).reshape(-1)
+        if start.tobytes() == start[:1].tobytes() * start.size:
+            yield StateField(name, c, type, next(elements(start[:1]), "0"), "")
         else:
-            yield StateField(name, c, type, next(iter(words), "0"), "")
+            yield StateField(name, c, type, "", pool.get(f"{name}_start", state.initial, "", 1).c)
 
 
 def _lines(
