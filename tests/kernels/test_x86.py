@@ -171,6 +171,10 @@ def of_bytes(layers: Layers) -> None:
     layers.bytes(op, shape, (results * groups, *layers.pair(1, 3), depth))
 
 
+def of_bytes_to_three_vectors(layers: Layers) -> None:
+    layers.bytes(Conv2d(), (1, layers.size(3, 9), layers.size(3, 9), 5), (24, 2, 3, 5))
+
+
 def dense_of_bytes(layers: Layers) -> None:
     inputs, results = layers.size(1, 300), layers.size(1, 150)
     rows = layers.random.choice((1, layers.size(2, 20)))
@@ -205,6 +209,7 @@ FAMILIES = (
     sums_of_three_vectors,
     sums_of_nine,
     of_bytes,
+    of_bytes_to_three_vectors,
     dense_of_bytes,
 )
 
@@ -274,10 +279,8 @@ def test_kernels_are_for_their_shapes(name: str) -> None:
         for kernel in ("conv2d", "dense", "depthwise2d"):
             assert f"ek_{kernel}_f32_{number}_{number}" in taken
     assert "ek_conv2d_f32_bf16_winograd_bf16" in taken
-    eight = {"ek_conv2d_f32_oc24", "ek_conv2d_f32_bf16_oc24_bf16", "ek_conv2d_f32_f16_oc24_f16"}
-    eight |= {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
-    eight |= {"ek_conv2d_add_f32_oc24", "ek_conv2d_add_f32_bf16_oc24_bf16"}
-    eight |= {f"ek_conv2d_f32_f16_{kernel}_f16" for kernel in ("unpacked", "unpacked_oc24")}
+    eight = {"ek_conv2d_f32_strided", "ek_conv2d_f32_bf16_strided_bf16"}  # kernels for vectors of eight
+    eight |= {"ek_conv2d_f32_f16_unpacked_f16"}
     assert eight <= taken if name == "x86-64-avx2" else not eight & taken
 
 

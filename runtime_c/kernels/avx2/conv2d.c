@@ -1,9 +1,10 @@
 /* Convolution. Pixels whose windows are cut alike lie on lines: rows inside of the image, columns along its borders,
- * and corners; see image_f32.h. What a window has outside of x is left out.
+ * and corners; see image_f32.h. What a window has outside of x is left out. Two vectors of outputs are computed
+ * together, or three where a group has so many.
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f32 B=f32
- * @pack w: G O/16!8 H W I o16
+ * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
  * @split pixels >= 8
  * @split out_h >= 8 + (k_h - 1) * dilation_h */
 /* Convolution of floats with weights of 16 bits.
@@ -11,33 +12,12 @@
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
- * @pack w: G O/16!8 H W I o16(zip8) */
+ * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}(zip8) */
 /* Convolution of floats with weights of 16 bits.
  * @as avx2/conv2d.f16 f32=f16
  * @also conv2d_add
  * @apart
  * @for T=f32 W=f16 B=f32 */
-/* Convolution to three vectors of outputs, which are computed together.
- * @as avx2/conv2d.oc24
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f32 B=f32
- * @when out_c == 24 * groups
- * @pack w: G O/24!8 H W I o24 */
-/* Convolution to three vectors of outputs with weights of 16 bits.
- * @as avx2/conv2d.oc24_bf16 f32=bf16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=bf16 B=f32
- * @when out_c == 24 * groups
- * @pack w: G O/24!8 H W I o24(zip8) */
-/* Convolution to three vectors of outputs with weights of 16 bits.
- * @as avx2/conv2d.oc24_f16 f32=f16
- * @also conv2d_add
- * @apart
- * @for T=f32 W=f16 B=f32
- * @when out_c == 24 * groups
- * @pack w: G O/24!8 H W I o24 */
 /* Convolution of floats with weights of 16 bits.
  * @as avx512/conv2d.bf16 f32=bf16
  * @also conv2d_add

@@ -2,16 +2,10 @@
  * for each few pixels, which takes longer than with bf16.
  * @for T=f32 W=f16 B=f32
  * @when out_h * out_w >= 32
- * @pack w: G O/16!8 H W I o16
- * @scratch 64 * k_h * k_w * (in_c // groups)
+ * @pack w: G O/{24 if out_c == 24 * groups else 16}!8 H W I o{24 if out_c == 24 * groups else 16}
+ * @scratch (96 if out_c == 24 * groups else 64) * k_h * k_w * (in_c // groups)
  * @split pixels >= 8
  * @split out_h >= 8 + (k_h - 1) * dilation_h */
-/* Convolution of many pixels to three vectors of outputs with weights of f16.
- * @as avx2/conv2d.unpacked_oc24_f16
- * @for T=f32 W=f16 B=f32
- * @when out_c == 24 * groups and out_h * out_w >= 32
- * @pack w: G O/24!8 H W I o24
- * @scratch 96 * k_h * k_w * (in_c // groups) */
 #include "edgekit/contracts/conv2d.h"
 
 EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, float *wide,
@@ -19,7 +13,7 @@ EK_INLINE void EK_FN_part(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y, 
 {
     const int32_t lanes = (outputs + EK_VF_LANES - 1) / EK_VF_LANES * EK_VF_LANES;
     const int32_t size = s->k_h * s->k_w * s->depth * lanes;
-    for (int32_t i = 0; i < size; i += EK_VF_LANES)
+    EK_UNROLLED_FOR(4, int32_t i = 0; i < size; i += EK_VF_LANES)
         ek_vf_store(wide + i, EK_VF_LANES, ek_vf_weights(w, i, EK_F16_KIND));
     ek_image_part_f32(x, (const uint8_t *)wide, b, 0, y, outputs, s);
 }
