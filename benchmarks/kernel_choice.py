@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
@@ -29,6 +29,7 @@ from edgekit.core.target import Target
 TARGETS = ("cortex-m0plus", "cortex-m4", "cortex-m55", "aarch64-dotprod", "x86-64-avx2", "wasm32-simd")
 _FIRST = 500  # seeds below are those of calibration
 _COPIES = 4
+_TOGETHER = 6  # layers of a program that is counted: gcc takes seconds for each layer of floats on x86
 _NEAR = 1.03
 _X86 = "qemu-x86_64 -cpu max"
 _NOTE = """\
@@ -78,34 +79,30 @@ def graph(seed: int, plan: int) -> Graph:
 
 
 def contested(network: Graph, target: Target) -> tuple[int, Sequence[Graph]]:
-    """How many calls of kernels its layers are, and those layers of which several kernels fit a call: in one
-    graph, where calls are counted one by one."""
+    """How many calls of kernels its layers are, and those layers of which several kernels fit a call: a
+    few in each graph, where calls are counted one by one."""
     with turned(by=0) as fitting:
         program = compile_graph(network, target)
     names = {name for line in program.lines if fitting[name := line.call.args[-1].name] > 1}
     alone = [drop_dead(replace(network, outputs=(output,))) for output in network.outputs]
     found = [graph for graph in alone if any(set(node.outputs) & names for node in graph.nodes)]
-    if not runner.is_wasm(target) and found:
-        found = [
-            drop_dead(replace(network, outputs=tuple(name for graph in found for name in graph.outputs)))
-        ]
-    return len(program.lines), found
+    step = 1 if runner.is_wasm(target) else _TOGETHER
+    outputs = [name for graph in found for name in graph.outputs]
+    parts = (outputs[k : k + step] for k in range(0, len(outputs), step))
+    return len(program.lines), [drop_dead(replace(network, outputs=tuple(part))) for part in parts]
 
 
 def compared(network: Graph, target: Target) -> list[Layer]:
     """Of those of its layers that several kernels fit."""
     found: dict[str, Layer] = {}
-    by, more = 0, True
-    while more:
-        with turned(by):
+    by, most = 0, 1
+    while by < most:
+        with turned(by) as fitting:
             program = compile_graph(network, target)
-        more = by == 0
         for line, kernel, count in counted(program):
-            layer = found.setdefault(line.call.args[-1].name, Layer(line.comment.partition(": ")[2], {}))
-            if kernel not in layer.counts:
-                layer.counts[kernel] = count
-                more = True
-        by += 1
+            layer = found.setdefault(line.call.args[-1].name, Layer(line.comment, {}))
+            layer.counts.setdefault(kernel, count)
+        by, most = by + 1, max(fitting.values())
     return [layer for layer in found.values() if len(layer.counts) > 1]
 
 
@@ -131,37 +128,52 @@ def load(name: str) -> Target:
     return replace(target, runner=_X86, cflags=(*target.cflags, "-static", "-no-pie"))
 
 
-def row(name: str, seeds: int) -> list[str]:
-    """Of the table: layers of some seeds on a target. Prints those that could take far fewer instructions."""
-    target, calls, found = load(name), 0, list[Layer]()
-    for seed, plan in product(range(_FIRST, _FIRST + seeds), range(len(PLANS))):
-        number, networks = contested(graph(seed, plan), target)
-        calls += number
-        for layer in (layer for network in networks for layer in compared(network, target)):
-            found.append(layer)
-            if layer.off > _NEAR:
-                print(f"{layer.off:.2f} {layer.words}: {layer.counts}", flush=True)
-    far = sum(layer.off > _NEAR for layer in found)
-    worst = max((layer.off for layer in found), default=1.0)
-    of_several = f"{1 - far / len(found):.1%}" if found else "-"
-    return [name, f"{calls:,}", f"{len(found):,}", f"{1 - far / calls:.1%}", of_several, f"{worst - 1:.0%}"]
+def measured(target: Target, seed: int, plan: int) -> tuple[int, list[float]]:
+    """How many calls there are, and of those with a choice how many times the best each takes. Prints those
+    that could take far fewer instructions."""
+    number, networks = contested(graph(seed, plan), target)
+    found = [layer for network in networks for layer in compared(network, target)]
+    for layer in found:
+        if layer.off > _NEAR:
+            print(f"{layer.off:.2f} {layer.words}: {layer.counts}", flush=True)
+    return number, [layer.off for layer in found]
+
+
+def row(name: str, results: Iterable[tuple[int, Sequence[float]]]) -> list[str]:
+    """Of the table: all layers on a target."""
+    counts, found = zip(*results, strict=True)
+    calls, offs = sum(counts), [off for part in found for off in part]
+    far = sum(off > _NEAR for off in offs)
+    of_several = f"{1 - far / len(offs):.1%}" if offs else "-"
+    worst = max(offs, default=1.0)
+    return [name, f"{calls:,}", f"{len(offs):,}", f"{1 - far / calls:.1%}", of_several, f"{worst - 1:.0%}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--targets", nargs="+", default=TARGETS)
     parser.add_argument("--seeds", type=int, default=2, help="programs of each plan")
-    parser.add_argument("--keep", type=Path, required=True, help="a file of rows, to go on with")
+    parser.add_argument(
+        "--first", type=int, default=_FIRST, help="the first seed: others than those of the report"
+    )
+    parser.add_argument("--keep", type=Path, required=True, help="a file of results, to go on with")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     arguments = parser.parse_args()
-    rows = json.loads(arguments.keep.read_text()) if arguments.keep.exists() else {}
+    kept = json.loads(arguments.keep.read_text()) if arguments.keep.exists() else {}
+    seeds = range(arguments.first, arguments.first + arguments.seeds)
+    rows = []
     for name in arguments.targets:
-        if name not in rows:
-            rows[name] = row(name, arguments.seeds)
-            arguments.keep.write_text(json.dumps(rows))
-            print(*rows[name], flush=True)
+        target, results = load(name), []
+        for seed, plan in product(seeds, range(len(PLANS))):
+            key = f"{name} {seed} {plan}"
+            if key not in kept:
+                kept[key] = measured(target, seed, plan)
+                arguments.keep.write_text(json.dumps(kept))
+            results.append(kept[key])
+        rows.append(row(name, results))
+        print(*rows[-1], flush=True)
     head = ["target", "calls", "several fit", "near", "of several", "worst"]
-    text = table(head, [rows[name] for name in arguments.targets])
+    text = table(head, rows)
     if arguments.write:
         write_section("kernel_choice", "Choice of kernels", f"{text}\n\n{_NOTE}")
 
