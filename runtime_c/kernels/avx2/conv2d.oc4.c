@@ -1,43 +1,43 @@
 /* Convolution to at most half a vector of outputs. Two neighbours of a run meet their weights at once, the first in
  * even lanes and the second in odd ones, whose sums are added in the end. A row of a window is one run. That pays
- * where three products of a window or more have a neighbour, and where columns of windows are cut, for larger ones.
+ * where two products of a window have neighbours, and where all windows are cut, for large ones.
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/4! o4 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc4_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
 /* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx2/conv2d.oc4_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
+ * @when out_c <= 4 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w */
 /* Convolution to at most half a vector of outputs with AVX-512.
  * @as avx512/conv2d.oc8
  * @for T=f32 W=f32 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx512/conv2d.oc8_bf16 f32=bf16
  * @for T=f32 W=bf16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 /* Convolution to at most half a vector of outputs with weights of 16 bits.
  * @as avx512/conv2d.oc8_f16 f32=f16
  * @for T=f32 W=f16 B=f32
  * @when groups == 1 and step_c == 1 and step_w == in_c and dilation_w == 1
- * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 3
- * @when k_h * k_w * in_c >= (27 if in_w >= k_w + 2 * stride_w else 50) or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
+ * @when out_c <= 8 and k_h * (k_w * in_c // 2) >= 2
+ * @when k_h * k_w * in_c >= 50 or in_w >= k_w + 2 * stride_w or pad_left == 0 and (out_w - 1) * stride_w + k_w <= in_w
  * @pack w: H WI/2! O/8! o8 wi2 */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/image_f32.h"
@@ -98,10 +98,19 @@ EK_INLINE void EK_FN_pixels(const EK_T *x, const EK_W *w, const EK_B *b, EK_T *y
     for (int32_t i = ek_first_tap(top, p->dilation_h); i < last; i++)
         EK_FN_run(sum, x + (top + i * p->dilation_h) * p->step_h + left * p->in_c, w + i * row,
             line->j * p->in_c, line->end * p->in_c, line->x_step, pixels);
-    const ek_vf bias = ek_vf_load(b, p->out_c);
-    EK_UNROLLED_FOR(12, int32_t q = 0; q < pixels; q++)
-        ek_vf_store(y + (h * p->out_w + v) * p->out_c + q * line->y_step, p->out_c,
-            ek_vf_clamp(ek_vf_add(ek_vf_halves(sum[q]), bias), p->lo, p->hi));
+    const ek_vf bias = ek_vf_load_twice(b, p->out_c);
+    EK_T *to = y + (h * p->out_w + v) * p->out_c;
+    EK_UNROLLED_FOR(6, int32_t q = 0; q < pixels; q += 2) {
+        const int32_t other = q + 1 < pixels ? q + 1 : q;
+        const ek_vf both = ek_vf_clamp(ek_vf_add(ek_vf_neighbours(sum[q], sum[other]), bias), p->lo, p->hi);
+        if (!EK_IS_COMPACT && 2 * p->out_c == EK_VF_LANES && line->y_step == p->out_c && other > q) {
+            ek_vf_store(to + q * line->y_step, EK_VF_LANES, both);
+            continue;
+        }
+        ek_vf_store_half(to + q * line->y_step, p->out_c, both, 0);
+        if (other > q)
+            ek_vf_store_half(to + other * line->y_step, p->out_c, both, 1);
+    }
 }
 
 /* How many pixels of a line advance together, at most twelve: the fewest tiles, of about the same width. */

@@ -3,8 +3,8 @@
  * takes 25 products of two channels, not 36. Weights are packed as u, u + w, w and v; b and d meet the same ones.
  * @for T=f32 W=f32 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
- * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 16384 and not compact
+ * @when groups == 1 and step_c == 1 and in_c >= 16 and out_c >= 8 and in_c * out_c <= 16384 and not compact
+ * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80)
  * @pack w: strided H W O/8! I o8
  * @scratch 100 * (min((out_h + 1) // 2, (15 + (out_w + 1) // 2) // ((out_w + 1) // 2))
  * @scratch * ((out_w + 1) // 2) * (in_c + out_c)) + 2048
@@ -14,8 +14,8 @@
  * @as avx2/conv2d.strided_bf16
  * @for T=f32 W=bf16 B=f32
  * @when k_h == 3 and k_w == 3 and stride_h == 2 and stride_w == 2 and dilation_h == 1 and dilation_w == 1
- * @when groups == 1 and step_c == 1 and out_h >= 2 and out_w >= 2 and out_h * out_w >= 32
- * @when in_c >= 32 and out_c >= 8 and in_c * out_c <= 4096 and not compact */
+ * @when groups == 1 and step_c == 1 and in_c >= 16 and out_c >= 8 and in_c * out_c <= 4096 and not compact
+ * @when 9 * out_h * out_w * out_c > (out_h + 1) // 2 * ((out_w + 1) // 2) * (28 * out_c + 80) */
 #include "edgekit/contracts/conv2d.h"
 #include "edgekit/loops/pixel_rows_f32.h"
 

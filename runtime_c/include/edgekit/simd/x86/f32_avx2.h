@@ -40,16 +40,57 @@ EK_INLINE ek_vf ek_vf_load(const float *x, const int32_t count)
     return count == 8 ? _mm256_loadu_ps(x) : _mm256_maskload_ps(x, ek_vf_mask(count));
 }
 
+/* Numbers from number `at` of a row of `length` on, which is at x, and zeros for those outside of the row. */
+EK_INLINE ek_vf ek_vf_load_inside(const float *x, const int32_t at, const int32_t length)
+{
+    typedef uint32_t unsigned_bits __attribute__((vector_size(32)));
+    const unsigned_bits place = {0, 1, 2, 3, 4, 5, 6, 7};
+    return _mm256_maskload_ps(x, (__m256i)(place + (uint32_t)at < (uint32_t)length));
+}
+
+/* The first `count` of four numbers. Compilers that know how many there are need no mask, which takes long to store by. */
+EK_INLINE void ek_vf_store_four(float *y, const int32_t count, const __m128 v)
+{
+    int32_t lanes = count;
+    if (__builtin_constant_p(count) && count == 4)
+        _mm_storeu_ps(y, v);
+    else if (__builtin_constant_p(count) && count == 1)
+        _mm_store_ss(y, v);
+    else if (__builtin_constant_p(count) && (count == 2 || count == 3)) {
+        _mm_storel_pi((__m64 *)(void *)y, v);
+        if (count == 3)
+            _mm_store_ss(y + 2, _mm_movehl_ps(v, v));
+    } else {
+        __asm__ volatile("" : "+r"(lanes));
+        _mm_maskstore_ps(y, _mm256_castsi256_si128(ek_vf_mask(lanes)), v);
+    }
+}
+
 /* The mask is made anew: gcc would keep one in a register that sums need. */
 EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
 {
     int32_t lanes = count;
     if (count == 8)
         _mm256_storeu_ps(y, v);
+    else if (__builtin_constant_p(count) && count <= 4)
+        ek_vf_store_four(y, count, _mm256_castps256_ps128(v));
     else {
         __asm__ volatile("" : "+r"(lanes));
         _mm256_maskstore_ps(y, ek_vf_mask(lanes), v);
     }
+}
+
+/* The first `count` numbers of half a vector: the upper one, or the lower. */
+EK_INLINE void ek_vf_store_half(float *y, const int32_t count, const ek_vf v, const int32_t is_upper)
+{
+    ek_vf_store_four(y, count, is_upper ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v));
+}
+
+/* At most half a vector of numbers, in both halves. */
+EK_INLINE ek_vf ek_vf_load_twice(const float *x, const int32_t count)
+{
+    const ek_vf v = ek_vf_load(x, count);
+    return _mm256_permute2f128_ps(v, v, 0);
 }
 
 /* A number in even lanes or odd ones, and zeros. */
@@ -63,11 +104,10 @@ EK_INLINE ek_vf ek_vf_odd(const float x)
     return _mm256_blend_ps(_mm256_setzero_ps(), _mm256_set1_ps(x), 0xAA);
 }
 
-/* Sums of two neighbours, in the lower half. */
-EK_INLINE ek_vf ek_vf_halves(const ek_vf x)
+/* Sums of two neighbours: those of a in the lower half, those of b in the upper one. */
+EK_INLINE ek_vf ek_vf_neighbours(const ek_vf a, const ek_vf b)
 {
-    const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-    return _mm256_permutevar8x32_ps(_mm256_add_ps(x, _mm256_permute_ps(x, 0xB1)), even);
+    return (ek_vf)_mm256_permute4x64_pd((__m256d)_mm256_hadd_ps(a, b), 0xD8);
 }
 
 #endif

@@ -48,6 +48,28 @@ EK_INLINE void ek_vf_store(float *y, const int32_t count, const ek_vf v)
         _mm512_mask_storeu_ps(y, ek_vf_mask(count), v);
 }
 
+/* Numbers from number `at` of a row of `length` on, which is at x, and zeros for those outside of the row. */
+EK_INLINE ek_vf ek_vf_load_inside(const float *x, const int32_t at, const int32_t length)
+{
+    const __m512i places = _mm512_add_epi32(
+        _mm512_set1_epi32(at), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    return _mm512_maskz_loadu_ps(_mm512_cmplt_epu32_mask(places, _mm512_set1_epi32(length)), x);
+}
+
+/* The first `count` numbers of half a vector: the upper one, or the lower. */
+EK_INLINE void ek_vf_store_half(float *y, const int32_t count, const ek_vf v, const int32_t is_upper)
+{
+    const __m256 half = is_upper ? _mm512_extractf32x8_ps(v, 1) : _mm512_castps512_ps256(v);
+    _mm256_mask_storeu_ps(y, (__mmask8)ek_vf_mask(count), half);
+}
+
+/* At most half a vector of numbers, in both halves. */
+EK_INLINE ek_vf ek_vf_load_twice(const float *x, const int32_t count)
+{
+    const ek_vf v = ek_vf_load(x, count);
+    return _mm512_shuffle_f32x4(v, v, 0x44);
+}
+
 /* A number in even lanes or odd ones, and zeros. */
 EK_INLINE ek_vf ek_vf_even(const float x)
 {
@@ -59,11 +81,12 @@ EK_INLINE ek_vf ek_vf_odd(const float x)
     return _mm512_maskz_broadcastss_ps(0xAAAA, _mm_set_ss(x));
 }
 
-/* Sums of two neighbours, in the lower half. */
-EK_INLINE ek_vf ek_vf_halves(const ek_vf x)
+/* Sums of two neighbours: those of a in the lower half, those of b in the upper one. */
+EK_INLINE ek_vf ek_vf_neighbours(const ek_vf a, const ek_vf b)
 {
-    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
-    return _mm512_permutexvar_ps(even, _mm512_add_ps(x, _mm512_permute_ps(x, 0xB1)));
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+    return _mm512_add_ps(_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b));
 }
 
 #endif
