@@ -1,7 +1,10 @@
-/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see pixel_rows_s8_x86.h.
+/* Convolution of int8 without the blocks of weights that are zero, pixel by pixel: see pixel_rows_s8_x86.h. A
+ * product takes a third more, and each row of blocks some; four pixels advance together. All of this must be less than
+ * the zeros.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when zero_blocks(8, 2) >= 25 + 1000 // in_c and k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
+ * @when (133 * (100 - zero_blocks(8, 2)) + 45600 // in_c) * ((batch * out_h * out_w + 3) // 4 * 4) <= 8000 * batch * out_h * out_w
+ * @when k_h == 1 and k_w == 1 and groups == 1 and in_c % 2 == 0
  * @when stride_h == 1 and stride_w == 1 and out_h == in_h and out_w == in_w and pad_top == 0 and pad_left == 0
  * @when step_c == 1 and step_w == in_c and step_h == in_w * in_c
  * @when acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30

@@ -1,7 +1,8 @@
-/* Fully connected layer of int8 without the blocks of weights that are zero: see pixel_rows_s8_x86.h.
+/* Fully connected layer of int8 without the blocks of weights that are zero: see pixel_rows_s8_x86.h. A product takes a
+ * third more, and each row of blocks some; four rows advance together, or one. All of this must be less than the zeros.
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once line line_away
- * @when zero_blocks(8, 2) >= 45 + 4000 // inputs
+ * @when (133 * (100 - zero_blocks(8, 2)) + 45600 // inputs) * ((rows + 3) // 4 * 4 if rows > 1 else 2) <= 8000 * rows
  * @when inputs % 2 == 0 and acc_bits + max(most_exponent, 0) * (rule == "tfl") <= 30
  * @pack w: blocks O/8! I/2! o8 i2
  * @pack b: O/8! o8
