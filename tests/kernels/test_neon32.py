@@ -187,11 +187,11 @@ def floats(shapes: Sequence[tuple[int, ...]], dtype: DType) -> tuple[Graph, dict
     return b.graph("floats", list(sample), outputs), sample
 
 
-LAYERS = {DType.F32: {"conv2d_f32_tile", "conv2d_add_f32_tile", "depthwise2d_f32_oc4", "dense_f32"}}
+LAYERS = {DType.F32: {"conv2d_f32_tile", "conv2d_add_f32_tile", "depthwise2d_f32_m1", "dense_f32"}}
 LAYERS[DType.BF16] = {
     "conv2d_f32_bf16_unpacked_bf16",
     "conv2d_f32_bf16_bf16",
-    "depthwise2d_f32_bf16_oc4_bf16",
+    "depthwise2d_f32_bf16_m1_bf16",
 }
 LAYERS[DType.BF16] |= {"dense_f32_bf16_bf16", "conv2d_add_f32_bf16_unpacked_bf16", "conv2d_add_f32_bf16_bf16"}
 LAYERS[DType.S8] = {"conv2d_scaled_f32_s8", "conv2d_scaled_f32_s8_unpacked", "dense_scaled_f32_s8"}

@@ -103,11 +103,12 @@ def real_high_windows(b: Bench) -> None:
 def real_products(b: Bench) -> None:
     """Products of matrices, as they lie: of whole tiles and with rests, of rows and of columns."""
     for rows, inner, columns in ((1, 5, 3), (4, 16, 16), (9, 24, 65), (13, 7, 40), (2, 3, 1)):
-        factors = []
-        for shape in ((2, rows, inner), (2, inner, columns)):
-            factors.append(b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, shape)))
-            b.inputs[factors[-1]] = b.choices.generator().normal(size=shape).astype(np.float32)
-        b.result(MatMul(), *factors)
+        for perm, other in (((0, 1, 2), (2, inner, columns)), ((0, 2, 1), (2, columns, inner))):
+            factors = []
+            for shape in ((2, rows, inner), other):
+                factors.append(b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, shape)))
+                b.inputs[factors[-1]] = b.choices.generator().normal(size=shape).astype(np.float32)
+            b.result(MatMul((), perm), *factors)
 
 
 REAL_FAMILIES = (

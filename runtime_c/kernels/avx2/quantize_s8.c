@@ -23,20 +23,20 @@ EK_INLINE void EK_FN_vectors(const float *x, int8_t *y, const struct EK_STRUCT *
     ek_vi_store_s8(y, z, p->zero, p->lo, p->hi);
 }
 
+/* The last numbers, less than four vectors, go through copies: there is one loop, as code may have to be small. */
 EK_VI_SHARED void EK_FN_run(const float *x, int8_t *y, const struct EK_STRUCT *given)
 {
     const struct EK_STRUCT copy = *given, *const p = &copy; /* y might be anywhere */
-    int32_t i = 0;
-    for (; i + 4 * EK_VI_LANES <= p->n; i += 4 * EK_VI_LANES)
-        EK_FN_vectors(x + i, y + i, p);
-    if (i < p->n) {
-        float rest[4 * EK_VI_LANES] = {0};
-        int8_t last[4 * EK_VI_LANES];
-        for (int32_t k = 0; i + k < p->n; k++)
-            rest[k] = x[i + k];
-        EK_FN_vectors(rest, last, p);
-        ek_vi_copy_s8(y + i, last, p->n - i);
+    const int32_t rest = p->n % (4 * EK_VI_LANES);
+    float numbers[4 * EK_VI_LANES] = {0};
+    int8_t last[4 * EK_VI_LANES];
+    for (int32_t k = 0; k < rest; k++)
+        numbers[k] = x[p->n - rest + k];
+    for (int32_t i = 0; i < p->n; i += 4 * EK_VI_LANES) {
+        const int32_t is_whole = i + 4 * EK_VI_LANES <= p->n;
+        EK_FN_vectors(is_whole ? x + i : numbers, is_whole ? y + i : last, p);
     }
+    ek_vi_copy_s8(y + p->n - rest, last, rest);
 }
 
 EK_KERNEL void EK_FN(const float *x, EK_Y *y, const struct EK_STRUCT *p)

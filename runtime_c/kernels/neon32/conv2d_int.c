@@ -72,9 +72,9 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int32_t step, const
         }
     }
     const int32x4_t bias = vld1q_s32(b + o), factor = vld1q_s32(m + o), exponent = EK_RULE(load)(e, o);
-    const int32x4_t one = EK_RULE(x4)(vaddq_s32(ek_total4(s0, s1, s2, s3), bias), factor, exponent);
+    const int32x4_t one = EK_RULE(x4)(vaddq_s32(ek_across_neon(s0, s1, s2, s3), bias), factor, exponent);
     const int32x4_t two =
-        pixels > 1 ? EK_RULE(x4)(vaddq_s32(ek_total4(t0, t1, t2, t3), bias), factor, exponent) : one;
+        pixels > 1 ? EK_RULE(x4)(vaddq_s32(ek_across_neon(t0, t1, t2, t3), bias), factor, exponent) : one;
     const int8x8_t result = ek_finish8_neon(one, two, p->zero, p->lo, p->hi);
     const int32_t left_over = p->out_c - o < 4 ? p->out_c - o : 4;
     ek_store8_neon(y + o, result, left_over);

@@ -38,8 +38,8 @@ EK_INLINE void EK_FN_tile(const int8_t *EK_RESTRICT x, const int8_t *EK_RESTRICT
         EK_PAIRS16_OF_TWO(s4, s5)
         EK_PAIRS16_OF_TWO(s6, s7)
     }
-    const int8x8_t result = ek_finish8_neon(EK_FN_scaled(ek_total4(s0, s1, s2, s3), b, m, e, o),
-        EK_FN_scaled(ek_total4(s4, s5, s6, s7), b, m, e, o + 4), p->zero, p->lo, p->hi);
+    const int8x8_t result = ek_finish8_neon(EK_FN_scaled(ek_across_neon(s0, s1, s2, s3), b, m, e, o),
+        EK_FN_scaled(ek_across_neon(s4, s5, s6, s7), b, m, e, o + 4), p->zero, p->lo, p->hi);
     ek_store8_neon(y + o, result, p->outputs - o);
 }
 

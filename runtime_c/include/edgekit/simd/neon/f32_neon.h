@@ -11,6 +11,8 @@
 /* How many cells a load brings, for products by a lane of them, and how many a turn is for. */
 #define EK_VF_CELLS 4
 #define EK_VF_TAPS(pixels) 8
+/* How many columns products with transposed matrices take at once. */
+#define EK_VF_COLUMNS 4
 /* How many pixels have all of their outputs before the next, so that results may overlap inputs. */
 #define EK_VF_TOGETHER 4
 /* Sums are not split. */
@@ -26,10 +28,10 @@ EK_INLINE ek_vf ek_vf_fma_lane(const ek_vf a, const ek_vf b, const int32_t k, co
                     : vfmaq_laneq_f32(c, a, b, 3);
 }
 
-/* The sums of the elements of each. */
-EK_INLINE ek_vf ek_f32_across_neon(const ek_vf a, const ek_vf b, const ek_vf c, const ek_vf d)
+/* The sums of the elements of each, of `count` vectors that exist of four. */
+EK_INLINE void ek_vf_store_totals(float *y, const int32_t count, const ek_vf *v)
 {
-    return vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d));
+    ek_vf_store(y, count, vpaddq_f32(vpaddq_f32(v[0], v[1]), vpaddq_f32(v[2], v[3])));
 }
 
 #endif

@@ -3,36 +3,20 @@
 #define EDGEKIT_GATES_NEON_H
 
 #include "edgekit/loops/gates.h"
+#include "edgekit/simd/neon/s32_neon.h"
 
-#include <arm_neon.h>
-
-typedef int32x4_t ek_neon_ints;
+typedef ek_vi ek_neon_ints;
 #define EK_NEON_LANES 4
 
 /* Two numbers of a table anywhere. */
 typedef int32_t ek_neon_two __attribute__((aligned(2), may_alias));
 
-static inline int32x4_t ek_neon_load(const int32_t *p)
-{
-    return vld1q_s32(p);
-}
-static inline int32x4_t ek_neon_same(const int32_t x)
-{
-    return vdupq_n_s32(x);
-}
-static inline int32x4_t ek_neon_add(const int32x4_t a, const int32x4_t b)
-{
-    return vaddq_s32(a, b);
-}
-static inline int32x4_t ek_neon_times(const int32x4_t a, const int32x4_t b)
-{
-    return vmulq_s32(a, b);
-}
-/* a >> shift. */
-static inline int32x4_t ek_neon_shifted(const int32x4_t a, const int32_t shift)
-{
-    return vshlq_s32(a, vdupq_n_s32(-shift));
-}
+#define ek_neon_load ek_vi_load
+#define ek_neon_same ek_vi_same
+#define ek_neon_add ek_vi_add
+#define ek_neon_times ek_vi_mul
+#define ek_neon_shifted ek_vi_shifted
+
 static inline int32x4_t ek_neon_bounded(const int32x4_t a, const int32_t lo, const int32_t hi)
 {
     return vminq_s32(vmaxq_s32(a, vdupq_n_s32(lo)), vdupq_n_s32(hi));

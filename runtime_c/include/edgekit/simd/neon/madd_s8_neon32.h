@@ -54,14 +54,4 @@ EK_INLINE int32x4_t ek_pairs8(int32x4_t sum, int8x8_t x, int8x8_t w)
             t = ek_pairs8(t, v, weights);                                                                    \
     }
 
-/* The four sums of four lanes each. */
-EK_INLINE int32x4_t ek_total4(int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
-{
-    const int32x2_t p = vadd_s32(vget_low_s32(a), vget_high_s32(a));
-    const int32x2_t q = vadd_s32(vget_low_s32(b), vget_high_s32(b));
-    const int32x2_t r = vadd_s32(vget_low_s32(c), vget_high_s32(c));
-    const int32x2_t s = vadd_s32(vget_low_s32(d), vget_high_s32(d));
-    return vcombine_s32(vpadd_s32(p, q), vpadd_s32(r, s));
-}
-
 #endif

@@ -4,32 +4,18 @@
 
 #include "edgekit/loops/gates.h"
 #include "edgekit/simd/wasm/pixel_rows_s8_wasm.h"
+#include "edgekit/simd/wasm/s32_wasm.h"
 
-typedef v128_t ek_wasm_ints;
+typedef ek_vi ek_wasm_ints;
 #define EK_WASM_LANES 4
 #define EK_WASM_ROWS 16
 
-EK_INLINE v128_t ek_wasm_load(const int32_t *p)
-{
-    return wasm_v128_load(p);
-}
-EK_INLINE v128_t ek_wasm_same(const int32_t x)
-{
-    return wasm_i32x4_splat(x);
-}
-EK_INLINE v128_t ek_wasm_add(const v128_t a, const v128_t b)
-{
-    return wasm_i32x4_add(a, b);
-}
-EK_INLINE v128_t ek_wasm_times(const v128_t a, const v128_t b)
-{
-    return wasm_i32x4_mul(a, b);
-}
-/* a >> shift. */
-EK_INLINE v128_t ek_wasm_shifted(const v128_t a, const int32_t shift)
-{
-    return wasm_i32x4_shr(a, (uint32_t)shift);
-}
+#define ek_wasm_load ek_vi_load
+#define ek_wasm_same ek_vi_same
+#define ek_wasm_add ek_vi_add
+#define ek_wasm_times ek_vi_mul
+#define ek_wasm_shifted ek_vi_shifted
+
 EK_INLINE v128_t ek_wasm_bounded(const v128_t a, const int32_t lo, const int32_t hi)
 {
     return wasm_i32x4_min(wasm_i32x4_max(a, wasm_i32x4_splat(lo)), wasm_i32x4_splat(hi));

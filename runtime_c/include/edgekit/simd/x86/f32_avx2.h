@@ -13,6 +13,9 @@
 /* How many pixels have all of their outputs before the next: as many as there are, so that weights stay in a cache. */
 #define EK_VF_TOGETHER 0x7FFFFFFF
 
+/* How many columns products with transposed matrices take at once. */
+#define EK_VF_COLUMNS 2
+
 typedef __m256 ek_vf;
 typedef __m256i ek_vf_bits;
 
@@ -91,6 +94,16 @@ EK_INLINE ek_vf ek_vf_load_twice(const float *x, const int32_t count)
 {
     const ek_vf v = ek_vf_load(x, count);
     return _mm256_permute2f128_ps(v, v, 0);
+}
+
+/* The sums of the elements of each, of `count` vectors that exist of two. */
+EK_INLINE void ek_vf_store_totals(float *y, const int32_t count, const ek_vf *v)
+{
+    const __m256 pairs = _mm256_hadd_ps(v[0], v[1]), fours = _mm256_hadd_ps(pairs, pairs);
+    const __m128 both = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
+    _mm_store_ss(y, both);
+    if (count > 1)
+        _mm_store_ss(y + 1, _mm_movehdup_ps(both));
 }
 
 /* A number in even lanes or odd ones, and zeros. */

@@ -13,6 +13,9 @@
 /* How many pixels have all of their outputs before the next: as many as there are, so that weights stay in a cache. */
 #define EK_VF_TOGETHER 0x7FFFFFFF
 
+/* How many columns products with transposed matrices take at once. */
+#define EK_VF_COLUMNS 4
+
 typedef __m512 ek_vf;
 typedef __m512i ek_vf_bits;
 
@@ -68,6 +71,14 @@ EK_INLINE ek_vf ek_vf_load_twice(const float *x, const int32_t count)
 {
     const ek_vf v = ek_vf_load(x, count);
     return _mm512_shuffle_f32x4(v, v, 0x44);
+}
+
+/* The sums of the elements of each, of `count` vectors that exist of four. */
+EK_INLINE void ek_vf_store_totals(float *y, const int32_t count, const ek_vf *v)
+{
+    EK_UNROLLED_FOR(4, int32_t k = 0; k < 4; k++)
+        if (k < count)
+            y[k] = _mm512_reduce_add_ps(v[k]);
 }
 
 /* A number in even lanes or odd ones, and zeros. */
