@@ -35,6 +35,11 @@ class MappedLayer:
     weight_bytes: int  # of constants that no earlier layer uses
     is_optional: bool = False  # within a branch or a loop
 
+    @property
+    def operation(self) -> str:
+        """conv2d 3x3 s2"""
+        return f"{self.operator} {self.window}".rstrip()
+
 
 @dataclass(frozen=True)
 class MappedPort:
@@ -173,7 +178,7 @@ class _Span:
 
 @dataclass
 class _Memory:
-    """What lies where in the course of a run: so edges lead through views, joins and copies alike."""
+    """The contents of memory during a run: edges follow the data through views, joins and copies alike."""
 
     spans: dict[str, list[_Span]] = field(default_factory=dict)
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from edgekit.core.ir import Graph, MeasuredTensor
 from edgekit.core.notebook import Number, card
+from edgekit.core.progress import Progress
+from edgekit.core.quality import decibels
 from edgekit.core.types import DType, Value
 from edgekit.quantize.calibration.observe import Statistics
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.scales import given
-from edgekit.quantize.gate import Verdict
+from edgekit.quantize.gate import Judge, Verdict
+from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.settings import Settings
 
 _SHOWN = 64  # cells of a histogram that is kept
+_MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,12 @@ class Quantization:
         return min(self.outputs.values(), default=math.inf)
 
     def __repr__(self) -> str:
-        quality = "" if not self.outputs else f", {_decibels(self.sqnr_db)}"
+        quality = "" if not self.outputs else f", {decibels(self.sqnr_db)}"
         return f"<Quantization {self.name}: {self.dtype}, {len(self.layers)} layers{quality}>"
 
     def _repr_html_(self) -> str:
         """In notebooks."""
-        figures = [(f"quality of {name}", _decibels(ratio)) for name, ratio in self.outputs.items()]
+        figures = [(f"quality of {name}", decibels(ratio)) for name, ratio in self.outputs.items()]
         figures.append(("constants", f"{self.bytes_after:,} B, before {self.bytes_before:,} B"))
         if self.verdict.text:
             figures.append(("gate", f"{'passed' if self.verdict.passed else 'missed'}: {self.verdict.text}"))
@@ -78,17 +84,13 @@ class Quantization:
                 layer.runs_in,
                 "" if layer.scale is None else f"{layer.scale:.4g}, zero {layer.zero}",
                 Number(
-                    _decibels(layer.sqnr_db), layer.sqnr_db / most if math.isfinite(layer.sqnr_db) else None
+                    decibels(layer.sqnr_db), layer.sqnr_db / most if math.isfinite(layer.sqnr_db) else None
                 ),
             )
             for layer in self.layers
         ]
         head = ("layer", "operator", "runs in", "scale", "SQNR")
         return card(f"{self.name} in {self.dtype}", figures, head, rows)
-
-
-def _decibels(ratio: float) -> str:
-    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
 
 
 def describe(
@@ -132,10 +134,23 @@ def describe(
     )
 
 
+def judged(
+    graph: Graph, made: Quantized, samples: Iterable[Sample], settings: Settings, progress: Progress
+) -> Quantization:
+    """The report about rounded weights. Samples are for measuring only."""
+    measure = Measure(graph, list(islice(samples, _MAX_JUDGED)))
+    progress("measuring")
+    trial = measure.trial(made)
+    labels = settings.gate.labels
+    labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
+    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
+    return describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
+
+
 def with_measured(
     made: Graph, report: Quantization, found: Mixed, statistics: Mapping[str, Statistics]
 ) -> Graph:
-    """The graph with what is known of its tensors, for those who look at it later."""
+    """The graph with what was measured of its tensors, for reports."""
     names = found.trial.quantized.names
     measured = []
     for layer in report.layers:

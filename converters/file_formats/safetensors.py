@@ -63,8 +63,8 @@ def tensors(raw: bytes, file: str) -> dict[str, StoredTensor]:
     end = start
     for one in sorted(found.values(), key=lambda one: (one.begin, one.bytes)):
         if one.begin != end:
-            what = "a gap" if one.begin > end else "another tensor"
-            raise EdgeKitError("E0401", f"{one.where} begins behind {what}, at byte {one.begin}")
+            what = "behind a gap" if one.begin > end else "within another tensor"
+            raise EdgeKitError("E0401", f"{one.where} begins {what}, at byte {one.begin}")
         end += one.bytes
     if end != len(raw):
         message = f"the tensors of {file} end at byte {end}, there are {len(raw)}"

@@ -28,14 +28,18 @@ class Family:
     key_value_heads: int | None = None  # None: as many as there are heads
     head_dim: int | None = None  # None: width / heads
     window: int | None = None
+    slides: bool = False  # all layers see a window
+    unturned: int | None = None  # one layer in so many has no rotary embedding
 
 
 FAMILIES: Mapping[str, Family] = {
     "llama": Family(),
-    "mistral": Family(has_attention_bias=False, positions=131072, key_value_heads=8, window=4096),
+    "mistral": Family(
+        has_attention_bias=False, positions=131072, key_value_heads=8, window=4096, slides=True
+    ),
     "qwen2": Family(qkv_bias=True, has_attention_bias=False, positions=32768, key_value_heads=32),
     "qwen3": Family(head_norms=True, positions=32768, key_value_heads=32, head_dim=128),
-    "smollm3": Family(positions=32768, rope_theta=2e6, key_value_heads=4),
+    "smollm3": Family(positions=32768, rope_theta=2e6, key_value_heads=4, unturned=4),
 }
 
 
@@ -92,7 +96,7 @@ def parse(config: Record) -> Config:
         words=_count(config, "vocab_size"),
         width=width,
         hidden=_count(config, "intermediate_size"),
-        layers=_layers(config, kind, family),
+        layers=_layers(config, family),
         heads=heads,
         shared=shared,
         size=size,
@@ -122,13 +126,13 @@ def _check(config: Record) -> None:
         raise EdgeKitError("E0203", f"hidden_act {act:.60} is not supported", config.where, _EXPORT)
 
 
-def _layers(config: Record, kind: str, family: Family) -> tuple[Layer, ...]:
+def _layers(config: Record, family: Family) -> tuple[Layer, ...]:
     count = _count(config, "num_hidden_layers")
     if count > 4096:
         raise EdgeKitError("E0402", f"{count} layers are absurd", config.where)
     rotates, slides = [True] * count, [False] * count
-    if kind == "smollm3":
-        every = _count(config, "no_rope_layer_interval", 4)
+    if family.unturned is not None:
+        every = _count(config, "no_rope_layer_interval", family.unturned)
         default = [int((i + 1) % every != 0) for i in range(count)]
         rotates = [flag != 0 for flag in config.integers("no_rope_layers", default)]
     if "layer_types" in config:
@@ -137,7 +141,7 @@ def _layers(config: Record, kind: str, family: Family) -> tuple[Layer, ...]:
         if unknown:
             message = f"layers of type {min(unknown):.60} are not supported"
             raise EdgeKitError("E0203", message, config.where, _EXPORT)
-    elif kind == "mistral":
+    elif family.slides:
         slides = [True] * count
     elif config.flag("use_sliding_window", False):
         first = config.integer("max_window_layers", 28)

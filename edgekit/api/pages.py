@@ -14,7 +14,7 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.progress import Progress
 from edgekit.core.target import Target
-from edgekit.profiling import layer_log
+from edgekit.profiling import Unit, layer_log
 from edgekit.profiling import profile as profiles
 from edgekit.profiling.profile import Profile
 from edgekit.reports import build_comparison, library_page, pages
@@ -89,8 +89,8 @@ def profile(
     """What a device printed by the layer hook of a library (`build(layer_hook=True)`), beside the estimate
     for the model and the target that it was built of. Without a model there is nothing beside it. `unit` is
     that of numbers whose lines name none. `page` is an HTML file to write, which needs the model."""
-    if unit not in layer_log.UNITS:
-        raise EdgeKitError("E0103", f"unknown unit {unit}", hint=f"one of {', '.join(layer_log.UNITS)}")
+    if unit not in tuple(Unit):
+        raise EdgeKitError("E0103", f"unknown unit {unit}", hint=f"one of {', '.join(Unit)}")
     file, wanted = Path(log), target_of(target)
     text = layer_log.read(file)
     if model is None:

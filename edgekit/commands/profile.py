@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -25,19 +24,9 @@ from edgekit.commands._shared import (
     emit,
     page,
 )
+from edgekit.profiling import Unit
 
 PANEL = Panel.CHECKS
-
-
-class Unit(StrEnum):
-    """What the numbers of a log are."""
-
-    CYCLES = "cycles"
-    US = "us"
-    MS = "ms"
-    NS = "ns"
-    INSTRUCTIONS = "instructions"
-    TICKS = "ticks"
 
 
 def profile(

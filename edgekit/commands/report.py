@@ -28,6 +28,7 @@ from edgekit.commands._shared import (
     bound_inputs,
     emit,
     page,
+    title,
 )
 
 PANEL = Panel.LIBRARIES
@@ -80,7 +81,7 @@ def report(
     from edgekit import api
     from edgekit.reports import library_page, pages
 
-    path = output or f"{Path(model).stem}.html"
+    path = output or f"{title(model, '')}.html"
     pages.check_destination(Path(path))
     bound = bound_inputs(shape, dim, const, state, signature)
     with console.progress() as progress:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.reasons import reason_of
+from edgekit.profiling import Unit
 
 _MAX_BYTES = 64 << 20
+_MAX_LINE = 1000  # characters: longer ones name no layer, and would be searched for long
 _MAX_NAMED = 3  # layers or lines in a message
-UNITS = ("cycles", "us", "ms", "ns", "instructions", "ticks")
 # What terminals and loggers put around a line: colours, a time stamp, the name of a task.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-_NUMBER = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(UNITS)})?\s*")
+_VALUE = rf"(\d{{1,18}}(?:\.\d+)?)\s*({'|'.join(Unit)})?\s*"
+_NUMBER = re.compile(_VALUE)
 # A line of nothing else, or behind what loggers put in front, which ends with a colon or bracket.
-_ALONE = re.compile(
-    rf"(?:.*[\]:>])?\s*([A-Za-z_]\w*)\s*[:=,;\t ]\s*(\d+(?:\.\d+)?)\s*({'|'.join(UNITS)})?\s*"
-)
+_ALONE = re.compile(rf"(?:.*[\]:>])?\s*([A-Za-z_]\w*)\s*[:=,;\t ]\s*{_VALUE}")
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,17 @@ def _runs(readings: Sequence[_Reading], known: Sequence[str], needed: Set[str]) 
         yield run
 
 
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, without the escapes of terminals."""
+    for count, line in enumerate(text.splitlines(), 1):
+        if len(line) <= _MAX_LINE:
+            yield count, _ESCAPES.sub("", line)
+
+
 def _of_layers(text: str, file: str, names: Sequence[str]) -> Iterator[_Reading]:
     """Lines that name a layer of the library. What follows must be a number, or else the line is damaged."""
     known = set(names)
-    for count, line in enumerate(text.splitlines(), 1):
-        plain = _ESCAPES.sub("", line)
+    for count, plain in _lines(text):
         for word in re.finditer(r"[A-Za-z_]\w*", plain):
             if word[0] not in known:
                 continue
@@ -126,14 +132,14 @@ def _of_layers(text: str, file: str, names: Sequence[str]) -> Iterator[_Reading]
                     "E0401",
                     f"line {count} of {file} is damaged: {plain.strip():.80}",
                     hint="a line has the name of a layer and a number, and may have a unit: "
-                    + ", ".join(UNITS),
+                    + ", ".join(Unit),
                 )
             break
 
 
 def _alone(text: str) -> Iterator[_Reading]:
-    for line in text.splitlines():
-        if found := _ALONE.fullmatch(_ESCAPES.sub("", line)):
+    for _, plain in _lines(text):
+        if found := _ALONE.fullmatch(plain):
             yield _Reading(found[1], float(found[2]), found[3] or "")
 
 

@@ -16,6 +16,7 @@ from edgekit.core.reasons import reason_of
 _VERSION = 1
 _START, _END = '<script type="application/json" id="edgekit-build">', "</script>"
 _MAX_PAGE = 64 << 20  # bytes
+_MAX_NUMBER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -76,17 +77,24 @@ def _parsed(content: Any) -> BuildSummary:
         LayerSize(
             _text(each["name"]),
             _text(each["origin"]),
-            int(each["macs"]),
-            int(each["weight_bytes"]),
-            None if each["cost"] is None else float(each["cost"]),
+            int(_bounded(each["macs"])),
+            int(_bounded(each["weight_bytes"])),
+            None if each["cost"] is None else float(_bounded(each["cost"])),
         )
         for each in content["layers"]
     )
     sizes, numbers = (
-        {_text(key): None if value is None else int(value) for key, value in content[table].items()}
+        {_text(key): None if value is None else int(_bounded(value)) for key, value in content[table].items()}
         for table in ("bytes", "numbers")
     )
     return BuildSummary(name, target, optimize, sizes, numbers, cost, layers)
+
+
+def _bounded(value: Any) -> float:
+    """A number of a page, where JSON may hold infinity and integers of any length."""
+    if not abs(value) < _MAX_NUMBER:
+        raise ValueError
+    return value  # type: ignore[no-any-return]  # of a type that `abs` takes
 
 
 def _text(value: object) -> str:

@@ -15,6 +15,7 @@ from edgekit.comparison.difference import (
     short_name,
 )
 from edgekit.comparison.histogram import Histogram
+from edgekit.core import quality
 from edgekit.reports import pages
 from edgekit.reports.pages import Cell, bar, number, percent
 
@@ -168,7 +169,7 @@ def sort_value(number: float | None) -> str:
 
 
 def decibels(ratio: float) -> str:
-    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else "no signal"
+    return quality.decibels(ratio) or "no signal"
 
 
 def _plain(value: float) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from edgekit.reports.pages import number
+
 NODE_WIDTH, NODE_HEIGHT = 196.0, 44.0
 _GAP_X, _GAP_Y = 18.0, 26.0
 _LANE = 14.0  # width of an edge that passes a rank
@@ -353,9 +355,3 @@ def _curve(x: float, y: float, to: float, below: float) -> str:
         return f"V{number(below)}"
     half = number((y + below) / 2)
     return f"C{number(x)} {half} {number(to)} {half} {number(to)} {number(below)}"
-
-
-def number(value: float) -> str:
-    """A coordinate, as short as it may be."""
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text

@@ -93,8 +93,8 @@ def graph(found: LibraryMap, colour: Mapping[str, int]) -> GraphPicture:
             )
             continue
         number_of = i - len(found.entries)
-        line = f"{' '.join(filter(None, (node.operator, node.window)))} {shape(node.outputs[0])}"
-        tip = f"{number_of + 1}. {node.name}: {' '.join(filter(None, (node.operator, node.window)))}"
+        line = f"{node.operation} {shape(node.outputs[0])}"
+        tip = f"{number_of + 1}. {node.name}: {node.operation}"
         cards.append(
             Card(
                 *at,
@@ -133,7 +133,7 @@ class Block:
         layer: int | None,
         above: Sequence[Rect] = (),
     ) -> Block:
-        """The text ends where a block that lies above this one begins."""
+        """The text ends where a block that covers this one begins."""
         visible = _visible(rect, above) if rect.width >= 5 * _LETTER else 0.0
         room = int((visible - 10) / _LETTER)
         is_shown = room >= 4 and rect.height >= 16

@@ -260,7 +260,7 @@ def _rows(found: LibraryMap, costs: Sequence[LayerCosts], colour: dict[str, int]
             number=i + 1,
             name=layer.name,
             origin="" if layer.origin == layer.name else layer.origin,
-            operator=" ".join(filter(None, (layer.operator, layer.window))),
+            operator=layer.operation,
             colour=colour[layer.operator],
             kernel=layer.kernel,
             inputs=shapes(layer.inputs),

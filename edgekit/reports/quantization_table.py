@@ -102,10 +102,7 @@ def _values(
 
 def _weights(graph: Graph, node: Node) -> Array | None:
     """Those of a convolution, a dense layer or a product with a constant."""
-    if not isinstance(node.op, Linear):
-        return None
-    data = graph.data(node.inputs[1])
-    return None if data is None else data
+    return graph.data(node.inputs[1]) if isinstance(node.op, Linear) else None
 
 
 def _scale(quant: Quant) -> str:

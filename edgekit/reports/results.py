@@ -15,6 +15,7 @@ from edgekit.comparison.noise import Distance
 from edgekit.core.distribution import install_command
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.passes.stored_weights import narrow_weights
+from edgekit.core.quality import decibels
 from edgekit.core.types import Array, Type
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def quantization(file: str, found: Quantization) -> list[str]:
     if found.calibrate:
         data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
         rows.append(("data", data))
-    rows += [("quality", f"{shortened(name)}  {_decibels(db)}") for name, db in found.outputs.items()]
+    rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.outputs.items()]
     verdict = found.verdict
     if verdict.accuracy is not None and verdict.accuracy_before is not None:
         rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
@@ -163,17 +164,13 @@ def quantization(file: str, found: Quantization) -> list[str]:
             "" if x.scale is None else f"{x.scale:.4g}",
             "" if x.zero is None else x.zero,
             x.range,
-            _decibels(x.sqnr_db),
+            decibels(x.sqnr_db),
             *((f"{x.sensitivity_db:+.1f} dB" if x.sensitivity_db is not None else "",) if asked else ()),
         )
         for x in found.layers
     ]
     head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR", *(("in floats",) * asked))
     return [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
-
-
-def _decibels(ratio: float) -> str:
-    return "exact" if ratio == math.inf else f"{ratio:.1f} dB" if math.isfinite(ratio) else ""
 
 
 def shortened(name: str) -> str:
@@ -302,8 +299,8 @@ def difference(found: Difference) -> list[str]:
             shortened(short_name(x)),
             x.op,
             ", ".join(filter(None, (x.format, other_weights(x)))),
-            _decibels(x.alone_db),
-            _decibels(x.sqnr_db),
+            decibels(x.alone_db),
+            decibels(x.sqnr_db),
             "" if x.noise_share is None else f"{x.noise_share:.1%}",
             "" if x.clipped is None else f"{x.clipped:.2%}",
         )

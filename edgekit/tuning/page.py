@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from edgekit.core.quality import decibels
 from edgekit.reports import pages
 from edgekit.reports.pages import Cell
 from edgekit.reports.pages import number as coordinate
@@ -131,7 +132,7 @@ def _row(found: Tuned, number: int, one: TriedPoint) -> _Row:
     result = one.result
     instructions = Cell("unknown", "-1") if result.instructions is None else Cell.of(result.instructions)
     accuracy = Cell("", "-1") if result.accuracy is None else Cell(_accuracy(result), repr(result.accuracy))
-    ratio = Cell(_decibels(result), repr(min(result.sqnr_db, 1e9)))
+    ratio = Cell(decibels(result.sqnr_db), repr(min(result.sqnr_db, 1e9)))
     cells = (Cell.of(result.flash), Cell.of(result.ram), instructions, Cell.of(result.macs), accuracy, ratio)
     return _Row(number, one, in_words(one.point), "\n".join(commands(found, one.point, result)), cells)
 
@@ -143,10 +144,6 @@ def _height(result: Result) -> float:
 
 def _accuracy(result: Result) -> str:
     return "" if result.accuracy is None else f"{result.accuracy:.2%}"
-
-
-def _decibels(result: Result) -> str:
-    return "exact" if result.sqnr_db == math.inf else f"{result.sqnr_db:.1f} dB"
 
 
 @dataclass(frozen=True)
@@ -259,5 +256,5 @@ def _tip(one: TriedPoint) -> str:
     words = [in_words(one.point), f"flash {result.flash:,} B", f"RAM {result.ram:,} B"]
     if result.instructions is not None:
         words.append(f"{result.instructions:,} instructions")
-    words += [text for text in (_accuracy(result), _decibels(result)) if text]
+    words += [text for text in (_accuracy(result), decibels(result.sqnr_db)) if text]
     return "; ".join(words)

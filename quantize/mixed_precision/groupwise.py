@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,11 @@ from edgekit.core.passes.groupwise_weights import digest, is_lookup, stored_grou
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.int8 import Quantized
-from edgekit.quantize.measure import Measure
-from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.mixed_precision.formats import NAMES
-from edgekit.quantize.outcome import Quantization, describe
+from edgekit.quantize.outcome import Quantization, judged
 from edgekit.quantize.settings import Settings
 
-_MAX_SAMPLES = 64  # that the quality is measured on
 _TRIED = np.linspace(0.7, 1.1, 17)  # times the scale that just holds the largest weight
 _PIECE = 1 << 20  # weights that are tried at once
 
@@ -44,13 +39,7 @@ def quantize(
     dtype = DType.S4 if settings.weights == "int4" else DType.S8
     progress("rounding")
     made = groupwise(graph, dtype, settings.group)
-    measure = Measure(graph, list(islice(samples, _MAX_SAMPLES)))
-    progress("measuring")
-    trial = measure.trial(made)
-    labels = settings.gate.labels
-    labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
-    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
-    return made.graph, describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
+    return made.graph, judged(graph, made, samples, settings, progress)
 
 
 def groupwise(graph: Graph, dtype: DType, group: int) -> Quantized:

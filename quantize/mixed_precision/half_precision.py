@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -18,18 +17,14 @@ from edgekit.core.ops.grid_sample import GridSample
 from edgekit.core.progress import Progress
 from edgekit.core.types import Array, DType
 from edgekit.quantize.calibration.sample_batches import Sample
-from edgekit.quantize.gate import Judge
 from edgekit.quantize.integers.int8 import Quantized
-from edgekit.quantize.measure import Measure
-from edgekit.quantize.mixed_precision.format_search import Mixed
 from edgekit.quantize.mixed_precision.formats import NAMES
-from edgekit.quantize.outcome import Quantization, describe
+from edgekit.quantize.outcome import Quantization, judged
 from edgekit.quantize.settings import Settings
 
 FORMATS = {"bf16": DType.BF16, "f16": DType.F16}
 _AS_GOOD_AS_INFINITE = 1e30
 _MAX_OF_A_MASK = {DType.F16: 2.0**15, DType.BF16: 2.0**126}
-_MAX_SAMPLES = 64  # that the quality is measured on
 
 
 def quantize(
@@ -38,13 +33,7 @@ def quantize(
     """The graph with 16-bit floats, and the report. Samples are for measuring only."""
     progress("rounding")
     made = narrow(graph, FORMATS[settings.dtype], everything=settings.activations == settings.dtype)
-    measure = Measure(graph, list(islice(samples, _MAX_SAMPLES)))
-    progress("measuring")
-    trial = measure.trial(made)
-    labels = settings.gate.labels
-    labelled = [] if labels is None else list(zip(samples, labels.tolist(), strict=True))
-    verdict = Judge(graph, settings.gate, measure, labelled, progress)(trial)
-    return made.graph, describe(graph, settings, measure, Mixed({}, trial, verdict, {}), made.graph, {})
+    return made.graph, judged(graph, made, samples, settings, progress)
 
 
 def narrow(graph: Graph, dtype: DType, *, everything: bool = False) -> Quantized:

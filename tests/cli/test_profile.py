@@ -68,6 +68,7 @@ def test_without_a_model_lines_of_a_name_and_a_number_count() -> None:
         ("conv 1OO\n", "E0401 line 1 of log.txt is damaged: conv 1OO"),
         ("conv 1\npool 1\ndense -5\n", "E0401 line 3 of log.txt is damaged: dense -5"),
         ("conv 10 20\n", "E0401 line 1 of log.txt is damaged"),
+        ("conv " + "9" * 400 + "\n", "E0401 line 1 of log.txt is damaged"),
         ("conv 1\ndense 1\n", "E0401 log.txt has no complete run: the fullest one lacks pool"),
         ("a 1\nb 2\n", "E0108 log.txt is not of kws: it names a, b; that library has conv, pool, dense"),
         ("conv 1\nb 2\nc 3\n", "E0108 log.txt is not of kws: it names b, c; that library has"),
@@ -78,6 +79,13 @@ def test_damaged_and_foreign_logs_are_refused(text: str, words: str) -> None:
     with pytest.raises(EdgeKitError) as caught:
         parse(text, "log.txt", NAMES, library="kws")
     assert str(caught.value).startswith(words)
+
+
+def test_lines_without_end_are_no_layers() -> None:
+    """Nor searched: two runs of spaces can be told apart in a million million ways."""
+    long = "conv" + " " * 1_000_000 + "x\n"
+    assert parse(long + RUN, "log.txt", NAMES).totals == (150,)
+    assert parse(long + RUN, "log.txt").totals == (150,)
 
 
 def test_any_bytes_are_read(tmp_path: Path) -> None:

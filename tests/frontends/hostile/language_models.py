@@ -138,7 +138,7 @@ CASES = {
     "shape whose product wraps": Case("E0402", "absurd", entry(shape=[1 << 32, 1 << 32])),
     "shape of less than nothing": Case("E0402", "absurd", entry(shape=[-16])),
     "shape of halves": Case("E0401", "an integer", entry(shape=[0.5])),
-    "type that nobody knows": Case("E0204", "data type F7", entry(dtype="F7")),
+    "unknown data type": Case("E0204", "data type F7", entry(dtype="F7")),
     "weights of integers": Case("E0204", "floats are read", folder(header=of_integers)),
     "tensor that is missing": Case("E0401", "no tensor model.norm.weight", folder(header=renamed)),
     "tensor of another model": Case(
@@ -165,5 +165,5 @@ CASES = {
     "positions by nothing": Case("E0401", "factor is 0", rope(factor=0)),
     "positions by nan": Case("E0401", "factor is nan", rope(factor=float("nan"))),
     "positions turned around": Case("E0401", "not below", rope(low_freq_factor=9.0)),
-    "positions of a huge angle": Case("E0401", "rope_theta", config(rope_theta=-1.0)),
+    "negative base of angles": Case("E0401", "rope_theta", config(rope_theta=-1.0)),
 }
