@@ -49,7 +49,7 @@ class BuildSummary:
 
 
 def read(path: Path) -> BuildSummary:
-    """What a page that EdgeKit wrote says of its build."""
+    """The build in a page that EdgeKit wrote."""
     try:
         if path.stat().st_size > _MAX_PAGE:
             raise EdgeKitError("E0401", f"{path} is too large for a report of EdgeKit")

@@ -1,4 +1,4 @@
-"""What a device says of its runs, in words."""
+"""The log of a device beside the estimate, as text."""
 
 from __future__ import annotations
 
