@@ -14,6 +14,7 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
 _EXPORT = "torch.export reads what is not in this list: docs/states.md"
+_MAX_HEAD = 1 << 16  # numbers: tables of angles are made before weights are compared with the configuration
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ def parse(config: Record) -> Config:
     size = _count(config, "head_dim", family.head_dim or max(1, width // heads))
     if heads % shared:
         raise EdgeKitError("E0401", f"{heads} heads do not share {shared} of keys", config.where)
+    if size > _MAX_HEAD:
+        raise EdgeKitError("E0402", f"heads of {size} numbers are absurd", config.where)
     if size % 2:
         raise EdgeKitError("E0401", f"heads of {size} numbers have no pairs to turn", config.where)
     own_bias = family.has_attention_bias and config.flag("attention_bias", False)

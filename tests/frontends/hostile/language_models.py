@@ -152,6 +152,7 @@ CASES = {
     "heads that share badly": Case("E0401", "do not share", config(num_key_value_heads=3)),
     "heads of one number": Case("E0401", "no pairs", config(head_dim=1)),
     "layers without end": Case("E0402", "absurd", config(num_hidden_layers=1 << 40)),
+    "heads of billions of numbers": Case("E0402", "absurd", config(head_dim=1 << 33)),
     "positions without end": Case("E0302|E0402", "positions", config(max_position_embeddings=1 << 62)),
     "words that are text": Case("E0401", "an integer", config(vocab_size="many")),
     "no width": Case("E0401", "no hidden_size", without("hidden_size")),
