@@ -153,6 +153,7 @@ CASES = {
     "heads of one number": Case("E0401", "no pairs", config(head_dim=1)),
     "layers without end": Case("E0402", "absurd", config(num_hidden_layers=1 << 40)),
     "heads of billions of numbers": Case("E0402", "absurd", config(head_dim=1 << 33)),
+    "width of billions of numbers": Case("E0402", "absurd", config(hidden_size=1 << 31, head_dim=None)),
     "positions without end": Case("E0302|E0402", "positions", config(max_position_embeddings=1 << 62)),
     "words that are text": Case("E0401", "an integer", config(vocab_size="many")),
     "no width": Case("E0401", "no hidden_size", without("hidden_size")),
