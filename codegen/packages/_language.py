@@ -17,8 +17,9 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from edgekit.codegen.compilation import build, sbom
+from edgekit.codegen.execution.runner import is_wasm
 from edgekit.codegen.packages import Package, PackageRequest, _shared_library
-from edgekit.codegen.packages._ports import VERSION, values
+from edgekit.codegen.packages._ports import VERSION, identifier, values
 from edgekit.codegen.packages._wheel import wheel
 from edgekit.codegen.printing.render import environment, model_origin, sources
 from edgekit.codegen.program import Program
@@ -50,9 +51,15 @@ class Language:
     def about(self) -> dict[str, Any]:
         return tomllib.loads((folder() / self.name / _ABOUT).read_text(encoding="utf-8"))
 
+    @cached_property
+    def _keywords(self) -> frozenset[str]:
+        """Names that mean something else in this language."""
+        return frozenset(self.about.get("keywords", "").split())
+
     def check(self, target: Target) -> None:
         """EdgeKitError where programs of this language do not run."""
-        if target.gpu or _shared_library.platform_of(target) is None:
+        on_boards = self.about.get("boards", False) and not is_wasm(target)
+        if target.gpu or not (on_boards or _shared_library.platform_of(target)):
             hint = "--target host, x86-64, aarch64 or another of a PC or phone; edgekit targets lists them"
             what = f"there is no package {self.name} for target {target.name}"
             raise EdgeKitError("E0103", what, hint=hint)
@@ -85,7 +92,7 @@ class Language:
 
     def _path(self, key: str, program: Program) -> str:
         """A path of package.toml."""
-        return str(self.about[key]).replace("NAME", program.name)
+        return str(self.about[key]).replace("NAME", identifier(program.name, self._keywords))
 
     def _library(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
         """The library as C, or compiled."""
@@ -97,7 +104,7 @@ class Language:
 
     def _rendered(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
         program = request.program
-        known = values(request, self.about["types"], frozenset(self.about.get("keywords", "").split()))
+        known = values(request, self.about["types"], self._keywords)
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
         known["public"] = _public(made, f"{program.name}.h")
@@ -108,14 +115,14 @@ class Language:
                 found[path.removesuffix(".j2")] = template.render(known).encode()
             elif path != _ABOUT:
                 found[path] = (folder() / self.name / path).read_bytes()
-        return {path.replace("NAME", program.name): data for path, data in found.items()}
+        return {path.replace("NAME", known["id"]): data for path, data in found.items()}
 
     def _in_wheel(self, request: PackageRequest, inside: Mapping[str, bytes]) -> dict[str, bytes]:
         """The files that belong together as a wheel, and the others beside it."""
-        name = request.program.name
+        name = identifier(request.program.name, self._keywords)
         within = {path: data for path, data in inside.items() if path.startswith(f"{name}/")}
         tag = _shared_library.wheel_tag(request.program.target)
-        summary = f"The neural network {name} of {model_origin(request.program)}"
+        summary = f"The neural network {request.program.name} of {model_origin(request.program)}"
         path, data = wheel(name, VERSION, summary, tag, within)
         return {p: d for p, d in inside.items() if p not in within} | {path: data}
 

@@ -26,8 +26,10 @@ def values(
     program = request.program
     inputs = [_port(port, "input", types, keywords) for port in program.inputs]
     outputs = [_port(port, "output", types, keywords) for port in program.outputs]
+    level = verify.LEVEL[request.optimize]
     return {
         "name": program.name,
+        "id": identifier(program.name, keywords),  # in the language
         "lower": re.sub("[^a-z0-9]+", "-", program.name.lower()).strip("-") or "model",
         "guard": program.name.upper(),
         "version": edgekit.__version__,
@@ -45,25 +47,28 @@ def values(
         "weight_bytes": program.weight_bytes,
         "sizes": request.sizes,
         "compiler": request.compiler,
-        "options": [verify.LEVEL[request.optimize], *build.FLOATS, *program.target.cflags],
+        "level": level.removeprefix("-O"),
+        "options": [level, *build.FLOATS, *program.target.cflags],
     }
 
 
 def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[str]) -> dict[str, Any]:
+    dtype = port.type.dtype
+    is_bits = dtype.c.startswith("ek_") and types[dtype.c] == types["uint16_t"]  # it has no such floats
     return {
         "kind": kind,
         "name": port.name,
         "c": port.c,  # the parameter in C
-        "id": _identifier(port.c, keywords),  # and in the language
-        "ctype": port.type.dtype.c,
-        "type": Code(types[port.type.dtype.c]),
+        "id": identifier(port.c, keywords),  # and in the language
+        "ctype": dtype.c,
+        "type": Code(types[dtype.c]),
         "size": port.type.size,
         "shape": list(port.type.shape),
-        "meaning": meaning(port.type.quant),
+        "meaning": f"the bits of {dtype.name.lower()}" if is_bits else meaning(port.type.quant),
     }
 
 
-def _identifier(name: str, keywords: Collection[str]) -> str:
+def identifier(name: str, keywords: Collection[str]) -> str:
     """A name that is public in every language, and no keyword of this one."""
     public = f"t{name}" if name.startswith("_") else name
     return f"{public}_" if public in keywords else public

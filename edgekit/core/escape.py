@@ -83,6 +83,12 @@ def code_point_string(text: str) -> str:
     return "".join(f"\\U{ord(ch):08x}" if ch > "\uffff" else unicode_string(ch) for ch in whole)
 
 
+def rust_string(text: str) -> str:
+    r"""In "" of Rust, which knows \u{22}; not in the format of println!, where braces name variables."""
+    whole = text.encode("utf-8", "replace").decode()
+    return "".join(ch if _is_plain(ch) else f"\\u{{{ord(ch):x}}}" for ch in whole)
+
+
 def template_literal(text: str) -> str:
     """In `` of JavaScript; lines stay lines, so that the source of a kernel can be read there."""
     text = _TAG.sub(r"\\x3c", re.sub(r"[\\`$]", r"\\\g<0>", text))

@@ -52,6 +52,9 @@ def _line(mark: str) -> Context:
 
 _BLOCK = Context("block comment", r"/\*", r"\*/", escape.block_comment)
 _C = (_BLOCK, _line("//"), _string('"', escape.c_string), _string("'", escape.c_string))
+# Comments that begin with /// or //! are Markdown, of which `cargo test` runs blocks of code.
+_DOC_COMMENT = Context("doc comment", "//[/!]", "\n", escape.markdown_code)
+_RUST = (_DOC_COMMENT, _BLOCK, _line("//"), _string('"', escape.rust_string))  # ' starts lifetimes, too
 _JS_PLAIN = (
     _BLOCK,
     _line("//"),
@@ -88,6 +91,7 @@ _LANGUAGES = {
     **dict.fromkeys(
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),
+    ".rs": _language(escape.code, *_RUST),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     ".in": _language(escape.unquoted, _HASH),

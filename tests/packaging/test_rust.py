@@ -1,0 +1,155 @@
+"""Crates for Rust: built, checked and run by Cargo, with the simulator's results."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.language_packages import Steps, made, ran, several, small, stream
+from support.tools import require
+
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import SelfTest, prepare
+
+CRATES = Path("/usr/share/cargo/registry")  # where Debian has the sources of crates, such as cc
+CONFIG = f"""\
+[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "{CRATES}"
+"""
+RUN = """\
+use std::mem::{{size_of, size_of_val}};
+
+fn take<T: Copy, const N: usize>(rest: &mut &[u8]) -> [T; N] {{
+    let (bytes, others) = rest.split_at(size_of::<[T; N]>());
+    *rest = others;
+    unsafe {{ bytes.as_ptr().cast::<[T; N]>().read_unaligned() }}
+}}
+
+fn give<T, const N: usize>(items: &[T; N], to: &mut Vec<u8>) {{
+    let bytes = unsafe {{ std::slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) }};
+    to.extend_from_slice(bytes);
+}}
+
+#[test]
+fn runs() {{
+    let given = std::fs::read("given").unwrap();
+    let mut found = Vec::new();
+    let mut model = {crate}::Model::new();
+    for _ in 0..2 {{
+        {reset}
+        let mut rest = &given[..];
+        while !rest.is_empty() {{
+{steps}
+        }}
+    }}
+    std::fs::write("found", found).unwrap();
+}}
+"""
+THREADS = """\
+#[test]
+fn models_of_several_threads_do_not_meet() {
+    let run = || {
+        let mut model = digits::Model::boxed();
+        let mut scores = [0.0; digits::Model::Y_SIZE];
+        model.run(&[0.5; digits::Model::X_SIZE], &mut scores);
+        assert!(model.self_test());
+        scores
+    };
+    let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(run)).collect();
+    let scores: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert!(scores.iter().all(|each| *each == scores[0]));
+}
+"""
+
+
+def runs(program: Program, crate: str) -> str:
+    """A test in Rust that writes what each step gives."""
+    inputs, outputs = ([port.c for port in ports] for ports in (program.inputs, program.outputs))
+    lines = [f"let {name}_in = take(&mut rest);" for name in inputs]
+    lines += [f"let mut {p.c}_out = [Default::default(); {p.type.size}];" for p in program.outputs]
+    arguments = [*(f"&{name}_in" for name in inputs), *(f"&mut {name}_out" for name in outputs)]
+    lines += [f"model.run({', '.join(arguments)});"]
+    lines += [f"give(&{name}_out, &mut found);" for name in outputs]
+    steps = "\n".join(f"            {line}" for line in lines)
+    return RUN.format(crate=crate, reset="model.reset();" if program.states else "", steps=steps)
+
+
+@pytest.fixture(scope="module")
+def test() -> SelfTest:
+    return prepare(small().graph)
+
+
+@pytest.fixture(scope="module")
+def workspace(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace of three crates, which all take the same crate cc."""
+    require("/usr/share/doc/librust-cc-dev")
+    folder = tmp_path_factory.mktemp("rust")
+    (folder / ".cargo").mkdir()
+    (folder / ".cargo/config.toml").write_text(CONFIG)
+    (folder / "Cargo.toml").write_text('[workspace]\nmembers = ["rust/*"]\n')
+    for program in (small(), several("match"), stream()):
+        made("rust", program, folder, test if program.name == "digits" else None)
+    return folder
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """Of Cargo, which the sources of Debian suffice."""
+    return {
+        "PATH": f"{Path(require('cargo')).parent}:/usr/bin:/bin",
+        "HOME": str(Path.home()),  # where rustup has its toolchains
+        "CARGO_HOME": str(folder),
+        "CARGO_INCREMENTAL": "0",
+        "CARGO_PROFILE_DEV_DEBUG": "0",
+        "CARGO_PROFILE_TEST_DEBUG": "0",
+        "CARGO_NET_OFFLINE": "true",
+    }
+
+
+def cargo(*words: str, folder: Path) -> str:
+    return ran(require("cargo"), *words, folder=folder, **settings(folder))
+
+
+def test_the_example_classifies(workspace: Path, test: SelfTest) -> None:
+    said = cargo("run", "-q", "-p", "digits", "--example", "classify", folder=workspace)
+    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+
+
+def test_cargo_test_checks_the_library_and_the_page(workspace: Path) -> None:
+    """The self-test, threads with a model each, and the README's example."""
+    (workspace / "rust/digits/tests/threads.rs").write_text(THREADS)
+    said = cargo("test", "-p", "digits", folder=workspace)
+    assert said.count("test result: ok. 1 passed") == 3
+
+
+@pytest.mark.parametrize("program", [small(), several("match"), stream()], ids=lambda program: program.name)
+def test_rust_gives_the_numbers_of_the_simulator(workspace: Path, program: Program) -> None:
+    steps, package = Steps(program), workspace / "rust" / program.name
+    (package / "given").write_bytes(steps.given)
+    (package / "tests/runs.rs").write_text(runs(program, {"match": "match_"}.get(program.name, program.name)))
+    cargo("test", "-q", "-p", program.name, "--test", "runs", folder=workspace)
+    steps.check((package / "found").read_bytes())
+
+
+def test_rustfmt_and_clippy_have_nothing_to_say(workspace: Path) -> None:
+    require("cargo-clippy")
+    rustfmt = require("rustfmt")
+    shipped = ("build.rs", "src/lib.rs", "examples/classify.rs", "tests/self_test.rs")
+    files = [f"rust/{name}/{path}" for name in ("digits", "match", "stream") for path in shipped]
+    ran(rustfmt, "--check", "--edition=2021", *files, folder=workspace, **settings(workspace))
+    for what in (("-p", "match", "--example", "classify"), ("-p", "stream", "--no-default-features")):
+        cargo("clippy", *what, "--", "-D", "warnings", folder=workspace)
+
+
+def test_the_build_script_compiles_for_boards(workspace: Path) -> None:
+    """Debian has no Rust library for Cortex-M: without one, Cargo ends behind the script."""
+    require("arm-none-eabi-gcc")
+    made("rust", small("cortex-m4", "board"), workspace)
+    build = [require("cargo"), "build", "-p", "board", "--target", "thumbv7em-none-eabihf"]
+    done = subprocess.run(build, cwd=workspace, env=settings(workspace), capture_output=True, text=True)
+    assert done.returncode == 0 or "can't find crate for `core`" in done.stderr, done.stderr
+    (archive,) = (workspace / "target/thumbv7em-none-eabihf/debug").glob("build/board-*/out/libboard_model.a")
+    said = ran("arm-none-eabi-readelf", "-hs", archive, folder=workspace)
+    assert re.search(r"Machine: +ARM\b", said)
+    assert re.search(r"GLOBAL .* board_run\b", said)

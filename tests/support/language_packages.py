@@ -1,0 +1,110 @@
+"""Packages of languages for tests: three small networks, and runs that are compared with the simulator."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from support.nets import Net
+from support.stateful import random_graph
+
+from edgekit.codegen import packages
+from edgekit.codegen.compilation.publish import write
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.packages import PackageRequest
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import SelfTest
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.ops.softmax import Softmax
+from edgekit.core.types import DType, Type
+
+# Names that mean something in some language, each an input of another type.
+UNUSUAL = {
+    "model": DType.F32,
+    "self": DType.F64,
+    "lambda": DType.F16,
+    "type": DType.BF16,
+    "fn": DType.U8,
+    "func": DType.S16,
+    "count": DType.U32,
+    "arena": DType.S64,
+    "_private": DType.BOOL,
+}
+
+
+def small(target: str = "host", name: str = "digits") -> Program:
+    """A network of two layers, which compiles fast."""
+    net = Net()
+    x = net(Dense(), net.x(1, 64), net.random(10, 64) / 8, net.random(10))
+    return fit(net.done(net(Softmax(), x, name="y")).with_name(name), targets.load(target))
+
+
+def several(name: str = "several") -> Program:
+    """A program with inputs and outputs of many types, whose names mean something in some language."""
+    net = Net()
+    inputs = [net.input(name, Type(dtype, (3,))) for name, dtype in UNUSUAL.items()]
+    net.inputs += inputs
+    graph = net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name(name)
+    return fit(graph, targets.load("host"))
+
+
+def stream() -> Program:
+    """A program with states."""
+    return fit(random_graph(1).with_name("stream"), targets.load("host"))
+
+
+def made(kind: str, program: Program, folder: Path, test: SelfTest | None = None) -> Path:
+    """The folder of a package."""
+    request = PackageRequest(program, "speed", "auto", False, test=test)
+    write(packages.make(kind, request).files, folder / kind)
+    return folder / kind / program.name
+
+
+def ran(*command: object, folder: Path, **environment: str) -> str:
+    """What a command printed; its program may be a path."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Steps:
+    """Runs of a program, twice the same ones: for a program with states a stream that starts anew.
+
+    A test's program in the language reads `given` and writes as many bytes of outputs, which `check` compares
+    with the simulator."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.samples = [simulate.random_inputs(program.graph, seed) for seed in range(3)]
+
+    @property
+    def given(self) -> bytes:
+        """The inputs of each run, one behind the other."""
+        names = [port.name for port in self.program.inputs]
+        return b"".join(sample[name].tobytes() for sample in self.samples for name in names)
+
+    def check(self, found: bytes) -> None:
+        """The outputs of each run, one behind the other, and the same again."""
+        half = len(found) // 2
+        assert found[:half] == found[half:]
+        rest = found[:half]
+        for expected in simulate.run_each(self.program.graph, self.samples):
+            for port in self.program.outputs:
+                wanted = expected[port.name]
+                made = np.frombuffer(rest[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
+                rest = rest[wanted.nbytes :]
+                if self.program.name == "digits":
+                    np.testing.assert_allclose(made, wanted, atol=1e-5)
+                else:
+                    assert made.tobytes() == wanted.tobytes()
+        assert not rest
