@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -92,9 +92,32 @@ def make(name: str, request: PackageRequest) -> Package:
     return _kind(name).make(request)
 
 
+def description(program: Program, types: Mapping[str, str], keywords: Collection[str] = ()) -> dict[str, Any]:
+    """What templates get to know of a model: see _ports.py."""
+    values: dict[str, Any] = _file("_ports").values(
+        PackageRequest(program, "speed", "auto", None), types, keywords
+    )
+    return values | {
+        "needs_fpu": _file("_board").needs_fpu(program),
+        "image": _file("_helpers").image_input(program),
+    }
+
+
+def helpers_that_fit(name: str, program: Program) -> tuple[str, ...]:
+    """The helpers of a package of this kind that the model has an input for, images before sound."""
+    if "image" not in _kind(name).HELPERS:
+        return ()
+    return ("image",) if _file("_helpers").image_input(program) else ()
+
+
+def _file(name: str) -> Any:
+    """A module of this folder, which imports this one."""
+    return importlib.import_module(f"{__name__}.{name}")
+
+
 def _languages() -> Any:
-    """The module of languages, which imports this one."""
-    return importlib.import_module(f"{__name__}._language")
+    """The module of languages."""
+    return _file("_language")
 
 
 def _kind(name: str) -> Kind:

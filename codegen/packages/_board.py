@@ -90,10 +90,15 @@ def render(request: PackageRequest, template: str, **more: object) -> bytes:
         "printed": [
             (port.c, _room(program, port), _printed(port)) for port in program.outputs if port.type.size
         ],
-        "needs_fpu": not {_FLOATS, _HELIUM}.isdisjoint(_needs(program)),
+        "needs_fpu": needs_fpu(program),
         **more,
     }
     return environment().get_template(f"boards/{template}").render(values).encode()
+
+
+def needs_fpu(program: Program) -> bool:
+    """Do its kernels have instructions of a floating point unit?"""
+    return not {_FLOATS, _HELIUM}.isdisjoint(_needs(program))
 
 
 def package(kind: str, request: PackageRequest, files: Mapping[str, bytes]) -> Package:

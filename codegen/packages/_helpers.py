@@ -20,13 +20,9 @@ _LUMA = "(0.299 * rgba[4 * i] + 0.587 * rgba[4 * i + 1] + 0.114 * rgba[4 * i + 2
 def image(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The first input that can be an image: height and width, with 1, 3 or 4 channels before or behind."""
     for port in inputs:
-        match port["shape"]:
-            case [1, channels, height, width] if channels in _CHANNELS and width > 1:
-                index = f"c * {height * width} + i"
-            case [1, height, width, channels] if channels in _CHANNELS:
-                index = f"{channels} * i + c" if channels > 1 else "i"
-            case _:
-                continue
+        if (found := _image(port["shape"])) is None:
+            continue
+        height, width, channels, index = found
         # Bytes without a scale are raw pixels.
         raw = "scale" not in port and port["type"] not in ("float32", "float64")
         return {
@@ -46,6 +42,21 @@ def image(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "image",
         "an input of one image, [1, height, width, channels] or [1, channels, height, width]",
     )
+
+
+def image_input(program: Program) -> str | None:
+    """The name of the input that putImage takes; None where no input is an image."""
+    return next((port.c for port in program.inputs if _image(list(port.type.shape))), None)
+
+
+def _image(shape: list[int]) -> tuple[int, int, int, str] | None:
+    """Height, width and channels of one image, and the JavaScript for the place of channel c of pixel i."""
+    match shape:
+        case [1, channels, height, width] if channels in _CHANNELS and width > 1:
+            return height, width, channels, f"c * {height * width} + i"
+        case [1, height, width, channels] if channels in _CHANNELS:
+            return height, width, channels, f"{channels} * i + c" if channels > 1 else "i"
+    return None
 
 
 def audio(program: Program, inputs: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,9 @@ from edgekit.core.errors import EdgeKitError
 from edgekit.core.types import Array
 
 _EXPORT = "torch.export reads what is not in this list: docs/states.md"
-_MAX_HEAD = 1 << 16  # numbers: tables of angles are made before weights are compared with the configuration
+# What is made before weights are compared with the configuration: tables of angles, and layers.
+_MAX_HEAD = 1 << 16  # numbers
+_MAX_LAYERS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,7 @@ def parse(config: Record) -> Config:
     size = _count(config, "head_dim", family.head_dim or max(1, width // heads))
     if heads % shared:
         raise EdgeKitError("E0401", f"{heads} heads do not share {shared} of keys", config.where)
-    if size > _MAX_HEAD:
-        raise EdgeKitError("E0402", f"heads of {size} numbers are absurd", config.where)
+    _check_size(config, size, _MAX_HEAD, "numbers in a head")
     if size % 2:
         raise EdgeKitError("E0401", f"heads of {size} numbers have no pairs to turn", config.where)
     own_bias = family.has_attention_bias and config.flag("attention_bias", False)
@@ -131,8 +132,7 @@ def _check(config: Record) -> None:
 
 def _layers(config: Record, family: Family) -> tuple[Layer, ...]:
     count = _count(config, "num_hidden_layers")
-    if count > 4096:
-        raise EdgeKitError("E0402", f"{count} layers are absurd", config.where)
+    _check_size(config, count, _MAX_LAYERS, "layers")
     rotates, slides = [True] * count, [False] * count
     if family.unturned is not None:
         every = _count(config, "no_rope_layer_interval", family.unturned)
@@ -154,6 +154,12 @@ def _layers(config: Record, family: Family) -> tuple[Layer, ...]:
     has_window = "sliding_window" in config or "sliding_window" not in config.fields
     window = _count(config, "sliding_window", family.window or 4096) if has_window else None
     return tuple(Layer(r, window if s else None) for r, s in zip(rotates, slides, strict=True))
+
+
+def _check_size(config: Record, count: int, most: int, what: str) -> None:
+    if count > most:
+        message = f"{count} {what} are absurd: at most {most} are read"
+        raise EdgeKitError("E0402", message, config.where)
 
 
 def _count(config: Record, key: str, default: int | None = None) -> int:

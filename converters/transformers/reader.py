@@ -129,7 +129,7 @@ def _positions(config: Config, bindings: Bindings) -> int:
     if "positions" not in bindings.dims and positions * row > _MAX_CACHES:
         message = f"caches for all {positions} positions of this model take {positions * row} bytes"
         few = min(1024, _MAX_CACHES // row)
-        hint = f"bind fewer: --dim positions={few} takes {few * row}"
+        hint = f"bind fewer: --dim positions={few} takes {few * row}" if few else "are the heads damaged?"
         raise EdgeKitError("E0302", message, hint=hint)
     if absurd((1, config.shared, positions, config.size)) or positions < 1:
         raise EdgeKitError(

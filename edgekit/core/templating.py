@@ -94,7 +94,7 @@ _LANGUAGES = {
     ".rs": _language(escape.code, *_RUST),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
-    ".in": _language(escape.unquoted, _HASH),
+    **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),
     ".yml": _language(escape.unquoted, _HASH, _string('"', escape.code_point_string)),
     "Kconfig": _language(escape.code, _HASH, _string('"', escape.kconfig_string)),
     ".properties": _language(escape.properties_value, _HASH),

@@ -79,6 +79,13 @@ def test_caches_that_would_take_gigabytes_need_a_length(tmp_path: Path) -> None:
     assert convert(where, dims={"positions": 1024}).type("keys_0").shape[2] == 1024
 
 
+def test_caches_of_gigabytes_for_one_position_get_no_length_as_a_hint(tmp_path: Path) -> None:
+    where = folder(config=lambda c: c.update(head_dim=1 << 16, num_hidden_layers=1 << 12))(tmp_path)
+    with pytest.raises(EdgeKitError, match="caches for all") as caught:
+        convert(where)
+    assert (caught.value.code, caught.value.hint) == ("E0302", "are the heads damaged?")
+
+
 def test_windows_are_read_as_long_as_they_hold_all_positions(tmp_path: Path) -> None:
     where = folder("mistral")(tmp_path)
     assert convert(where).type("keys_0").shape[2] == 24

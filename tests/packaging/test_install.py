@@ -111,6 +111,7 @@ def test_command_answers(installation: Installation) -> None:
     assert "Usage: edgekit" in installation.run("edgekit", "--help")
 
 
+@pytest.mark.parametrize("installation", ["wheel"], indirect=True)  # the others have the same files
 def test_demo_works(installation: Installation) -> None:
     found = json.loads(installation.run("edgekit", "demo", "--json"))
     assert found["correct"] > 0.99 * found["images"]

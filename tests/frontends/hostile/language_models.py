@@ -152,6 +152,9 @@ CASES = {
     "heads that share badly": Case("E0401", "do not share", config(num_key_value_heads=3)),
     "heads of one number": Case("E0401", "no pairs", config(head_dim=1)),
     "layers without end": Case("E0402", "absurd", config(num_hidden_layers=1 << 40)),
+    "caches of gigabytes for one position": Case(
+        "E0302", "caches for all", config(head_dim=1 << 16, num_hidden_layers=1 << 12)
+    ),
     "heads of billions of numbers": Case("E0402", "absurd", config(head_dim=1 << 33)),
     "width of billions of numbers": Case("E0402", "absurd", config(hidden_size=1 << 31, head_dim=None)),
     "positions without end": Case("E0302|E0402", "positions", config(max_position_embeddings=1 << 62)),

@@ -1,0 +1,90 @@
+"""`edgekit new` starts a project around a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgekit import console
+from edgekit.command_help import Panel
+from edgekit.commands._shared import (
+    Consts,
+    Dims,
+    Json,
+    Model,
+    Name,
+    Optimize,
+    OptimizeOption,
+    Shapes,
+    Signature,
+    States,
+    bound_inputs,
+    emit,
+    note_left_open,
+    target_option,
+)
+
+PANEL = Panel.LIBRARIES
+
+
+def _templates(incomplete: str) -> list[str]:
+    """Templates, for shells that complete words."""
+    from edgekit import projects
+
+    return [template.name for template in projects.templates() if template.name.startswith(incomplete)]
+
+
+def new(
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="The folder to make, named as the project.")
+    ],
+    model: Model,
+    template: Annotated[
+        str,
+        typer.Option(
+            "--template",
+            metavar="c|arduino|zephyr|web|python",
+            help="Kind of project.",
+            autocompletion=_templates,
+        ),
+    ] = "c",
+    target: Annotated[str, target_option("Default: what suits the template.")] = "",
+    optimize: OptimizeOption = Optimize.SPEED,
+    verify: Annotated[
+        bool | None,
+        typer.Option("--verify/--no-verify", help="Require or skip the comparison with the simulator."),
+    ] = None,
+    shape: Shapes = None,
+    dim: Dims = None,
+    const: Consts = None,
+    state: States = None,
+    signature: Signature = "",
+    name: Name = "",
+    json: Json = False,
+) -> None:
+    """Start a project around a model: a program that builds at once.
+
+    edgekit new reader digits.onnx                                # a C program, built by CMake
+    edgekit new badge digits.onnx --template arduino -t nrf52840  # a sketch
+    edgekit new page digits.onnx --template web                   # a web page
+    """
+    from edgekit import api, projects
+
+    kind = projects.find(template)
+    projects.check(Path(folder))
+    with console.progress() as progress:
+        progress("reading the model")
+        graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name)
+        found = projects.create(
+            Path(folder),
+            graph,
+            kind,
+            target=target,
+            optimize=optimize.value,
+            verify=verify,
+            progress=progress,
+        )
+    emit("new", found, projects.in_words(found), json)
+    note_left_open(model, graph)

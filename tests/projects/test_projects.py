@@ -1,0 +1,254 @@
+"""`edgekit new`: the projects build as their README says, and compute what the simulator does."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.board_packages import arduino_sketch
+from support.boards import load
+from support.command_line import CommandLine
+from support.nets import Net
+from support.npm_packages import small_digits
+from support.stateful import random_graph
+from support.tools import ROOT, require
+
+from edgekit import EdgeKitError, projects
+from edgekit.codegen.lowering.compact_weights import fit
+from edgekit.codegen.verification import selftest
+from edgekit.core import simulate
+from edgekit.core import target as targets
+from edgekit.core.ir import Graph
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array, DType, Type
+
+STRICT = ("-Wall", "-Wextra", "-Werror")
+ZEPHYR = """\
+add_library(app INTERFACE)
+macro(zephyr_library_named name)
+  add_library(${name} STATIC "")
+endmacro()
+function(zephyr_library_sources)
+  target_sources(edgekit_digits PRIVATE ${ARGN})
+endfunction()
+function(zephyr_library_compile_options)
+endfunction()
+function(zephyr_include_directories)
+endfunction()
+foreach(module ${ZEPHYR_EXTRA_MODULES})
+  file(WRITE ${CMAKE_BINARY_DIR}/modules.txt ${module})
+endforeach()
+"""
+KERNEL_H = """\
+#include <stdint.h>
+int64_t k_uptime_ticks(void);
+uint64_t k_ticks_to_us_floor64(uint64_t ticks);
+int32_t k_msleep(int32_t ms);
+void printk(const char *format, ...) __attribute__((format(printf, 1, 2)));
+"""
+
+
+def of_every_type() -> Graph:
+    """A network whose inputs and outputs have many types and names that programs use themselves."""
+    types = (
+        DType.F32,
+        DType.F64,
+        DType.F16,
+        DType.BF16,
+        DType.U8,
+        DType.S16,
+        DType.U32,
+        DType.S64,
+        DType.BOOL,
+    )
+    names = ["argc", "argv", "arena", "state", "main", "start", "np", "sys", "file"]
+    net = Net()
+    inputs = [net.input(name, Type(dtype, (3,))) for dtype, name in zip(types, names, strict=True)]
+    net.inputs += inputs
+    return net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name("several")
+
+
+MODELS = {
+    "digits": small_digits,
+    "several": of_every_type,
+    "stream": lambda: random_graph(1).with_name("stream"),
+}
+
+
+def created(template: str, graph: Graph, folder: Path, target: str = "") -> projects.Project:
+    return projects.create(folder, graph, projects.find(template), target=target, verify=False)
+
+
+def run(*command: object, folder: Path, **environment: str) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def sample_outputs(graph: Graph) -> dict[str, Array]:
+    """What the sample that comes with a package gives."""
+    return simulate.run(graph, selftest.prepare(graph).samples[0])
+
+
+def printed(text: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for name, number in re.findall(r"^(\w+) \d+ (\S+)$", text, re.MULTILINE):
+        found.setdefault(name, []).append(float(number))
+    return found
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_c_program_computes_what_the_simulator_does(model: str, tmp_path: Path) -> None:
+    require("cmake")
+    graph = MODELS[model]()
+    made = created("c", graph, tmp_path / "my-app")
+    folder = Path(made.folder)
+    flags = f"-DCMAKE_C_FLAGS={' '.join(STRICT)}"
+    for line in made.commands:  # as the README has them
+        run(*shlex.split(line), *([flags] if line.endswith("-B build") else []), folder=folder)
+    program = fit(graph, targets.load("host"))
+    samples = folder / "model" / "cmake" / program.name / "example"
+    inputs = [samples / f"{port.c}.bin" for port in program.inputs]
+    found = printed(run("build/app", *inputs, folder=folder))
+    expected = sample_outputs(graph)
+    for port in program.outputs:
+        right = expected[port.name].reshape(-1)
+        if right.dtype.itemsize == 2 and right.dtype.kind not in "iu":
+            right = right.view(np.uint16)
+        np.testing.assert_allclose(found[port.c], right.astype(np.float64), rtol=1e-4, atol=1e-6)
+
+
+def test_a_c_program_says_what_it_takes(tmp_path: Path) -> None:
+    require("cmake")
+    made = created("c", small_digits(), tmp_path / "app")
+    for line in made.commands[:2]:
+        run(*shlex.split(line), folder=tmp_path / "app")
+    (tmp_path / "short.bin").write_bytes(b"12")
+    app = [str(tmp_path / "app" / "build" / "app")]
+    done = subprocess.run([*app, str(tmp_path / "short.bin")], capture_output=True, text=True)
+    assert (done.returncode, "has 2 bytes, the model takes 64" in done.stderr) == (2, True)
+    done = subprocess.run([*app, "a", "b"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"usage: {app[0]} x.bin\n")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_python_program_computes_what_the_simulator_does(model: str, tmp_path: Path) -> None:
+    graph = MODELS[model]()
+    folder = Path(created("python", graph, tmp_path / "app").folder)
+    (wheel,) = folder.glob("model/python/*/*.whl")
+    installed = str(tmp_path / "installed")
+    zipfile.ZipFile(wheel).extractall(installed)  # pip does no more for a wheel without scripts
+    said = run(sys.executable, "main.py", folder=folder, PYTHONPATH=installed)
+    assert len(re.findall(r"^\w+ \(", said, re.MULTILINE)) == len(graph.outputs)
+    if model == "digits":
+        np.save(tmp_path / "x.npy", selftest.prepare(graph).samples[0]["x"])
+        given = run(
+            sys.executable,
+            "main.py",
+            tmp_path / "x.npy",
+            folder=folder,
+            PYTHONPATH=str(tmp_path / "installed"),
+        )
+        assert given == said
+        numbers = np.array([float(x) for x in re.search(r"\[(.*)\]", said, re.DOTALL)[1].split()])
+        np.testing.assert_array_equal(numbers, sample_outputs(graph)["y"].reshape(-1)[:10])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sketch_compiles(model: str, tmp_path: Path) -> None:
+    require("arm-none-eabi-gcc")
+    graph = MODELS[model]()
+    folder = Path(created("arduino", graph, tmp_path / "my-sketch").folder)
+    program = fit(graph, load("cortex-m4", "arm-none-eabi-gcc"))
+    library = folder / "model" / "arduino" / program.name
+    arduino_sketch(program, folder / "my-sketch.ino", [library], tmp_path)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_zephyr_application_compiles(model: str, tmp_path: Path) -> None:
+    """Against declarations of the functions of Zephyr that it calls."""
+    graph = MODELS[model]()
+    folder = Path(created("zephyr", graph, tmp_path / "app").folder)
+    (tmp_path / "zephyr" / "sys").mkdir(parents=True)
+    (tmp_path / "zephyr" / "kernel.h").write_text(KERNEL_H)
+    (tmp_path / "zephyr" / "sys" / "printk.h").write_text("")
+    headers = next((folder / "model" / "zephyr").rglob(f"{graph.name}.h")).parent
+    gcc = [require("arm-none-eabi-gcc"), "-std=gnu11", "-mcpu=cortex-m4", *STRICT, "-fsyntax-only"]
+    run(*gcc, f"-I{tmp_path}", f"-I{headers}", folder / "src/main.c", folder=tmp_path)
+
+
+def test_a_zephyr_application_finds_its_module(tmp_path: Path) -> None:
+    """CMake with a stand-in for Zephyr's package, which gets the list of modules."""
+    folder = Path(created("zephyr", small_digits(), tmp_path / "app").folder)
+    (tmp_path / "ZephyrConfig.cmake").write_text(ZEPHYR)
+    run(require("cmake"), "-B", tmp_path / "made", f"-DZephyr_DIR={tmp_path}", folder=folder)
+    module = Path((tmp_path / "made" / "modules.txt").read_text())
+    assert (module / "zephyr" / "module.yml").is_file()
+    options = re.findall(r"^config (\w+)$", (module / "zephyr" / "Kconfig").read_text(), re.MULTILINE)
+    settings = re.findall(r"^CONFIG_(EDGEKIT_\w+)=y$", (folder / "prj.conf").read_text(), re.MULTILINE)
+    assert settings == options
+
+
+def test_the_library_is_built_anew_by_the_settings(cli: CommandLine, tmp_path: Path) -> None:
+    """In the project's folder, without naming options."""
+    require("gcc")
+    answer = cli.ok("new", "app", "digits.onnx", "--optimize", "size", "--json").json
+    assert answer["files"] == [
+        ".gitignore", "CMakeLists.txt", "README.md", "edgekit.toml", "main.c", "digits.ek"
+    ]  # fmt: skip
+    before = {path: path.read_bytes() for path in Path("app").rglob("*") if path.is_file()}
+    shutil.rmtree("app/model")
+    os.chdir("app")
+    again = cli.ok("build", "digits.ek", "--json").json
+    os.chdir("..")
+    assert (again["folder"], again["optimize"], again["packages"][0]["kind"]) == ("model", "size", "cmake")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["taken"], "E0109 taken is there already"),
+        (["1st"], "E0103 '1st' cannot be the name of a project"),
+        (["a b"], "E0103 'a b' cannot be the name of a project"),
+        (["app", "--template", "ardiuno"], "E0103 unknown template ardiuno\nhint: did you mean arduino?"),
+        (["app", "--template", "arduino", "-t", "host"], "E0103 there is no Arduino library for target host"),
+        (["app", "--template", "web", "-t", "cortex-m4"], "and target cortex-m4 is none"),
+    ],
+)
+def test_mistakes_are_explained(cli: CommandLine, words: list[str], said: str) -> None:
+    Path("taken").mkdir()
+    Path("taken/file").write_text("mine")
+    name, *options = words
+    answer = cli("new", name, "digits.onnx", *options)
+    assert answer.code == 2
+    assert said in answer.err
+    assert not Path("app").exists()
+    assert Path("taken/file").read_text() == "mine"
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    assert (Path(created("python", small_digits(), tmp_path / "app").folder) / "main.py").is_file()
+
+
+def test_nothing_stays_of_a_model_that_cannot_be_built(tmp_path: Path) -> None:
+    with pytest.raises(EdgeKitError):
+        created("arduino", small_digits(), tmp_path / "app", target="x86-64")
+    assert not (tmp_path / "app").exists()
+
+
+def test_every_template_is_described() -> None:
+    page = (ROOT / "docs" / "new-project.md").read_text(encoding="utf-8")
+    described = re.findall(r"^\| `(\w+)` \| (.*?) \| `([\w-]+)` \|", page, re.MULTILINE)
+    known = [(t.name, t.about["description"], t.target) for t in projects.templates()]
+    assert sorted(described) == known
