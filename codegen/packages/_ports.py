@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import edgekit
@@ -26,6 +26,9 @@ def values(
     program = request.program
     inputs = [_port(port, "input", types, keywords) for port in program.inputs]
     outputs = [_port(port, "output", types, keywords) for port in program.outputs]
+    ports = [*inputs, *outputs]
+    for port, pascal in zip(ports, _pascal_case(port["c"] for port in ports), strict=True):
+        port["pascal"] = pascal
     level = verify.LEVEL[request.optimize]
     return {
         "name": program.name,
@@ -39,7 +42,7 @@ def values(
         "target_description": program.target.description,
         "inputs": inputs,
         "outputs": outputs,
-        "ports": [*inputs, *outputs],
+        "ports": ports,
         "has_state": bool(program.states),
         "state_bytes": program.state_bytes,
         "arena_bytes": program.arena.size,
@@ -49,6 +52,11 @@ def values(
         "compiler": request.compiler,
         "level": level.removeprefix("-O"),
         "options": [level, *build.FLOATS, *program.target.cflags],
+        # The same for compilers behind a list of options: those of the processor, and macros.
+        "flags": [level, *(flag for flag in program.target.cflags if flag.startswith("-m"))],
+        "defines": [
+            Code(flag[2:].replace("=", " ", 1)) for flag in program.target.cflags if flag.startswith("-D")
+        ],
     }
 
 
@@ -72,3 +80,14 @@ def identifier(name: str, keywords: Collection[str]) -> str:
     """A name that is public in every language, and no keyword of this one."""
     public = f"t{name}" if name.startswith("_") else name
     return f"{public}_" if public in keywords else public
+
+
+def _pascal_case(names: Iterable[str]) -> Iterator[str]:
+    """Names in capitals, as public ones are in Go and C#: Conv1 of conv_1, and Conv1_ of conv1 behind it."""
+    taken: set[str] = set()
+    for name in names:
+        pascal = "".join(word.capitalize() for word in name.split("_"))
+        while pascal in taken:
+            pascal += "_"
+        taken.add(pascal)
+        yield pascal

@@ -55,6 +55,13 @@ _C = (_BLOCK, _line("//"), _string('"', escape.c_string), _string("'", escape.c_
 # Comments that begin with /// or //! are Markdown, of which `cargo test` runs blocks of code.
 _DOC_COMMENT = Context("doc comment", "//[/!]", "\n", escape.markdown_code)
 _RUST = (_DOC_COMMENT, _BLOCK, _line("//"), _string('"', escape.rust_string))  # ' starts lifetimes, too
+_GO = (
+    Context("preamble of cgo", r"/\*\n#cgo", r"\*/", escape.unquoted),  # is C, and compiled
+    _BLOCK,
+    _line("//"),
+    _string('"', escape.code_point_string),
+    _string("'", escape.code_point_string),
+)
 _JS_PLAIN = (
     _BLOCK,
     _line("//"),
@@ -92,6 +99,8 @@ _LANGUAGES = {
         (".cmake", "CMakeLists.txt"), _language(escape.unquoted, _HASH, _string('"', escape.cmake_string))
     ),
     ".rs": _language(escape.code, *_RUST),
+    ".go": _language(escape.code, *_GO),
+    ".mod": _language(escape.unquoted, _line("//")),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),

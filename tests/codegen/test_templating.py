@@ -47,6 +47,12 @@ def rendered(name: str, template: str, **values: object) -> str:
         ),
         ("a.rs.j2", "//! {{ x }}\n", "```\nfn main() {}", "//! ____fn main() {}\n"),
         ("a.rs.j2", "/* {{ x }} */", "/* */ b", "/* _* *_ b */"),
+        (
+            "a.go.j2",
+            '/*\n#cgo A: b\n*/\n/* {{ x }} */ f("{{ x }}")',
+            '"*/',
+            '/*\n#cgo A: b\n*/\n/* "*_ */ f("\\u0022*/")',
+        ),
         ("a.properties.j2", "a={{ x }}", "b\nc=\\", "a=b_c=_"),
         ("a.html.j2", "<p title='{{ x }}'>{{ x }}</p>", "<'>", "<p title='&lt;&#39;&gt;'>&lt;&#39;&gt;</p>"),
         (
@@ -75,6 +81,11 @@ def test_text_is_no_code(name: str, text: str) -> None:
     with pytest.raises(UnsafeTextError):
         rendered(name, "x {{ x }}", x=text)
     assert rendered(name, "x {{ x }}", x=Code(text)) == f"x {text}"
+
+
+def test_the_preamble_of_cgo_is_code() -> None:
+    with pytest.raises(UnsafeTextError):
+        rendered("a.go.j2", "/*\n#cgo CFLAGS: -O2\n{{ x }}\n*/", x="int system(...);")
 
 
 def test_code_is_text_within_strings_and_comments() -> None:

@@ -1,0 +1,161 @@
+"""Modules for Go: built, checked and run by the go command, with the simulator's results."""
+
+from pathlib import Path
+
+import pytest
+from support import object_cache
+from support.language_packages import Steps, made, ran, several, small, stream
+from support.tools import require
+
+from edgekit.codegen.packages._language import Language
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import SelfTest, prepare
+
+RUN = """\
+package {module}_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"testing"
+
+	network "edgekit.local/{module}"
+)
+
+func take(rest *[]byte, items any) {{
+	size := binary.Size(items)
+	if err := binary.Read(bytes.NewReader((*rest)[:size]), binary.LittleEndian, items); err != nil {{
+		panic(err)
+	}}
+	*rest = (*rest)[size:]
+}}
+
+func give(to *bytes.Buffer, items any) {{
+	if err := binary.Write(to, binary.LittleEndian, items); err != nil {{
+		panic(err)
+	}}
+}}
+
+func TestRuns(t *testing.T) {{
+	given, err := os.ReadFile("given")
+	if err != nil {{
+		t.Fatal(err)
+	}}
+	var found bytes.Buffer
+	model := network.New()
+	for round := 0; round < 2; round++ {{
+		{reset}
+		for rest := given; len(rest) > 0; {{
+{steps}
+		}}
+	}}
+	if err := os.WriteFile("found", found.Bytes(), 0o600); err != nil {{
+		t.Fatal(err)
+	}}
+}}
+"""
+APP = """\
+package main
+
+import (
+	"fmt"
+
+	"edgekit.local/digits"
+)
+
+func main() {
+	image := make([]float32, digits.XSize)
+	scores := make(chan [digits.YSize]float32)
+	for i := 0; i < 4; i++ {
+		go func() {
+			var made [digits.YSize]float32
+			model := digits.New()
+			model.Run((*[digits.XSize]float32)(image), &made)
+			if !model.SelfTest() {
+				panic("wrong")
+			}
+			scores <- made
+		}()
+	}
+	first := <-scores
+	fmt.Println(first == <-scores && first == <-scores && first == <-scores)
+}
+"""
+
+
+def runs(program: Program, module: str) -> str:
+    """A test in Go that writes what each step gives."""
+    types = Language("go").about["types"]
+    ports = (*program.inputs, *program.outputs)
+    lines = [f"var {port.c}_ [{port.type.size}]{types[port.type.dtype.c]}" for port in ports]
+    lines += [f"take(&rest, &{port.c}_)" for port in program.inputs]
+    lines += [f"model.Run({', '.join(f'&{port.c}_' for port in ports)})"]
+    lines += [f"give(&found, &{port.c}_)" for port in program.outputs]
+    reset = "model.Reset()" if program.states else ""
+    return RUN.format(module=module, reset=reset, steps="\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def test() -> SelfTest:
+    return prepare(small().graph)
+
+
+@pytest.fixture(scope="module")
+def modules(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of modules."""
+    require("gcc")
+    folder = tmp_path_factory.mktemp("go")
+    for program in (small(), several("func"), stream()):
+        made("go", program, folder, test if program.name == "digits" else None)
+    return folder
+
+
+def go(*words: str, folder: Path, **more: str) -> str:
+    """What was compiled before is kept where the tests keep theirs."""
+    kept = object_cache.folder() or folder.parent
+    settings = {"GOCACHE": str(kept / "go"), "GOPATH": str(folder / "path"), "GOPROXY": "off"}
+    return ran(require("go"), *words, folder=folder, GOFLAGS="-trimpath", **settings, **more)
+
+
+@pytest.mark.parametrize("program", [small(), several("func"), stream()], ids=lambda program: program.name)
+def test_go_gives_the_numbers_of_the_simulator(modules: Path, program: Program) -> None:
+    """And passes its self-test."""
+    steps, package = Steps(program), modules / "go" / program.name
+    (package / "given").write_bytes(steps.given)
+    (package / "runs_test.go").write_text(runs(program, {"func": "func_"}.get(program.name, program.name)))
+    said = go("test", "-v", "-count=1", ".", folder=package)
+    assert said.count("--- PASS") == 2
+    steps.check((package / "found").read_bytes())
+
+
+def test_the_example_classifies(modules: Path, test: SelfTest) -> None:
+    said = go("run", "./classify", folder=modules / "go/digits")
+    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+
+
+def test_an_application_runs_models_in_goroutines_also_vendored(modules: Path, tmp_path: Path) -> None:
+    """As the README says."""
+    (tmp_path / "main.go").write_text(APP)
+    go("mod", "init", "app", folder=tmp_path)
+    replace = f"-replace=edgekit.local/digits={modules / 'go/digits'}"
+    go("mod", "edit", replace, folder=tmp_path)
+    go("get", "edgekit.local/digits", folder=tmp_path)
+    assert go("run", ".", folder=tmp_path) == "true\n"
+    go("mod", "vendor", folder=tmp_path)
+    assert go("run", ".", folder=tmp_path) == "true\n"
+
+
+def test_options_of_the_processor_are_allowed_by_name(tmp_path: Path) -> None:
+    package = made("go", small("x86-64-avx2", "wide"), tmp_path)
+    said = go("list", "-f", "{{.CgoCFLAGS}}", ".", folder=package, CGO_CFLAGS_ALLOW="-m.*")
+    flags = said.strip("[]\n").split()
+    assert "-mavx2" in flags
+    assert "CGO_CFLAGS_ALLOW='-m.*'" in (package / "README.md").read_text()
+    ran(require("gcc"), *flags, "-fsyntax-only", "model.c", "weights.c", folder=package)
+
+
+def test_gofmt_has_nothing_to_say(tmp_path: Path) -> None:
+    for program in (several("func"), stream()):
+        package = made("go", program, tmp_path)
+        assert ran(require("gofmt"), "-l", ".", folder=package) == ""
