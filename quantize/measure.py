@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
+from edgekit.quantize.calibration.search_budget import SearchBudget, integer_work, node_work
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
@@ -73,21 +74,34 @@ class Measure:
     """The float graph's answers to the samples, and what trials make of them."""
 
     def __init__(
-        self, graph: Graph, samples: Sequence[Sample], concats: MixedRangeConcats = NO_MIXED_RANGE
+        self,
+        graph: Graph,
+        samples: Sequence[Sample],
+        concats: MixedRangeConcats = NO_MIXED_RANGE,
+        *,
+        batch_size: int | None = None,
+        budget: SearchBudget | None = None,
     ) -> None:
+        """`batch_size` is how many samples run at once, if that is known; trials are paid from `budget`."""
         self.graph = graph
         self.concats = concats
         self.samples = samples
         self.scores = scores(graph)
-        self.stacks = stacks(graph, samples)
+        self.stacks = stacks(graph, samples, batch_size)
+        self.batch_size = batch_size
+        self.budget = budget or SearchBudget()
+        self.work = {name: node_work(graph, node) for node in graph.nodes for name in node.outputs[:1]}
         self.truth = _run(graph, self.stacks, [stack.values for stack in self.stacks])
 
     def trial(self, quantized: Quantized, before: Trial | None = None) -> Trial:
         """Run an int8 graph; values that it has in common with an earlier one are taken over."""
         graph = quantized.graph
+        work = {made: self.work[name] for name, made in quantized.names.items() if name in self.work}
         if before is None:
+            self._pay(work, [name for node in graph.nodes for name in node.outputs[:1]])
             return Trial(quantized, _run(graph, self.stacks, [self._given(graph, s) for s in self.stacks]))
         dirty = changed(before.quantized.graph, graph)
+        self._pay(work, dirty)
         values = []
         for stack, old in zip(self.stacks, before.values, strict=True):
             many = stack.graph(graph)
@@ -100,6 +114,20 @@ class Measure:
                     new |= {name: old[name] for name in node.outputs}
             values.append(new)
         return Trial(quantized, values)
+
+    def on_some(self, count: int, budget: SearchBudget) -> Measure:
+        """On some of the samples, from all of their sequence."""
+        step = max(len(self.samples) / max(count, 1), 1.0)
+        chosen = [self.samples[int(i * step)] for i in range(min(count, len(self.samples)))]
+        return Measure(self.graph, chosen, self.concats, batch_size=self.batch_size, budget=budget)
+
+    def of_graph(self, graph: Graph, concats: MixedRangeConcats) -> Measure:
+        """On the same samples, of another form of the graph."""
+        return Measure(graph, self.samples, concats, batch_size=self.batch_size, budget=self.budget)
+
+    def _pay(self, work: Mapping[str, int], computed: Iterable[str]) -> None:
+        count, batches = len(self.samples), len(self.stacks)
+        self.budget.spent += sum(integer_work(work.get(name, 0), count, batches) for name in computed)
 
     def _given(self, graph: Graph, stack: SampleBatch) -> Sample:
         """The samples as the inputs of the int8 graph, which are floats here."""
@@ -125,13 +153,13 @@ class Measure:
         return min(found, default=(200.0, ""))
 
     def quality(self, trial: Trial) -> float:
-        """Signal to noise of the outputs, the mean of several: what a search climbs in small steps, of which
-        each counts. At most 200 dB."""
-        found = [
-            sum(min(self.of(trial, part), 200.0) for part in parts) / len(parts)
-            for parts in map(self._parts, self.scores)
-        ]
-        return sum(found) / len(found) if found else 200.0
+        """Signal to noise of the outputs, of several that of their mean noise: the worst ones count most, and
+        every step in a search counts. At most 200 dB."""
+        parts = [part for name in self.scores for part in self._parts(name)]
+        ratios = [ratio for part in parts if not math.isnan(ratio := self.of(trial, part))]
+        noise = [10 ** (-ratio / 10) for ratio in ratios if ratio > -math.inf]
+        mean = sum(noise) / len(noise) if noise else 0.0
+        return min(-10 * math.log10(mean), 200.0) if mean else 200.0
 
     def _parts(self, name: str) -> Sequence[str]:
         """What an output is joined of."""

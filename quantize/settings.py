@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from edgekit.core import number_formats, suggest
 from edgekit.core.errors import EdgeKitError
 from edgekit.quantize.calibration.observe import RANGES
+from edgekit.quantize.calibration.search_budget import PASSES
 from edgekit.quantize.gate import Gate
 from edgekit.quantize.integers.integer_io import KINDS, Io
 from edgekit.quantize.mixed_precision.format_search import LADDER
@@ -30,6 +31,7 @@ class Settings:
     group: int = 32  # weights in a row that share a scale, where integers meet activations in float32
     effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
     calibrate: str = AUTO  # how ranges are chosen
+    passes: float = PASSES  # of floats over the data: how long `auto` may take, about
     io: Io = "float"  # what inputs and outputs are
     gate: Gate = field(default_factory=Gate)
     formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate

@@ -100,6 +100,12 @@ def quantize(
         Calibrate,
         typer.Option("--calibrate", help="Method that chooses ranges; auto: the best for each tensor."),
     ] = Calibrate.AUTO,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget", metavar="20", help="Time for --calibrate auto, in float passes over the data, about."
+        ),
+    ] = "20",
     io: Annotated[
         Io, typer.Option("--io", help="Type of inputs and outputs; float keeps the model's.")
     ] = Io.FLOAT,
@@ -148,6 +154,7 @@ def quantize(
         activations=activations,
         group=settings.count(group, "--group", 1),
         calibrate=calibrate.value,
+        passes=settings.count(budget, "--budget", 1),
         io=io.value,
         formats=tuple(formats.split(",")),
         gate=api.Gate(

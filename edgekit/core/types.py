@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -180,3 +181,9 @@ class Value:
         return self.data.tobytes() == other.data.tobytes()  # bitwise: NaN equals NaN, -0 differs from 0
 
     __hash__ = None  # type: ignore[assignment]  # holds arrays
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The least and the largest number of a constant, which is not empty; NaN where one is NaN."""
+        assert self.data is not None
+        return float(self.data.min()), float(self.data.max())

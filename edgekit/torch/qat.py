@@ -29,6 +29,7 @@ from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
 from edgekit.quantize.integers.integer_io import Io, bring_integers_out
 from edgekit.quantize.mixed_precision.formats import Formats
 from edgekit.quantize.preparation.prepare import prepare
+from edgekit.quantize.rounding.integer_weights import IntegerWeights
 from edgekit.torch.batch_norm import Norm, taking_statistics
 from edgekit.torch.batches import arrays_of
 from edgekit.torch.fake_quantize import apply_exact, apply_fake_quant
@@ -222,7 +223,9 @@ class Qat(nn.Module):
             quants = scales(graph, ranges | dict.fromkeys(given(graph), (0.0, 0.0)))
             for node in graph.nodes:
                 if layer := self._layer(node.outputs[0]):
-                    weights[node.inputs[1], self.dtype.bits] = layer.integers()
+                    real = graph.data(node.inputs[1])
+                    assert real is not None
+                    weights[node.inputs[1], self.dtype.bits] = IntegerWeights(real, *layer.integers())
         # Biases learn: nothing is to be corrected.
         means = {
             node.inputs[0]: np.zeros(graph.type(node.inputs[0]).shape[-1])

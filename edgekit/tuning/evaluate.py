@@ -14,12 +14,13 @@ from edgekit.core import simulate
 from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
 from edgekit.core.types import Array
+from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.gate import Gate, Judge, chosen
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import real, scores, sqnr
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
 from edgekit.quantize.mixed_precision.half_precision import FORMATS, narrow
-from edgekit.quantize.post_training import Calibrated, calibrated
+from edgekit.quantize.post_training import calibrated
 from edgekit.quantize.pruning.plan import Pruning, PruningPlan
 from edgekit.quantize.settings import Settings
 from edgekit.tuning.costs import layer_costs, liked_multiple

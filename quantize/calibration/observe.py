@@ -102,12 +102,12 @@ class Statistics:
 class Observer:
     """Statistics of every floating tensor that a graph takes or computes, over all samples so far."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, batch_size: int = 0) -> None:
         self.graph = graph
         self.seen = 0
         self._statistics: dict[str, Statistics] = {}
         self._waiting: list[Sample] = []
-        self._together = 0  # how many samples run together; 0: not known yet
+        self.batch_size = batch_size  # how many samples run at once; 0: not known yet
 
     def add(self, sample: Sample) -> None:
         for name, data in sample.items():
@@ -117,9 +117,9 @@ class Observer:
                 )
         self.seen += 1
         self._waiting.append(sample)
-        if not self._together and len(self._waiting) > 1:
-            self._together = stack_size(self.graph, self._waiting)
-        if self._together and len(self._waiting) >= self._together:
+        if not self.batch_size and len(self._waiting) > 1:
+            self.batch_size = stack_size(self.graph, self._waiting)
+        if self.batch_size and len(self._waiting) >= self.batch_size:
             self._run()
 
     @property
@@ -129,7 +129,7 @@ class Observer:
         return self._statistics
 
     def _run(self) -> None:
-        size = self._together or 1
+        size = self.batch_size or 1
         for first in range(0, len(self._waiting), size):
             self._look_at(
                 SampleBatch.of(self._waiting[first : first + size]), self.seen - len(self._waiting) + first

@@ -42,11 +42,11 @@ class SampleBatch:
         return np.split(x, self.count)
 
 
-def stacks(graph: Graph, samples: Sequence[Sample]) -> list[SampleBatch]:
-    """All samples, in order, as many together as is worth it."""
+def stacks(graph: Graph, samples: Sequence[Sample], size: int | None = None) -> list[SampleBatch]:
+    """All samples, in order, so many together, or as many as is worth it."""
     if not samples:
         return []
-    count = -(-len(samples) // stack_size(graph, samples))
+    count = -(-len(samples) // (size or stack_size(graph, samples)))
     return [
         SampleBatch.of([samples[i] for i in part]) for part in np.array_split(np.arange(len(samples)), count)
     ]

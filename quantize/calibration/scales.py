@@ -98,12 +98,13 @@ def tied(graph: Graph, mixed_range: Set[str] = frozenset()) -> dict[str, str]:
 def looked_up(graph: Graph) -> dict[str, Range]:
     """The ranges of what is taken from tables: all of a table, since samples name few of its rows."""
     tables = {
-        node.outputs[0]: graph.data(node.inputs[0]) for node in graph.nodes if isinstance(node.op, Gather)
+        node.outputs[0]: graph.values[node.inputs[0]] for node in graph.nodes if isinstance(node.op, Gather)
     }
     return {
-        name: (float(table.min()), float(table.max()))
+        name: table.span
         for name, table in tables.items()
-        if table is not None and table.size and table.dtype.kind == "f" and np.isfinite(table).all()
+        if table.data is not None and table.data.size and table.data.dtype.kind == "f"
+        if np.isfinite(table.span).all()
     }
 
 

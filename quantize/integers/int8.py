@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -34,11 +35,11 @@ from edgekit.quantize.calibration.scales import (
 )
 from edgekit.quantize.integers.recurrent import cells, gate_weights, is_within, reach, states
 from edgekit.quantize.mixed_precision.formats import NAMES, Formats, as_narrow, takes_wide, wide_quant
-from edgekit.quantize.rounding.integer_weights import least_scale, weight_quant
+from edgekit.quantize.rounding.integer_weights import IntegerWeights, least_scale
 
 _MAX_CANCELLED = 2.0**13  # an operand's scale over that of a sum: shifts end there
 _MAX_FACTOR = 2.0**20  # of products
-Weights = dict[tuple[str, int], tuple[Array, Quant]]  # integers and scales, by float weights and bits
+Weights = dict[tuple[str, int], IntegerWeights]  # by the name of float weights, and bits
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ def _factor(graph: Graph, node: Node, quants: Mapping[str, Quant]) -> float:
         if data is None:
             scales.append(quants[name].scale[0])
         elif isinstance(node.op, Linear):
-            scales.append(float(np.abs(data).max()) / 127)
+            scales.append(max(map(abs, graph.values[name].span)) / 127)
         elif data.dtype.kind == "f":
-            scales.append(_range_quant(data).scale[0])
+            scales.append(activation_quant(*graph.values[name].span).scale[0])
     match node.op:
         case Recurrent():
             return 0.0 if is_within(graph, node, quants) else math.inf
@@ -116,10 +117,6 @@ def _norm_factor(graph: Graph, op: LayerNorm | RmsNorm, node: Node, quants: Mapp
     if x.shape[-1] * op.epsilon / s**2 > fixed.MAX_EPSILON / 2:
         return math.inf
     return float(np.abs(scale).max()) / quants[node.outputs[0]].scale[0]
-
-
-def _range_quant(data: Array) -> Quant:
-    return activation_quant(float(data.min()), float(data.max()))
 
 
 class _Rewriter:
@@ -207,7 +204,7 @@ class _Rewriter:
 
     def _quant(self, name: str, dtype: DType) -> Quant:
         data = self.graph.data(name)
-        narrow = self.quants[name] if data is None else _range_quant(data)
+        narrow = self.quants[name] if data is None else activation_quant(*self.graph.values[name].span)
         if dtype is not DType.S16:
             return narrow
         return state_quant(reach(narrow)) if name in self.cells else wide_quant(narrow)
@@ -291,27 +288,28 @@ class _Rewriter:
         assert bias is not None, b
         bits = self._weight_bits(node)
         if (w, bits) not in self.weights:
-            self.weights[w, bits] = weight_quant(weights, bits=bits)
-        integers, quant = self.weights[w, bits]
+            self.weights[w, bits] = IntegerWeights.of(weights, bits=bits)
+        made = self.weights[w, bits]
         image = self._int(x) if takes_wide(node) else self._int(x, DType.S8)
         from_type = self.builder.type(image)
         assert from_type.quant is not None
         least = least_scale(bias, from_type)
-        if (least > quant.scale).any():  # the bias outweighs all else, and must fit into 32 bits
-            integers, quant = weight_quant(weights, least, bits=bits)
-        scale = np.asarray(quant.scale, np.float32).astype(np.float64)
-        error = integers.astype(np.float64) * scale.reshape(-1, *[1] * (weights.ndim - 1)) - weights
-        corrected = bias.astype(np.float64) - _mean_response(node, error, self.means[x])
-        wide = integer_bias(corrected, from_type, quant, integers)
-        return [image, self._constant(w, integers, quant), self._constant(b, wide, None)]
+        if (least > made.quant.scale).any():  # the bias outweighs all else, and must fit into 32 bits
+            made = IntegerWeights.of(weights, least, bits=bits)
+        corrected = bias.astype(np.float64) - made.response(
+            x, partial(_mean_response, node, means=self.means[x])
+        )
+        wide = integer_bias(corrected, from_type, made)
+        return [image, self._constant(w, made.integers, made.quant), self._constant(b, wide, None)]
 
 
-def integer_bias(bias: Array, x: Type, w: Quant, weights: Array) -> Array:
+def integer_bias(bias: Array, x: Type, weights: IntegerWeights) -> Array:
     """A bias in units of s_x s_w, kept within what 32 bits hold beside the largest sums. Those of int16 may
     have 64."""
     assert x.quant is not None
-    scale = np.float64(np.float32(x.quant.scale[0])) * np.asarray(w.scale, np.float32).astype(np.float64)
-    sums = np.abs(weights.astype(np.int64)).reshape(len(bias), -1).sum(axis=1) << x.dtype.bits
+    w_scale = np.asarray(weights.quant.scale, np.float32).astype(np.float64)
+    scale = np.float64(np.float32(x.quant.scale[0])) * w_scale
+    sums = weights.magnitudes << x.dtype.bits
     limit = np.maximum(2**31 - 1 - sums, 2**30 if x.dtype is DType.S16 else 0)
     wide: Array = np.rint(bias / scale).clip(-limit, limit)
     return wide.astype(np.int32)

@@ -14,6 +14,7 @@ from edgekit.core.types import Array, Type, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.stepwise_executor import StepwiseExecutor
 from edgekit.quantize.integers.int8 import Quantized, integer_bias
+from edgekit.quantize.rounding.integer_weights import IntegerWeights
 
 
 def correct_biases(
@@ -97,7 +98,8 @@ def _corrected(pair: LayerPair, weights: Value) -> Array:
         wanted = _means(open_op, exact, pair.weights, pair.bias)
         missing.append(wanted - _means(open_op, seen, real_weights, pair.bias))
     better = pair.bias.astype(np.float64) + _likely_mean(np.stack(missing))
-    return integer_bias(better, pair.x, weights.type.quant, weights.data)
+    made = IntegerWeights(pair.weights, weights.data, weights.type.quant)
+    return integer_bias(better, pair.x, made)
 
 
 def _likely_mean(samples: Array) -> Array:

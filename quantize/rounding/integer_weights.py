@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
 import numpy as np
 
 from edgekit.core.types import Array, DType, Quant, Type
@@ -13,6 +17,34 @@ _MIN_SHARE = 2.0**-15
 _MAX_BIAS = 2.0**30  # in units of its layer, which must leave room for sums
 # Of the largest weight that the scale may reach to: with 15 steps much is gained by clipping.
 _SHARES = {8: np.linspace(1.0, 0.7, 31), 4: np.linspace(1.0, 0.3, 71)}
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerWeights:
+    """Integers and scales of a layer's weights, and what is computed of them once for all trials."""
+
+    real: Array
+    integers: Array
+    quant: Quant
+    _responses: dict[str, Array] = field(default_factory=dict)
+
+    @staticmethod
+    def of(weights: Array, least_scale: Array | None = None, *, bits: int = 8) -> IntegerWeights:
+        return IntegerWeights(weights, *weight_quant(weights, least_scale, bits=bits))
+
+    @cached_property
+    def magnitudes(self) -> Array:
+        """The sum of all magnitudes of each output: no sum of the layer is further from 0 in units of x."""
+        flat = np.abs(self.integers.reshape(len(self.integers), -1).astype(np.int16))
+        return flat.sum(axis=1, dtype=np.int64)  # type: ignore[no-any-return]  # array
+
+    def response(self, x: str, of: Callable[[Array], Array]) -> Array:
+        """The mean that rounding adds to each output where a layer reads `x`, `of` the error of weights."""
+        if x not in self._responses:
+            scale = np.asarray(self.quant.scale, np.float32).astype(np.float64)
+            error = self.integers * scale.reshape(-1, *[1] * (self.real.ndim - 1)) - self.real
+            self._responses[x] = of(error)
+        return self._responses[x]
 
 
 def weight_quant(weights: Array, least_scale: Array | None = None, *, bits: int = 8) -> tuple[Array, Quant]:

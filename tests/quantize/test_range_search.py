@@ -3,15 +3,18 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from support.nets import Net
 
 from edgekit.core.ops.arithmetic import Neg
 from edgekit.core.ops.dense import Dense
-from edgekit.quantize import post_training
-from edgekit.quantize.calibration.observe import RANGES, Statistics, minmax
-from edgekit.quantize.calibration.range_search import PICKS
+from edgekit.quantize.calibration.observe import RANGES, Observer, Statistics, minmax
+from edgekit.quantize.calibration.range_search import PICKS, CalibratedTensors, best_single, choose, work
+from edgekit.quantize.calibration.search_budget import SearchBudget, pass_work
+from edgekit.quantize.measure import Measure
 from edgekit.quantize.post_training import quantize
 from edgekit.quantize.rounding.refinement import _affordable
+from edgekit.quantize.settings import METHODS, Settings
 
 
 def test_the_user_hears_of_every_method_and_tensor() -> None:
@@ -52,15 +55,52 @@ def test_tensors_of_nothing_let_as_many_samples_fit_as_small_ones() -> None:
     assert _affordable(graphs[0]) == _affordable(graphs[1])
 
 
-def test_trials_take_no_more_work_than_they_may() -> None:
-    """Of a method for each tensor, on half of the samples; four samples are always tried."""
+def test_a_search_takes_no_more_work_than_its_budget() -> None:
+    """One more trial may be under way when it ends. Without a budget it goes through all tensors."""
     net = Net()
-    x = net.x(1, 512)
-    for _ in range(3):
-        x = net(Dense(), x, net.random(512, 512), net.random(512))
-    graph = net.done(x)
-    macs, trials = 3 * 512 * 512, len(RANGES) * (len(graph.nodes) + 1)
-    found = post_training._affordable(graph, 10**9)
-    assert found == int(post_training._WORK / (macs * trials / 2))
-    assert post_training._affordable(graph, 7) == 7
-    assert post_training._affordable(graph, 0) == 4
+    x = net.x(1, 64)
+    for _ in range(6):
+        x = net(Dense(lo=0.0), x, net.random(64, 64), net.random(64))
+    graph = net.done(net(Dense(), x, net.random(3, 64), net.random(3), name="y"))
+    data = np.random.default_rng(0).standard_t(2, (24, 1, 64)).astype(np.float32)
+    samples = [{graph.inputs[0]: row} for row in data]
+    observer = Observer(graph)
+    for sample in samples[:12]:
+        observer.add(sample)
+    tensors = CalibratedTensors.of(graph, observer.statistics)
+    spent, quality = [], []
+    for limit in (0.0, 0.3, 1.0):
+        budget = SearchBudget(limit * work(tensors, 12))
+        measure = Measure(graph, samples[12:], budget=budget)
+        start = best_single(tensors, Measure(graph, samples[12:]), lambda text: None)
+        found = choose(tensors, measure, start, lambda text: None)
+        spent.append(budget.spent / work(tensors, 12))
+        quality.append(found.quality)
+    assert spent[0] == 0.0
+    assert 0.05 < spent[1] < 0.4
+    assert spent[1] < spent[2] < 1.1
+    assert quality[0] < quality[2]
+    assert quality[0] <= quality[1]
+
+
+def test_the_budget_is_so_many_float_passes_but_some_seconds_at_least() -> None:
+    net = Net()
+    graph = net.done(net(Dense(), net.x(1, 512), net.random(512, 512), net.random(512)))
+    assert SearchBudget.of(graph, 1).limit == SearchBudget.of(graph, 10).limit
+    large = SearchBudget.of(graph, 10**6)
+    assert large.limit == 20 * 10**6 * pass_work(graph)
+    assert SearchBudget.of(graph, 10**6, 5).limit == large.limit / 4
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_auto_is_not_behind_a_single_method_where_trials_overfit(seed: int) -> None:
+    """With heavy tails and few samples; the choice is compared with every method before it is taken."""
+    net = Net()
+    x = net.x(1, 16)
+    for _ in range(4):
+        x = net(Dense(lo=0.0), x, net.random(16, 16), net.random(16))
+    graph = net.done(net(Dense(), x, net.random(3, 16), net.random(3), name="y"))
+    data = np.random.default_rng(seed).standard_t(1.5, (12, 1, 16)).astype(np.float32)
+    samples = [{graph.inputs[0]: row} for row in data]
+    found = {how: quantize(graph, samples, Settings(calibrate=how))[1].sqnr_db for how in METHODS}
+    assert found["auto"] == max(found.values())

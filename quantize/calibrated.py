@@ -1,0 +1,78 @@
+"""A graph whose ranges are chosen: it can be quantized to any formats from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
+from edgekit.quantize.calibration.calibration_samples import CalibrationSamples
+from edgekit.quantize.calibration.range_search import CalibratedTensors
+from edgekit.quantize.gate import Judge
+from edgekit.quantize.measure import Measure, Trial
+from edgekit.quantize.mixed_precision.format_search import FormatSearch
+from edgekit.quantize.mixed_precision.formats import Formats, could_be_wide, int4_layers
+from edgekit.quantize.rounding.refinement import refined
+from edgekit.quantize.settings import Settings
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What is known of it. `tensors` are those of all samples: what was held out has made the choice."""
+
+    graph: Graph
+    seen: CalibrationSamples
+    measure: Measure
+    methods: Mapping[str, str]
+    tensors: CalibratedTensors
+    settings: Settings
+    progress: Progress
+    _finished: dict[bool, Trial] = field(
+        default_factory=dict
+    )  # without formats, by effort: it is asked for often
+
+    @staticmethod
+    def of(
+        seen: CalibrationSamples,
+        measure: Measure,
+        methods: Mapping[str, str],
+        settings: Settings,
+        progress: Progress,
+    ) -> Calibrated:
+        graph = measure.graph
+        narrow = int4_layers(graph) if settings.weights == "int4" else {}
+        tensors = CalibratedTensors.of(graph, seen.together(), narrow, measure.concats)
+        return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
+
+    def by(self, methods: Mapping[str, str]) -> Calibrated:
+        """The same with ranges by other methods."""
+        return replace(self, methods=methods, _finished={})
+
+    def plain(self, formats: Formats) -> Trial:
+        """The graph in these formats, as it is."""
+        wide = could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
+        formats = replace(formats, wide=formats.wide | frozenset(wide))
+        return self.measure.trial(self.tensors.quantized(self.methods, formats))
+
+    def finish(self, formats: Formats) -> Trial:
+        """The graph in these formats, biases corrected, and weights rounded with high effort."""
+        high = self.settings.effort == "high"
+        return self._refined(formats, high=high) if formats != Formats() else self.corrected(high=high)
+
+    def corrected(self, *, high: bool = False) -> Trial:
+        """The graph in int8, biases corrected."""
+        if high not in self._finished:
+            self._finished[high] = self._refined(Formats(), high=high)
+        return self._finished[high]
+
+    def _refined(self, formats: Formats, *, high: bool) -> Trial:
+        plain = self.plain(formats)
+        return refined(self.graph, plain, self.seen.kept, self.measure, high=high, progress=self.progress)
+
+    def search(self, judge: Judge) -> FormatSearch:
+        """The search for the cheapest formats that pass."""
+        allowed = self.settings.formats
+        return FormatSearch(
+            self.tensors, self.methods, self.measure, judge, self.finish, allowed, self.progress
+        )

@@ -1,0 +1,83 @@
+"""The samples of a calibration: half of them are held out, to judge ranges that the others give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.progress import Progress
+from edgekit.quantize.calibration.observe import Observer, Statistics
+from edgekit.quantize.calibration.sample_batches import Sample
+
+HELD_EVERY = 2  # of the samples, one of so many is held out
+_MAX_HELD, _MAX_KEPT = 64, 128  # samples in memory: held out, and others
+_OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
+
+
+@dataclass(frozen=True)
+class CalibrationSamples:
+    """Samples that were kept, and what all of them showed."""
+
+    statistics: Mapping[str, Statistics]
+    held_statistics: Mapping[str, Statistics]
+    kept: Sequence[Sample]
+    held: Sequence[Sample]
+    count: int
+    held_count: int
+    batch_size: int  # how many run at once
+
+    @staticmethod
+    def of(graph: Graph, samples: Iterable[Sample], progress: Progress) -> CalibrationSamples:
+        """One pass. A single sample serves for both."""
+        observer, apart = Observer(graph), Observer(graph)
+        kept: list[Sample] = []
+        held: list[Sample] = []
+        total = f" of {len(samples)}" if isinstance(samples, Sized) else ""
+        for i, sample in enumerate(samples):
+            progress(f"calibrating, sample {i + 1}{total}")
+            if i % HELD_EVERY == HELD_EVERY - 1:
+                apart.batch_size = observer.batch_size
+                apart.add(sample)
+                if len(held) < _MAX_HELD:
+                    held.append(sample)
+            else:
+                observer.add(sample)
+                if len(kept) < _MAX_KEPT:
+                    kept.append(sample)
+        if not observer.seen:
+            raise EdgeKitError(
+                "E0110", "there is no calibration sample", hint="a hundred typical inputs are plenty"
+            )
+        count, statistics = observer.seen + apart.seen, observer.statistics
+        apart.batch_size = observer.batch_size
+        batch_size = max(observer.batch_size, 1)
+        return CalibrationSamples(
+            statistics, apart.statistics, kept, held or kept, count, apart.seen, batch_size
+        )
+
+    def together(self) -> dict[str, Statistics]:
+        """Of all samples."""
+        held = self.held_statistics
+        return {name: s + held[name] if name in held else s for name, s in self.statistics.items()}
+
+    def again(self, graph: Graph) -> CalibrationSamples:
+        """What the samples in memory show of another form of the graph."""
+        observer, apart = Observer(graph, self.batch_size), Observer(graph, self.batch_size)
+        for sample in self.kept:
+            observer.add(sample)
+        for sample in self.held if self.held_count else []:
+            apart.add(sample)
+        return replace(self, statistics=observer.statistics, held_statistics=apart.statistics)
+
+    def outside(self) -> list[tuple[str, float]]:
+        """Values that leave the calibrated range on held-out samples, and how far, as a share of it."""
+        found = []
+        for name, apart in self.held_statistics.items():
+            seen = self.statistics[name]
+            width = max(seen.high, 0.0) - min(seen.low, 0.0)
+            beyond = max(apart.high - seen.high, seen.low - apart.low)
+            if width > 0 and beyond > _OUTSIDE * width:
+                found.append((name, beyond / width))
+        return found
