@@ -1,6 +1,8 @@
-"""Kernels of RISC-V with vectors: a program gives the integers of the simulator, however long vectors are."""
+"""Kernels of RISC-V with vectors of all lengths: integers as simulated, floats but for their rounding."""
 
 import copy
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +21,14 @@ from edgekit.codegen.printing.render import Optimize
 from edgekit.codegen.program import Program, compile_graph
 from edgekit.converters.tflite.reader import convert
 from edgekit.core import simulate
+from edgekit.core.ops._linear import Linear
+from edgekit.core.ops.arithmetic import Add
 from edgekit.core.ops.conv2d import Conv2d
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.transpose import Transpose
 from edgekit.core.passes.simplify import simplify
 from edgekit.core.target import with_runner
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, Quant, Type
 
 NAME = "riscv64-rvv"
 LENGTHS = (128, 256, 512)
@@ -62,23 +67,120 @@ RANDOM = (
 )
 
 
+def real_layer(b: Bench, op: Linear, x: str, *weights: int) -> None:
+    """Weights of any type that has kernels, and sometimes a sum behind it."""
+    numbers, dtype = b.choices.generator(), b.pick((DType.F32, DType.F32, DType.BF16, DType.S8))
+    data = numbers.normal(size=weights) * (40 if dtype is DType.S8 else 1)
+    scales = Quant(tuple(numbers.uniform(0.01, 0.02, weights[0]).tolist()), (0,) * weights[0], 0)
+    w = b.constant(data.astype(dtype.numpy), scales if dtype is DType.S8 else None)
+    bias = b.constant(numbers.normal(size=weights[0]).astype(np.float32))
+    if dtype is DType.S8 or not isinstance(op, Conv2d) or not b.is_rare(3):
+        b.result(op, x, w, bias)
+        return
+    y = b.builder.one(replace(op, lo=-np.inf, hi=np.inf), x, w, bias)
+    b.result(Add(), y, real_input(b, *b.builder.type(y).shape))
+
+
+def real_input(b: Bench, *shape: int) -> str:
+    name = b.builder.input(f"x{len(b.inputs)}", Type(DType.F32, shape))
+    b.inputs[name] = b.choices.generator().normal(size=shape).astype(np.float32)
+    return name
+
+
+def real_convolution(b: Bench, groups: int, depth: int, outputs: int, *, planes: bool = False) -> None:
+    """Over an image that is little larger than the window, or so padded that windows miss it."""
+    kernel, dilations, strides = ((b.size(3), b.size(3)) for _ in range(3))
+    pads = tuple(b.size(4) - 1 for _ in range(4))
+    least = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    height, width = max(1, least[0] + b.size(3) - pads[0]), max(1, least[1] + b.size(28) - pads[1])
+    pads = (*pads[:2], max(pads[2], least[0] - height - pads[0]), max(pads[3], least[1] - width - pads[1]))
+    shape = (b.size(2), height, width, groups * depth)
+    if planes:
+        x = b.builder.one(Transpose((0, 2, 3, 1)), real_input(b, shape[0], shape[3], *shape[1:3]))
+    else:
+        x = real_input(b, *shape)
+    op = Conv2d(strides, pads, dilations, groups, *b.limits())  # type: ignore[arg-type]  # four pads
+    real_layer(b, op, x, outputs * groups, *kernel, depth)
+
+
+def real_convolutions(b: Bench) -> None:
+    real_convolution(b, 1, b.size(9), b.pick((1, 7, 15, 16, 17, 32, 33, 64, 65, 100, 130)))
+
+
+def real_planes(b: Bench) -> None:
+    real_convolution(b, 1, b.size(4), b.pick((16, 20, 40)), planes=True)
+
+
+def real_groups(b: Bench) -> None:
+    real_convolution(b, 1 + b.size(3), b.size(4), b.pick((1, 9, 17, 40)))
+
+
+def real_channels(b: Bench) -> None:
+    real_convolution(b, b.pick((2, 8, 15, 16, 17, 31, 64, 65)), 1, 1)
+
+
+def real_points(b: Bench) -> None:
+    channels, outputs = b.size(20), b.pick((3, 16, 17, 32, 33, 80))
+    real_layer(b, Conv2d(), real_input(b, b.size(2), b.size(4), b.size(7), channels), outputs, 1, 1, channels)
+
+
+def real_rows(b: Bench) -> None:
+    inputs, outputs = b.size(20), b.pick((3, 15, 16, 17, 32, 33, 64, 65, 130))
+    real_layer(b, Dense(*b.limits()), real_input(b, b.pick((1, 2, 3, 5, 14)), inputs), outputs, inputs)
+
+
+REALS: tuple[Callable[[Bench], None], ...] = (
+    real_convolutions,
+    real_points,
+    real_rows,
+    real_channels,
+    real_planes,
+    real_groups,
+)
+REAL_KERNELS = {
+    *(f"{layer}_f32{width}" for layer in ("conv2d", "conv2d_add") for width in ("", "_oc16", "_oc64")),
+    *(f"{layer}_f32_bf16_bf16{width}" for layer in ("conv2d", "conv2d_add") for width in ("", "_oc16")),
+    *("conv2d_scaled_f32_s8", "conv2d_scaled_f32_s8_oc16"),
+    *("dense_f32", "dense_f32_oc16", "dense_f32_oc32"),
+    *("dense_f32_bf16_bf16", "dense_f32_bf16_bf16_rows2", "dense_scaled_f32_s8", "dense_scaled_f32_s8_rows2"),
+    *("depthwise2d_f32", "depthwise2d_f32_oc16", "depthwise2d_f32_bf16_bf16", "depthwise2d_scaled_f32_s8"),
+}
+
+
 def build(program: Program, folder: Path, optimize: Optimize) -> Driver:
     """Compiled with strict warnings."""
     names = units(written([program], folder, optimize), folder)
     return Driver([program], names, folder, toolchain.find(program.target), ["-O1", *STRICT])
 
 
+def with_length(driver: Driver, bits: int) -> Driver:
+    """The same executable on a processor with vectors of so many bits."""
+    target = load(NAME)
+    longer = copy.copy(driver)
+    longer.target = with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
+    assert f"vlen={bits}" in longer.target.runner
+    return longer
+
+
 def check(program: Program, driver: Driver, sample: dict[str, Array]) -> None:
-    """The same executable on processors with vectors of all lengths."""
     expected = simulate.run(program.graph, sample)
     for bits in LENGTHS:
-        target = load(NAME)
-        longer = copy.copy(driver)
-        longer.target = with_runner(target, target.runner.replace("vlen=256", f"vlen={bits}"))
-        assert f"vlen={bits}" in longer.target.runner
-        found = longer.run(program, sample)
+        found = with_length(driver, bits).run(program, sample)
         for output in program.graph.outputs:
             assert np.array_equal(found[output], expected[output]), (bits, program.graph.producer(output))
+
+
+def check_reals(program: Program, driver: Driver, sample: dict[str, Array]) -> None:
+    """As close to the simulator as sums are, what is not finite exactly so; the same bits for all lengths."""
+    with np.errstate(invalid="ignore"):
+        expected = simulate.run(program.graph, sample)
+    found = [with_length(driver, bits).run(program, sample) for bits in LENGTHS]
+    for output in program.graph.outputs:
+        y, producer = expected[output], program.graph.producer(output)
+        largest = np.abs(y[np.isfinite(y)]).max(initial=1.0)
+        np.testing.assert_allclose(found[0][output], y, rtol=0, atol=1e-5 * largest, err_msg=str(producer))
+        for longer in found[1:]:
+            assert longer[output].tobytes() == found[0][output].tobytes(), producer
 
 
 def random_layers(seed: int, count: int) -> Bench:
@@ -95,6 +197,22 @@ def test_integers_of_any_shape(optimize: Optimize, count: int, tmp_path: Path) -
     taken = {name for name in kernels(program, "rvv") if name.startswith("conv2d_s8_tfl")}
     assert all(any(width in name for name in taken) for width in ("_oc16", "_oc64", "_right_shift")), taken
     check(program, build(program, tmp_path, optimize), bench.inputs)
+
+
+@pytest.mark.parametrize(("optimize", "count"), [("size", 120), ("speed", 48)])
+def test_floats_of_any_shape(optimize: Optimize, count: int, tmp_path: Path) -> None:
+    bench = Bench(Seeded(25))
+    for i in range(count):
+        REALS[i % len(REALS)](bench)
+    program = compile_graph(bench.graph(), load(NAME))
+    if optimize == "size":
+        assert kernels(program, "rvv").keys() >= REAL_KERNELS, REAL_KERNELS - kernels(program, "rvv").keys()
+    extreme = {name: data.copy() for name, data in bench.inputs.items()}
+    for i, data in enumerate(extreme.values()):
+        data.reshape(-1)[:: max(7, data.size // 3)] = (np.nan, np.inf, -np.inf)[i % 3]
+    driver = build(program, tmp_path, optimize)
+    for sample in (bench.inputs, extreme):
+        check_reals(program, driver, sample)
 
 
 def test_a_network_of_int8(tmp_path: Path) -> None:

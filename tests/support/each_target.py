@@ -40,7 +40,16 @@ EMULATORS = {
     "riscv64": "qemu-riscv64",
 }
 # Those that have kernels for floats of their own, and portable C.
-REALS = ("host", "cortex-m4", "aarch64", "armv7-neon", "x86-64-avx2", "x86-64-avx512", "wasm32-simd")
+REALS = (
+    "host",
+    "cortex-m4",
+    "aarch64",
+    "armv7-neon",
+    "x86-64-avx2",
+    "x86-64-avx512",
+    "wasm32-simd",
+    "riscv64-rvv",
+)
 
 
 def load(name: str) -> Target:

@@ -3,6 +3,7 @@
 #define EDGEKIT_IMAGE_F32_H
 
 #include "edgekit/loops/pixel_rows_f32.h"
+#include "edgekit/loops/taps.h"
 
 /* A convolution with the fields of a layer's parameters: an image, of which windows read `depth` channels. */
 struct ek_image_f32 {
@@ -27,19 +28,6 @@ struct ek_image_f32 {
     float lo;
     float hi;
 };
-
-/* The first and the last tap but one of a window of `taps` at `start` that are inside of `cells`. */
-EK_INLINE int32_t ek_first_tap(const int32_t start, const int32_t dilation)
-{
-    return start < 0 ? (-start + dilation - 1) / dilation : 0;
-}
-
-EK_INLINE int32_t ek_end_tap(
-    const int32_t start, const int32_t dilation, const int32_t taps, const int32_t cells)
-{
-    const int32_t end = (cells - start + dilation - 1) / dilation;
-    return end < 0 ? 0 : end < taps ? end : taps;
-}
 
 /* `length` pixels from (h, v) on, one above the other or side by side, for `outputs` outputs. */
 EK_INLINE void ek_image_line_f32(const float *x, const uint8_t *w, const float *b, const float *r, float *y,

@@ -10,11 +10,6 @@
 #define EK_M4_PIXELS 6
 #define EK_M8_PIXELS 3
 
-/* text(k, s) of the sums of each pixel. */
-#define EK_EACH_PIXEL(text)                                                                                  \
-    text(0, s0) text(1, s1) text(2, s2) text(3, s3) text(4, s4) text(5, s5) text(6, s6) text(7, s7)          \
-        text(8, s8) text(9, s9) text(10, s10) text(11, s11)
-
 typedef vint32m2_t ek_m2_sums;
 typedef vint16m1_t ek_m2_weights;
 typedef vint32m4_t ek_m4_sums;

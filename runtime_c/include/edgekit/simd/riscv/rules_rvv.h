@@ -3,10 +3,7 @@
 #ifndef EDGEKIT_RULES_RVV_H
 #define EDGEKIT_RULES_RVV_H
 
-#include <riscv_vector.h>
-#include <stddef.h>
-
-#include "edgekit/types.h"
+#include "edgekit/simd/riscv/vectors_rvv.h"
 
 /* ek_requantize_<rule>_<registers>: of sums from output `o` on, with multipliers m and exponents e.
  *   e         the upper halves of products, and a shift that rounds halves up
@@ -121,26 +118,5 @@ EK_WIDE_RULES_RVV(m4, m8)
 
 EK_HALVES_RVV(e_wide)
 EK_HALVES_RVV(once)
-
-/* n bytes, copied or all the same. */
-EK_INLINE void ek_copy_rvv(int8_t *y, const int8_t *x, int32_t n)
-{
-    while (n > 0) {
-        const size_t vl = __riscv_vsetvl_e8m8((size_t)n);
-        __riscv_vse8_v_i8m8(y, __riscv_vle8_v_i8m8(x, vl), vl);
-        x += vl;
-        y += vl;
-        n -= (int32_t)vl;
-    }
-}
-EK_INLINE void ek_fill_rvv(int8_t *y, const int32_t value, int32_t n)
-{
-    while (n > 0) {
-        const size_t vl = __riscv_vsetvl_e8m8((size_t)n);
-        __riscv_vse8_v_i8m8(y, __riscv_vmv_v_x_i8m8((int8_t)value, vl), vl);
-        y += vl;
-        n -= (int32_t)vl;
-    }
-}
 
 #endif

@@ -1,0 +1,54 @@
+/* Vectors of floats for RVV, of two registers: headers of others define the same names with another number. */
+#ifndef EDGEKIT_F32M2_RVV_H
+#define EDGEKIT_F32M2_RVV_H
+
+#include "edgekit/loops/weight_kinds.h"
+#include "edgekit/simd/riscv/window_rvv.h"
+
+/* The most pixels whose sums are registers, beside weights; and of depthwise layers, whose cells are registers, too. */
+#define EK_FM2_PIXELS 12
+#define EK_FM2_CHANNEL_PIXELS 7
+/* The inner loop is over columns, not over channels: pixels beside each other share cells. */
+#define EK_FM2_BY_CHANNELS 0
+
+typedef vfloat32m2_t ek_fm2_floats;
+typedef struct ek_window_rvv ek_fm2_window;
+
+/* How many of n outputs are computed at once. */
+EK_INLINE size_t ek_fm2_count(const int32_t n)
+{
+    return __riscv_vsetvl_e32m2((size_t)n);
+}
+
+EK_INLINE ek_fm2_floats ek_fm2_set(const float x, const size_t vl)
+{
+    return __riscv_vfmv_v_f_f32m2(x, vl);
+}
+
+EK_INLINE ek_fm2_floats ek_fm2_load(const float *x, const size_t vl)
+{
+    return __riscv_vle32_v_f32m2(x, vl);
+}
+
+/* Weights of this kind. Instructions are all for elements of 32 bits: to change their width takes one more. */
+EK_INLINE ek_fm2_floats ek_fm2_weights(const uint8_t *w, const int32_t kind, const size_t vl)
+{
+    const void *const from = w;
+    if (kind == EK_S8_KIND) {
+        const vint8mf2_t bytes = __riscv_vle8_v_i8mf2((const int8_t *)from, vl);
+        return __riscv_vfcvt_f(__riscv_vsext_vf4(bytes, vl), vl);
+    }
+    if (kind == EK_BF16_KIND) {
+        const vuint16m1_t words = __riscv_vle16_v_u16m1((const uint16_t *)from, vl);
+        return __riscv_vreinterpret_f32m2(__riscv_vsll(__riscv_vzext_vf2(words, vl), 16, vl));
+    }
+    return ek_fm2_load((const float *)from, vl);
+}
+
+#define EK_FLOATS ek_fm2_floats
+#define EK_GROUP(name) ek_fm2_##name
+#define EK_GROUP_PIXELS EK_FM2_PIXELS
+#define EK_GROUP_FOR(...) EK_UNROLLED_FOR(4, __VA_ARGS__)
+#include "edgekit/simd/riscv/pixel_rows_f32_rvv.h"
+
+#endif

@@ -1,0 +1,54 @@
+/* Vectors of floats for RVV, of four registers: headers of others define the same names with another number. */
+#ifndef EDGEKIT_F32M4_RVV_H
+#define EDGEKIT_F32M4_RVV_H
+
+#include "edgekit/loops/weight_kinds.h"
+#include "edgekit/simd/riscv/window_rvv.h"
+
+/* The most pixels whose sums are registers, beside weights; and of depthwise layers, whose cells are registers, too. */
+#define EK_FM4_PIXELS 5
+#define EK_FM4_CHANNEL_PIXELS 3
+/* The inner loop is over columns, not over channels: pixels beside each other share cells. */
+#define EK_FM4_BY_CHANNELS 0
+
+typedef vfloat32m4_t ek_fm4_floats;
+typedef struct ek_window_rvv ek_fm4_window;
+
+/* How many of n outputs are computed at once. */
+EK_INLINE size_t ek_fm4_count(const int32_t n)
+{
+    return __riscv_vsetvl_e32m4((size_t)n);
+}
+
+EK_INLINE ek_fm4_floats ek_fm4_set(const float x, const size_t vl)
+{
+    return __riscv_vfmv_v_f_f32m4(x, vl);
+}
+
+EK_INLINE ek_fm4_floats ek_fm4_load(const float *x, const size_t vl)
+{
+    return __riscv_vle32_v_f32m4(x, vl);
+}
+
+/* Weights of this kind. Instructions are all for elements of 32 bits: to change their width takes one more. */
+EK_INLINE ek_fm4_floats ek_fm4_weights(const uint8_t *w, const int32_t kind, const size_t vl)
+{
+    const void *const from = w;
+    if (kind == EK_S8_KIND) {
+        const vint8m1_t bytes = __riscv_vle8_v_i8m1((const int8_t *)from, vl);
+        return __riscv_vfcvt_f(__riscv_vsext_vf4(bytes, vl), vl);
+    }
+    if (kind == EK_BF16_KIND) {
+        const vuint16m2_t words = __riscv_vle16_v_u16m2((const uint16_t *)from, vl);
+        return __riscv_vreinterpret_f32m4(__riscv_vsll(__riscv_vzext_vf2(words, vl), 16, vl));
+    }
+    return ek_fm4_load((const float *)from, vl);
+}
+
+#define EK_FLOATS ek_fm4_floats
+#define EK_GROUP(name) ek_fm4_##name
+#define EK_GROUP_PIXELS EK_FM4_PIXELS
+#define EK_GROUP_FOR(...) EK_UNROLLED_FOR(4, __VA_ARGS__)
+#include "edgekit/simd/riscv/pixel_rows_f32_rvv.h"
+
+#endif
