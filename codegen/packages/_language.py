@@ -73,9 +73,10 @@ class Language:
         test = request.test or selftest.prepare(program.graph)
         made = build.generate(program, request.optimize, "c", test)
         sample = test.samples[0]
+        library = self._library(request, made)
         inside = {
-            **self._library(request, made),
-            **self._rendered(request, made),
+            **library,
+            **self._rendered(request, made, min(library)),
             **{
                 f"{self._path('sample', program)}/{p.c}.bin": sample[p.name].tobytes() for p in program.inputs
             },
@@ -92,7 +93,11 @@ class Language:
 
     def _path(self, key: str, program: Program) -> str:
         """A path of package.toml."""
-        return str(self.about[key]).replace("NAME", identifier(program.name, self._keywords))
+        path = str(self.about[key]).replace("NAME", identifier(program.name, self._keywords))
+        place = _shared_library.platform_of(program.target)
+        if place and (words := self.about.get("platforms")):
+            path = path.replace("PLATFORM", f"{words[place.system]}-{words[place.machine]}")
+        return path
 
     def _library(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
         """The library as C, or compiled."""
@@ -102,11 +107,13 @@ class Language:
         data, suffix = _shared_library.compiled(request, made)
         return {f"{self._path('library', request.program)}{suffix}": data}
 
-    def _rendered(self, request: PackageRequest, made: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _rendered(self, request: PackageRequest, made: Mapping[str, bytes], library: str) -> dict[str, bytes]:
+        """The templates; `library` is the path of the compiled one."""
         program = request.program
         known = values(request, self.about["types"], self._keywords)
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
+        known["library"] = library
         known["public"] = _public(made, f"{program.name}.h")
         found: dict[str, bytes] = {}
         for path in _files(folder() / self.name):

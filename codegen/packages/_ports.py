@@ -33,6 +33,7 @@ def values(
     return {
         "name": program.name,
         "id": identifier(program.name, keywords),  # in the language
+        "pascal": next(_pascal_case([program.name])),
         "lower": re.sub("[^a-z0-9]+", "-", program.name.lower()).strip("-") or "model",
         "guard": program.name.upper(),
         "version": edgekit.__version__,

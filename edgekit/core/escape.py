@@ -63,6 +63,11 @@ def line_comment(text: str) -> str:
     return _TAG.sub(_REPLACEMENT, plain.replace("??", 2 * _REPLACEMENT))
 
 
+def xml_comment(text: str) -> str:
+    """Behind /// of C#, whose comments are XML: nothing in it is markup."""
+    return _kept(text, _SEPARATORS + "*[]")
+
+
 def c_string(text: str) -> str:
     """In "" or '' of C: bytes of UTF-8, in octal where they are not plain. No trigraph comes of it."""
     return "".join(

@@ -62,6 +62,14 @@ _GO = (
     _string('"', escape.code_point_string),
     _string("'", escape.code_point_string),
 )
+_XML_COMMENT = Context("documentation in XML", "///", "\n", escape.xml_comment)
+_CS = (
+    _XML_COMMENT,
+    _BLOCK,
+    _line("//"),
+    _string('"', escape.code_point_string),
+    _string("'", escape.code_point_string),
+)
 _JS_PLAIN = (
     _BLOCK,
     _line("//"),
@@ -101,6 +109,8 @@ _LANGUAGES = {
     ".rs": _language(escape.code, *_RUST),
     ".go": _language(escape.code, *_GO),
     ".mod": _language(escape.unquoted, _line("//")),
+    ".cs": _language(escape.code, *_CS),
+    ".csproj": _language(escape.html, Context("comment", "<!--", "-->", escape.code)),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),

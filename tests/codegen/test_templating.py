@@ -53,6 +53,13 @@ def rendered(name: str, template: str, **values: object) -> str:
             '"*/',
             '/*\n#cgo A: b\n*/\n/* "*_ */ f("\\u0022*/")',
         ),
+        (
+            "a.cs.j2",
+            '/// {{ x }}\n// {{ x }}\nf("{{ x }}");',
+            '</a>"\n',
+            '/// _/a___\n// _/a>"_\nf("\\u003c/a\\u003e\\u0022\\u000a");',
+        ),
+        ("a.csproj.j2", '<a b="{{ x }}">{{ x }}</a>', '"</a>', '<a b="&#34;&lt;/a&gt;">&#34;&lt;/a&gt;</a>'),
         ("a.properties.j2", "a={{ x }}", "b\nc=\\", "a=b_c=_"),
         ("a.html.j2", "<p title='{{ x }}'>{{ x }}</p>", "<'>", "<p title='&lt;&#39;&gt;'>&lt;&#39;&gt;</p>"),
         (
