@@ -24,6 +24,7 @@ class Panel(StrEnum):
 # The groups of options; those of a command itself come first, without one.
 INPUTS = "Reading the model"
 CODE = "Generated code"
+TEXT = "Text of language models"
 GATES = "Limits and gates"
 GENERAL = "General"
 _LAST = (CODE, INPUTS, GENERAL)

@@ -30,6 +30,11 @@ def out(text: str) -> None:
     _write(sys.stdout, terminal(text) + "\n")
 
 
+def out_piece(text: str) -> None:
+    """A part of a result that comes piece by piece."""
+    _write(sys.stdout, terminal(text))
+
+
 def say(text: str) -> None:
     """Talk."""
     _write(sys.stderr, terminal(text) + "\n")

@@ -20,12 +20,16 @@ from edgekit.converters.transformers import FORMAT as FORMAT
 from edgekit.converters.transformers import SUFFIXES as SUFFIXES
 from edgekit.converters.transformers.config import Config, parse
 from edgekit.converters.transformers.decoder import EMBEDDING, Decoder
+from edgekit.converters.transformers.tokenizer import FILE as TOKENIZER
+from edgekit.converters.transformers.tokenizer import read_tokenizer
 from edgekit.core.builder import Builder, absurd
-from edgekit.core.errors import EdgeKitError
+from edgekit.core.errors import EdgeKitError, Exit
 from edgekit.core.ir import Graph
+from edgekit.core.text.tokenizer import Tokenizer
 from edgekit.core.types import DType
 
 _CONFIG = "config.json"
+_GENERATION = "generation_config.json"
 _INDEX = "model.safetensors.index.json"
 _WHOLE = "model.safetensors"
 _MAX_CONFIG = 1 << 24
@@ -76,7 +80,34 @@ def convert(
         weights.check_all_used()
         source = files.source(model, FORMAT, raw_config, *raws.values())
         title = name or (model.absolute().name if model.is_dir() else model.stem)
-        return named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)
+        graph = named_graph(builder, title, inputs, [("logits", logits)], {}, source, decoder.caches)
+    return replace(graph, tokenizer=_tokenizer(_config(model).parent))
+
+
+def _tokenizer(folder: Path) -> Tokenizer | None:
+    """The tokenizer, if there is one that is read: without it, the graph is as good."""
+    if not (folder / TOKENIZER).exists():
+        return None
+    try:
+        tokenizer = read_tokenizer(folder)
+    except EdgeKitError as error:
+        if error.exit_code is not Exit.UNSUPPORTED:
+            raise
+        return None
+    return replace(tokenizer, stop=tuple(i for i in _stops(folder) if i in tokenizer.tokens))
+
+
+def _stops(folder: Path) -> Iterator[int]:
+    """Ends of texts, eos_token_id: an id or several, as generation_config.json says, or config.json."""
+    for name in (_GENERATION, _CONFIG):
+        if (folder / name).exists():
+            raw = files.read_beside(folder / name, name, "the configuration", _MAX_CONFIG)
+            record = Record.of(files.parse_json(raw, name), name)
+            if "eos_token_id" in record:
+                ends = record.fields["eos_token_id"]
+                for end in ends if isinstance(ends, list) else [ends]:
+                    yield checked(end, int, f"eos_token_id of {name}")
+                return
 
 
 def _config(path: Path) -> Path:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from edgekit.api.pages import profile, report
     from edgekit.api.samples import read_labels
     from edgekit.api.smaller import prune, quantize_model, tune
+    from edgekit.api.text import generate
     from edgekit.checkup import Checkup, doctor
     from edgekit.codegen.compilation.build import Report
     from edgekit.codegen.cost.bench import Bench
@@ -54,6 +55,7 @@ __all__ = [
     "diff",
     "doctor",
     "estimate",
+    "generate",
     "inspect",
     "list_targets",
     "load",
@@ -72,7 +74,7 @@ __all__ = [
 _MODULES = (
     *("edgekit.api.models", "edgekit.api.libraries", "edgekit.api.samples", "edgekit.checkup"),
     *("edgekit.api.insight", "edgekit.quantize.gate", "edgekit.api.smaller"),
-    "edgekit.api.pages",
+    *("edgekit.api.pages", "edgekit.api.text"),
 )
 
 if not TYPE_CHECKING:

@@ -57,6 +57,7 @@ def convert(
     """
     from edgekit import api
     from edgekit.api.models import left_over
+    from edgekit.api.text import left_out_tokenizer
     from edgekit.inspection import broken_weights, float_layers
     from edgekit.reports import results
 
@@ -75,6 +76,8 @@ def convert(
     found = results.Conversion.of(graph, path)
     emit("convert", found, results.conversion(found), json)
     note_left_open(model, graph)
+    if left_out := left_out_tokenizer(model, graph):
+        console.say(f"note: tokenizer.json is left out: {left_out.message}")
     for note in left_over(graph) if mean or std else ():
         console.say(f"note: {note}")
     for warning in filter(None, (float_layers(graph), broken_weights(graph))):

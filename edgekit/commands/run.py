@@ -1,12 +1,13 @@
-"""`edgekit run` runs a model on inputs from a file."""
+"""`edgekit run` runs a model on inputs from a file, or a language model on text."""
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 from edgekit import console, settings
-from edgekit.command_help import Panel
+from edgekit.command_help import TEXT, Panel, option
 from edgekit.commands._shared import (
     Consts,
     Dims,
@@ -30,13 +31,37 @@ from edgekit.commands._shared import (
     target_option,
     written,
 )
+from edgekit.core.errors import EdgeKitError
 
 PANEL = Panel.CHECKS
+
+Text = Annotated[str, option("--text", group=TEXT, help="Let a language model go on with this text.")]
+Tokens = Annotated[int, option("--tokens", group=TEXT, metavar="N", help="Write so many tokens at most.")]
+Temperature = Annotated[
+    float, option("--temperature", group=TEXT, metavar="T", help="Draw tokens; 0 takes the best each time.")
+]
+TopK = Annotated[int, option("--top-k", group=TEXT, metavar="K", help="Draw among the K best; 0: among all.")]
+TopP = Annotated[
+    float,
+    option("--top-p", group=TEXT, metavar="P", help="Draw among the best with this share of probability."),
+]
+Seed = Annotated[int, option("--seed", group=TEXT, metavar="N", help="Draw other tokens.")]
+RepetitionPenalty = Annotated[
+    float,
+    option("--repetition-penalty", group=TEXT, metavar="R", help="Divide logits of tokens in the text."),
+]
 
 
 def run(
     model: Model,
-    input: Annotated[str, arrays_file("--input", "-i", help="Arrays by input name, or one as .npy.")],
+    input: Annotated[str, arrays_file("--input", "-i", help="Arrays by input name, or one as .npy.")] = "",
+    text: Text = "",
+    tokens: Tokens = 128,
+    temperature: Temperature = 0.0,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    seed: Seed = 0,
+    repetition_penalty: RepetitionPenalty = 1.0,
     output: Annotated[
         str, written("Y.NPZ", "Write the outputs instead of printing them."), settings.WRITES
     ] = "",
@@ -53,15 +78,44 @@ def run(
     max_iterations: MaxIterations = "",
     json: Json = False,
 ) -> None:
-    """Run a model on inputs from a file.
+    """Run a model on inputs from a file, or a language model on text.
 
     edgekit run digits.onnx -i x.npz                        # in the simulator, printed
     edgekit run digits.onnx -i x.npz -t cortex-m4 -o y.npz  # compiled, into a file
+    edgekit run tiny-llama --text "once upon" --top-p 0.9 --temperature 0.8
     """
     from edgekit import api
+    from edgekit.api.text import left_out_tokenizer
     from edgekit.reports import results
     from edgekit.samples import arrays
 
+    if bool(input) == bool(text):
+        hint = "--input takes arrays, --text what a language model goes on with"
+        raise EdgeKitError("E0101" if not text else "E0103", "give either --input or --text", hint=hint)
+    if text and (target or runner or output):
+        message = "--text is for the simulator, and prints what it writes"
+        raise EdgeKitError("E0103", message, hint="leave --target, --runner and --output out")
+    if text:
+        graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature))
+        if left_out := left_out_tokenizer(model, graph):
+            raise left_out
+        pieces = api.generate(
+            graph,
+            text,
+            tokens=tokens,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            seed=seed,
+            repetition_penalty=repetition_penalty,
+        )
+        if json:
+            emit("run", {"text": text, "continuation": "".join(pieces)}, [], json)
+            return
+        for piece in chain([text], pieces):
+            console.out_piece(piece)
+        console.out("")
+        return
     with console.progress() as progress:
         graph = api.convert(
             model,

@@ -1,4 +1,4 @@
-"""Operators as plain data and back: what an .ek file holds of them (`Attribute` in ek.fbs).
+"""Operators and tokenizers as plain data and back: what an .ek file holds of them (`Attribute` in ek.fbs).
 
 An operator is its class name and its fields. Values are None, bool, int, float, str, members of enums,
 tuples, and frozen dataclasses of these. Out of a file come only classes that the fields of an operator are
@@ -18,6 +18,7 @@ from typing import Any
 from edgekit.core.flatbuffer import Record
 from edgekit.core.ops import Op, registry
 from edgekit.core.reasons import DamageError, OperandError, reason_of
+from edgekit.core.text.tokenizer import Tokenizer
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -68,10 +69,11 @@ def decode_op(name: str, attributes: Sequence[Record]) -> Op:
     """The operator that a file describes; ValueError where this version has none like it."""
     if name not in registry():
         raise UnknownOperatorError(f"operator {name} is unknown")
-    return typing.cast(Op, _decode_fields(registry()[name], attributes))
+    return typing.cast(Op, decode_fields(registry()[name], attributes))
 
 
-def _decode_fields(cls: type[Any], attributes: Sequence[Record]) -> Any:
+def decode_fields(cls: type[Any], attributes: Sequence[Record]) -> Any:
+    """The dataclass whose fields these are."""
     hints = _declarations()[cls]
     values: dict[str, Any] = {}
     for attribute in attributes:
@@ -110,7 +112,7 @@ def _decode(record: Record) -> Any:
             cls = _types().get(record["text"])
             if cls is None or not is_dataclass(cls):
                 raise UnknownOperatorError(f"{record['text']} is unknown")
-            return _decode_fields(cls, record["items"])
+            return decode_fields(cls, record["items"])
         case kind:
             return record[kind]
 
@@ -138,10 +140,10 @@ def admits(hint: Any, value: object) -> bool:
 
 @cache
 def _declarations() -> Mapping[type[Any], Mapping[str, Any]]:
-    """The fields of every operator, and of every dataclass and enum (which has none) that fields are declared
-    with, and their types."""
+    """The fields of every operator and of tokenizers, of every dataclass and enum (which has none) that
+    fields are declared with, and their types."""
     found: dict[type[Any], Mapping[str, Any]] = {}
-    queue: list[type[Any]] = list(registry().values())
+    queue: list[type[Any]] = [*registry().values(), Tokenizer]
     while queue:
         cls = queue.pop()
         if cls not in found and (issubclass(cls, Enum) or is_dataclass(cls)):

@@ -6,6 +6,7 @@ import hashlib
 import mmap
 import struct
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 
 from edgekit.core import atomic, attributes, flatbuffer
 from edgekit.core.builder import absurd
+from edgekit.core.ek_tokenizer import tokenizer_of, tokenizer_record
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.flatbuffer import Record
 from edgekit.core.ir import CountedRows, Graph, MeasuredTensor, Node, OneSidedBranch, OpenBatch, Source, State
@@ -180,6 +182,7 @@ def _graph_record(graph: Graph) -> Record:
         "values": values,
         "source": _source_record(graph.source),
         "states": states or None,
+        "tokenizer": tokenizer_record(graph.tokenizer) if graph.tokenizer else None,
     }
 
 
@@ -249,7 +252,9 @@ def _graph(record: Record, data: memoryview) -> Graph:
     )
     source = _source(record["source"] or {})
     inputs, outputs = pick(record["inputs"]), pick(record["outputs"])
-    return Graph(record["name"], inputs, outputs, nodes, values, source, tuple(states))
+    tokenizer = tokenizer_of(record["tokenizer"]) if record["tokenizer"] else None
+    graph = Graph(record["name"], inputs, outputs, nodes, values, source, tuple(states))
+    return replace(graph, tokenizer=tokenizer)
 
 
 def _value(record: Record, data: memoryview, end: int) -> tuple[Value, int]:

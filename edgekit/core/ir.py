@@ -8,6 +8,7 @@ from functools import cached_property
 
 from edgekit.core.notebook import Number, card
 from edgekit.core.ops import Op
+from edgekit.core.text.tokenizer import Tokenizer
 from edgekit.core.types import Array, DType, Type, Value
 
 
@@ -112,6 +113,7 @@ class Graph:
     states: tuple[State, ...] = ()
     stored_dtypes: tuple[DType, ...] = ()  # of weights in the source file that its reader widened
     groupwise: Mapping[bytes, GroupwiseWeights] = field(default_factory=dict)  # by digest of what was widened
+    tokenizer: Tokenizer | None = None  # of a language model
 
     @cached_property
     def entries(self) -> tuple[str, ...]:

@@ -103,6 +103,7 @@ class Conversion:
     operators: int
     weight_bytes: int
     narrow_weights: Mapping[str, int] = field(default_factory=dict)
+    tokens: int = 0  # of its tokenizer, if it has one
 
     @staticmethod
     def of(graph: Graph, file: str) -> Conversion:
@@ -115,6 +116,7 @@ class Conversion:
             len(graph.nodes),
             sum(data.nbytes for _, data in graph.constants()),
             narrow_weights(graph),
+            len(graph.tokenizer.tokens) if graph.tokenizer else 0,
         )
 
 
@@ -125,6 +127,7 @@ def conversion(found: Conversion) -> list[str]:
     rows += [("input", f"{name}  {type}") for name, type in found.inputs.items()]
     rows += [("output", f"{name}  {type}") for name, type in found.outputs.items()]
     rows += [("state", f"{name}  {type}") for name, type in found.states.items()]
+    rows += [("text", f"tokenizer of {found.tokens:,} tokens")] if found.tokens else []
     return table(rows)
 
 

@@ -80,6 +80,7 @@ class _Weights:
         states = [replace(s, input=self.names[s.input], output=self.wide(s.output)) for s in graph.states]
         inputs = entries[: len(graph.inputs)]
         made = self.builder.graph(graph.name, inputs, outputs, graph.source, states)
+        made = replace(made, tokenizer=graph.tokenizer)
         return Quantized(made, {n: m for n, m in self.names.items() if m in made.values}, self.formats)
 
     def node(self, node: Node) -> None:

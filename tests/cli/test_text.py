@@ -1,19 +1,82 @@
-"""The examples of docs/text.md give what the page shows."""
+"""The examples of docs/text.md give what the page shows, and what cannot be run is refused."""
 
+import doctest
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from support import tiny_tokenizer
+from support.command_line import CommandLine
+from support.language_models import folder as model_folder
 from support.tools import ROOT
 
 PAGE = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
 
 
-def test_a_folder_s_tokenizer_in_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def tiny_llama(folder: Path) -> Path:
     (folder / "tiny-llama").mkdir()
-    tiny_tokenizer.write(folder / "tiny-llama")
-    (shown,) = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    code, expected = shown
-    exec(compile(code, "docs/text.md", "exec"), {})
-    assert capsys.readouterr().out == expected
+    made = model_folder()(folder / "tiny-llama")
+    tiny_tokenizer.write(made)
+    return made
+
+
+def test_commands_and_python_give_what_is_shown(
+    cli: CommandLine, tiny_llama: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checker = doctest.OutputChecker()
+    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        for command in block.removeprefix("$ ").split("\n$ "):
+            line, _, expected = command.partition("\n")
+            answer = cli(*shlex.split(line)[1:])
+            said = answer.out + answer.err
+            assert checker.check_output(expected.rstrip() + "\n", said, doctest.ELLIPSIS), said
+    shown = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert shown
+    for code, expected in shown:
+        capsys.readouterr()
+        exec(compile(code, "docs/text.md", "exec"), {})
+        assert capsys.readouterr().out == expected
+
+
+def test_json_has_the_text(cli: CommandLine, tiny_llama: Path) -> None:
+    line = ("run", "tiny-llama", "--text", "once", "--tokens", "9")
+    assert cli.ok(*line, "--json").json["continuation"] == cli.ok(*line).out.removeprefix("once").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "E0101 give either --input or --text"),
+        (("--text", "a", "-i", "x.npz"), "E0103 give either --input or --text"),
+        (("--text", "a", "-t", "host"), "--text is for the simulator"),
+        (
+            ("--text", "a" * 40),
+            "E0102 the text is 41 tokens, the cache holds 32\nhint: convert with --dim positions=82",
+        ),
+        (("--text", "a", "--temperature", "-1"), "E0103 temperature is -1.0"),
+        (("--text", "a", "--tokens", "0"), "E0103 tokens is 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    cli: CommandLine, tiny_llama: Path, options: tuple[str, ...], words: str
+) -> None:
+    answer = cli("run", "tiny-llama", *options)
+    assert answer.code == 2
+    assert words in answer.err
+    assert answer.out == ""
+
+
+def test_models_without_a_tokenizer_say_so(cli: CommandLine, tiny_llama: Path) -> None:
+    file = tiny_llama / "tokenizer.json"
+    changed = tiny_tokenizer.tiny()
+    changed["model"]["type"] = "WordPiece"
+    file.write_text(json.dumps(changed))
+    note = "note: tokenizer.json is left out: tokenizers of type WordPiece are not read"
+    assert note in cli.ok("convert", "tiny-llama").err
+    assert "E0205 tokenizers of type WordPiece" in cli("run", "tiny-llama", "--text", "a").err
+    assert "E0101 tiny-llama has no tokenizer" in cli("run", "tiny-llama.ek", "--text", "a").err
+    file.write_text("{")
+    assert "E0401" in cli("convert", "tiny-llama").err

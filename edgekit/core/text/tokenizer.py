@@ -17,7 +17,8 @@ from edgekit.core.text.unigram import Unigram
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """`prefix` and `suffix` are the tokens around a text, such as one that begins it."""
+    """`prefix` and `suffix` are the tokens around a text, such as one that begins it; `stop` are those with
+    which a model ends a text."""
 
     model: Bpe | Unigram
     added: tuple[AddedToken, ...] = ()
@@ -26,6 +27,7 @@ class Tokenizer:
     decoding: Decoding = field(default_factory=Decoding)
     prefix: tuple[int, ...] = ()
     suffix: tuple[int, ...] = ()
+    stop: tuple[int, ...] = ()
 
     def encode(self, text: str, *, special: bool = True) -> list[int]:
         """The ids of a text, with `prefix` and `suffix` if `special`; added tokens in it are always found."""

@@ -1,0 +1,99 @@
+"""Text of a language model: a step of the decoder for each token, and the next one drawn from its logits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from edgekit.core.errors import EdgeKitError
+from edgekit.core.ir import Graph
+from edgekit.core.simulate import Session
+from edgekit.core.text.sampler import Sampler
+from edgekit.core.text.tokenizer import Tokenizer, TokenStream
+from edgekit.core.types import Array, DType
+
+_FORM = "it takes graphs as `edgekit convert FOLDER` makes them: docs/language-models.md"
+
+
+def pieces(graph: Graph, text: str, sampler: Sampler, most: int) -> Iterator[str]:
+    """What a model writes behind a text, piece by piece: `most` tokens, or to the end of the text, or until
+    its cache is full. What cannot be run is refused before the first piece is asked for."""
+    tokenizer = tokenizer_of(graph)
+    ids = [*tokenizer.prefix, *tokenizer.encode(text, special=False)]
+    stream = tokenizer.stream()
+    for token in ids:
+        stream.push(token)
+    return _shown(tokenizer, stream, continued(graph, ids, sampler, most))
+
+
+def _shown(tokenizer: Tokenizer, stream: TokenStream, tokens: Iterator[int]) -> Iterator[str]:
+    for token in takewhile(lambda token: token not in tokenizer.stop, tokens):
+        if piece := stream.push(token):
+            yield piece
+    if piece := stream.end():
+        yield piece
+
+
+def continued(graph: Graph, ids: Sequence[int], sampler: Sampler, most: int) -> Iterator[int]:
+    """The tokens that follow these, as long as the cache has room."""
+    decoder = _Decoder(graph)
+    decoder.check(ids)
+    return _drawn(decoder, [*ids], sampler, most)
+
+
+def _drawn(decoder: _Decoder, text: list[int], sampler: Sampler, most: int) -> Iterator[int]:
+    for drawn in range(most):
+        token = sampler.next(decoder.logits(text), text, drawn)
+        yield token
+        if len(text) == decoder.positions:
+            return
+        text.append(token)
+
+
+def tokenizer_of(graph: Graph) -> Tokenizer:
+    if graph.tokenizer is None:
+        message = f"{graph.name} has no tokenizer"
+        hint = "edgekit convert FOLDER keeps its tokenizer.json in the .ek file; --input takes token ids"
+        raise EdgeKitError("E0101", message, hint=hint)
+    return graph.tokenizer
+
+
+class _Decoder:
+    """A decoder in the simulator, and how many tokens it has read."""
+
+    def __init__(self, graph: Graph) -> None:
+        names = (*graph.inputs, *graph.outputs)
+        types = {name: graph.type(name) for name in names}
+        caches = [state.initial.type for state in graph.states if state.initial.type.rank == 4]
+        fits = names == ("token", "position", "logits") and types["logits"].rank == 2 and bool(caches)
+        if not fits or any(types[name].dtype is not DType.S32 for name in graph.inputs):
+            raise EdgeKitError("E0103", f"{graph.name} is no decoder that text can be run with", hint=_FORM)
+        self.session = Session(graph)
+        self.chunk, self.words = types["token"].size, types["logits"].shape[1]
+        self.positions = min(type.shape[2] for type in caches)
+        self.count = 0
+
+    def check(self, ids: Sequence[int]) -> None:
+        if not ids:
+            raise EdgeKitError("E0101", "the text has no tokens", hint="give some text to begin with")
+        if len(ids) > self.positions:
+            message = f"the text is {len(ids)} tokens, the cache holds {self.positions}"
+            raise EdgeKitError("E0102", message, hint=f"convert with --dim positions={2 * len(ids)}")
+        if (largest := max(ids)) >= self.words:
+            message = f"the tokenizer gives token {largest}, the model has {self.words} words"
+            raise EdgeKitError("E0102", message, hint="is tokenizer.json that of this model?")
+
+    def logits(self, text: Sequence[int]) -> Array:
+        """The logits behind a text, of which the last call has read the front."""
+        while True:
+            # A padded run must not reach beyond the cache: near its end, some tokens are read again.
+            begin = max(0, min(self.count, self.positions - self.chunk))
+            part = text[begin : begin + self.chunk]
+            token = np.array([*part, *[0] * (self.chunk - len(part))], np.int32)
+            run = self.session.run({"token": token, "position": np.array([begin], np.int32)})
+            self.count = begin + len(part)
+            if self.count == len(text):
+                logits: Array = run["logits"][len(part) - 1]
+                return logits
