@@ -127,7 +127,15 @@ def scaled_layers(b: Bench) -> None:
     """Floats, and weights of int8 with a scale for each output."""
     inputs, outputs = b.pick((5, 16, 24)), b.pick((3, 4, 11, 16, 20, 27, 40))
     rows = Dense(), (b.size(9), inputs), (outputs, inputs)
-    op, image, weights = convolution(b) if b.is_rare(2) else rows
+    scaled_layer(b, *(convolution(b) if b.is_rare(2) else rows))
+
+
+def many_scaled_outputs(b: Bench) -> None:
+    depth, outputs = b.pick((16, 40, 80)), b.pick((33, 40, 70))
+    scaled_layer(b, Conv2d(), (1, b.size(5), 2 + b.size(6), depth), (outputs, 1, 1, depth))
+
+
+def scaled_layer(b: Bench, op: Conv2d | Dense, image: tuple[int, ...], weights: tuple[int, ...]) -> None:
     numbers = b.choices.generator()
     scales = Quant(tuple(numbers.uniform(0.01, 0.02, weights[0]).tolist()), (0,) * weights[0], 0)
     w = b.constant(numbers.integers(-127, 128, weights).astype(np.int8), scales)
@@ -294,6 +302,7 @@ def test_results_lie_over_inputs_as_near_as_they_may(
         cases //= 2
     families = INTEGERS + (REALS if "dense" in wanted else [])
     families += [scaled_layers] if "dense_scaled" in wanted else []
+    families += [many_scaled_outputs] if "conv2d_scaled.oc64" in wanted else []
     families += [groupwise_rows] if "dense_groupwise" in wanted else []
     families += [integer_tiles] if "conv2d_int.winograd" in wanted else []
     made = bench(families, target, wanted, at_least=cases)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import boards, x86
+from support import boards, each_target, x86
 from support.generated import units
 from support.integer_bench import Bench, Seeded
 from support.more_integer_families import recurrent_layer
@@ -42,7 +42,8 @@ SETS = {  # and what compiles for them, or runs them
     "cortex-m55": "arm-none-eabi-gcc",
     "wasm32-simd": "wasmtime",
 }
-COMPILERS = {**SETS, "armv7-neon": "arm-linux-gnueabihf-gcc"}  # which has kernels for floats alone
+# These have kernels for floats alone.
+COMPILERS = {**SETS, "armv7-neon": "arm-linux-gnueabihf-gcc", "riscv64-rvv": "ziglang"}
 
 
 def load(name: str) -> Target:
@@ -54,6 +55,8 @@ def load(name: str) -> Target:
         require_module("ziglang")
         require_module("wasmtime")
         return targets.with_runner(targets.load(name), SETS[name])
+    if name.startswith("riscv"):
+        return each_target.load(name)
     compiler = COMPILERS[name]
     target = targets.load(name)
     require(compiler)
@@ -116,7 +119,7 @@ def test_a_layer_of_known_size(name: str, tmp_path: Path) -> None:
     check(bench, load(name), tmp_path, "speed")
 
 
-@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon"])
+@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon", "riscv64-rvv"])
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)
     inputs, outputs = [], []

@@ -43,7 +43,7 @@ NETWORKS: Mapping[str, Path] = {
 }
 TARGETS = (
     *("cortex-m0plus", "cortex-m4", "cortex-m55"),
-    *("aarch64-dotprod", "host", "x86-64-avx2", "wasm32-simd"),
+    *("aarch64-dotprod", "riscv64-rvv", "host", "x86-64-avx2", "wasm32-simd"),
 )
 _FOR_SIZE = "digits_int8"  # all others are for speed only
 

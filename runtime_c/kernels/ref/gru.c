@@ -12,6 +12,10 @@
  * @as neon/gru, neon32/gru
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
+/* Gated recurrent units, sums of gates in vectors of any length: see gate_sums_rvv.h.
+ * @as rvv/gru
+ * @for T=f32
+ * @pack r: G O/64 I o64 */
 #include "edgekit/contracts/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */

@@ -12,6 +12,10 @@
  * @as neon/lstm, neon32/lstm
  * @for T=f32
  * @pack r: G O/16!4 I o16 */
+/* Long short-term memory, sums of gates in vectors of any length: see gate_sums_rvv.h.
+ * @as rvv/lstm
+ * @for T=f32
+ * @pack r: G O/64 I o64 */
 #include "edgekit/contracts/lstm.h"
 
 /* One step of one sequence: h and c become what they are after the gates. */

@@ -12,6 +12,10 @@
  * @as neon/rnn, neon32/rnn
  * @for T=f32
  * @pack r: O/16!4 I o16 */
+/* Plain recurrent layer, sums of gates in vectors of any length: see gate_sums_rvv.h.
+ * @as rvv/rnn
+ * @for T=f32
+ * @pack r: O/64 I o64 */
 #include "edgekit/contracts/rnn.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,

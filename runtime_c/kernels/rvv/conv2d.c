@@ -25,13 +25,13 @@
  * @scratch 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 32 3 */
 /* Convolution of floats with weights of 16 bits.
- * @as rvv/conv2d.bf16 f32=bf16
+ * @as rvv/conv2d.bf16 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
  * @order pixels 16 5 */
 /* Convolution of floats with weights of 16 bits, for few outputs.
- * @as rvv/conv2d.bf16_oc16 fm4=fm2 f32=bf16
+ * @as rvv/conv2d.bf16_oc16 fm4=fm2 f32=bf16 bf16_once=f32_once
  * @also conv2d_add
  * @apart
  * @for T=f32 W=bf16 B=f32
@@ -39,17 +39,38 @@
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 8 12 */
 /* Convolution of floats with weights of bytes: scales are in place of what is added.
- * @as rvv/conv2d_scaled f32=s8
+ * @as rvv/conv2d_scaled f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @order pixels 16 5 */
 /* Convolution of floats with weights of bytes, for few outputs: scales are in place of what is added.
- * @as rvv/conv2d_scaled.oc16 fm4=fm2 f32=s8
+ * @as rvv/conv2d_scaled.oc16 fm4=fm2 f32=s8 s8_once=f32_once
  * @apart
  * @for T=f32 W=s8 B=f32
  * @when out_c // groups <= 16
  * @scratch 4 * k_h * (11 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
  * @order pixels 8 12 */
+/* Convolution of floats with weights of 16 bits, for many outputs and many pixels: weights are widened once.
+ * @as rvv/conv2d.bf16_oc64 fm4=fm8 f32_once=bf16_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @when out_c // groups > 32
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @pack w: G O/64 H W I o64
+ * @scratch 4 * out_c * k_h * k_w * (in_c // groups)
+ * @scratch + 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
+ * @order pixels 32 3 */
+/* Convolution of floats with weights of bytes, for many outputs and many pixels: weights are widened once.
+ * @as rvv/conv2d_scaled.oc64 fm4=fm8 f32_once=s8_once f32=scaled
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @when out_c // groups > 32
+ * @when batch * out_h * out_w > 12 and out_c * k_h * k_w * in_c <= 65536 * groups
+ * @pack w: G O/64 H W I o64
+ * @scratch 4 * out_c * k_h * k_w * (in_c // groups)
+ * @scratch + 4 * k_h * (2 * stride_w + (k_w - 1) * dilation_w + 1) * (in_c // groups)
+ * @order pixels 32 3 */
 #include "edgekit/contracts/conv2d.h"
 
 /* `rows` rows of windows, from row `top` of the image on, of `columns` columns from column `left` on. */
@@ -113,8 +134,9 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_SCALE(const EK_B *EK_RESTRICT scale, ) EK_ADD(const EK_T *EK_RESTRICT r, ) EK_T *EK_RESTRICT y,
     uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
-    float *const band = (float *)(void *)scratch;
-    const uint8_t *const weights = (const uint8_t *)w;
+    float *band = (float *)(void *)scratch;
+    const uint8_t *const weights =
+        ek_f32_once_rvv(w, p->out_c * p->k_h * p->k_w * (p->in_c / p->groups), &band);
     const int is_line = p->k_h == 1 && p->k_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->step_c == 1
                         && p->groups == 1 && p->out_h == p->in_h && p->out_w == p->in_w;
     const float *addend = 0;

@@ -24,4 +24,35 @@ struct ek_window_rvv {
     float hi;
 };
 
+/* The n weights that a kernel computes with: floats as they are, others as floats, in what room there is. */
+EK_INLINE const uint8_t *ek_f32_once_rvv(const void *w, const int32_t n, float **room)
+{
+    (void)n;
+    (void)room;
+    return (const uint8_t *)w;
+}
+EK_INLINE const uint8_t *ek_bf16_once_rvv(const uint16_t *w, const int32_t n, float **room)
+{
+    const uint8_t *const floats = (const uint8_t *)*room;
+    for (int32_t i = 0, vl = 0; i < n; i += vl) {
+        vl = (int32_t)__riscv_vsetvl_e32m8((size_t)(n - i));
+        const vuint32m8_t words = __riscv_vzext_vf2(__riscv_vle16_v_u16m4(w + i, (size_t)vl), (size_t)vl);
+        const vuint32m8_t bits = __riscv_vsll(words, 16, (size_t)vl);
+        __riscv_vse32(*room + i, __riscv_vreinterpret_f32m8(bits), (size_t)vl);
+    }
+    *room += n;
+    return floats;
+}
+EK_INLINE const uint8_t *ek_s8_once_rvv(const int8_t *w, const int32_t n, float **room)
+{
+    const uint8_t *const floats = (const uint8_t *)*room;
+    for (int32_t i = 0, vl = 0; i < n; i += vl) {
+        vl = (int32_t)__riscv_vsetvl_e32m8((size_t)(n - i));
+        const vint32m8_t words = __riscv_vsext_vf4(__riscv_vle8_v_i8m2(w + i, (size_t)vl), (size_t)vl);
+        __riscv_vse32(*room + i, __riscv_vfcvt_f(words, (size_t)vl), (size_t)vl);
+    }
+    *room += n;
+    return floats;
+}
+
 #endif

@@ -1,0 +1,27 @@
+/* Matrix product of floats. Rows of a are the pixels of a line, those of b are weights: see pixel_rows_f32_rvv.h. Columns of
+ * up to three rows advance together, as many as eight vector registers hold.
+ * @for T=f32
+ * @when b_column == 1 */
+/* Matrix product of floats with few columns: four vector registers, of up to five rows.
+ * @as rvv/matmul.columns32 fm8=fm4
+ * @for T=f32
+ * @when b_column == 1
+ * @when columns <= 32 and rows > 3 */
+#include "edgekit/contracts/matmul.h"
+#include "edgekit/loops/matrices.h"
+
+/* One matrix. */
+EK_INLINE void EK_FN_matrix(
+    const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    const int32_t runs = EK_FM8_BY_CHANNELS ? 1 : p->inner, cells = EK_FM8_BY_CHANNELS ? p->inner : 1;
+    const ek_fm8_window s = {1, runs, cells, 0, p->a_inner, p->a_inner, 1, 0, p->b_inner, p->columns,
+        EK_F32_KIND, -EK_INF_f32, EK_INF_f32};
+    ek_fm8_line(a, (const uint8_t *)b, 0, 0, y, p->a_row, p->columns, p->rows, &s);
+}
+
+EK_KERNEL void EK_FN(
+    const EK_T *EK_RESTRICT a, const EK_T *EK_RESTRICT b, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    EK_EACH_MATRIX(EK_FN_matrix, a, b, y, p);
+}
