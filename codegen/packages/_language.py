@@ -114,6 +114,9 @@ class Language:
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
         known["library"] = library
+        place = _shared_library.platform_of(program.target)
+        # Portable C is for every machine.
+        known["machine"] = place.machine if place and program.target.isa != ("ref",) else ""
         known["public"] = _public(made, f"{program.name}.h")
         found: dict[str, bytes] = {}
         for path in _files(folder() / self.name):

@@ -63,7 +63,10 @@ def values(
 
 def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[str]) -> dict[str, Any]:
     dtype = port.type.dtype
-    is_bits = dtype.c.startswith("ek_") and types[dtype.c] == types["uint16_t"]  # it has no such floats
+    # What a language has no type for is an integer of the same bits.
+    is_unsigned = dtype.c.startswith("u") and types[dtype.c] == types[dtype.c[1:]]
+    is_bits = dtype.c.startswith("ek_") and types[dtype.c] == types["uint16_t"]
+    words = f"the bits of {dtype.name.lower()}" if is_bits else meaning(port.type.quant)
     return {
         "kind": kind,
         "name": port.name,
@@ -73,7 +76,7 @@ def _port(port: Port, kind: str, types: Mapping[str, str], keywords: Collection[
         "type": Code(types[dtype.c]),
         "size": port.type.size,
         "shape": list(port.type.shape),
-        "meaning": f"the bits of {dtype.name.lower()}" if is_bits else meaning(port.type.quant),
+        "meaning": ", ".join([words] * bool(words) + ["unsigned"] * is_unsigned),
     }
 
 

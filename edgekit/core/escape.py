@@ -94,6 +94,13 @@ def rust_string(text: str) -> str:
     return "".join(ch if _is_plain(ch) else f"\\u{{{ord(ch):x}}}" for ch in whole)
 
 
+def java_string(text: str) -> str:
+    r"""In "" or '' of Java, which reads \u0022 as a quote that ends the string: plain escapes are octal."""
+    return "".join(
+        f"\\{ord(ch):03o}" if ch < "\x80" and not _is_plain(ch) else unicode_string(ch) for ch in text
+    )
+
+
 def template_literal(text: str) -> str:
     """In `` of JavaScript; lines stay lines, so that the source of a kernel can be read there."""
     text = _TAG.sub(r"\\x3c", re.sub(r"[\\`$]", r"\\\g<0>", text))

@@ -70,6 +70,8 @@ _CS = (
     _string('"', escape.code_point_string),
     _string("'", escape.code_point_string),
 )
+_KOTLIN = (_BLOCK, _line("//"), _string('"', escape.unicode_string), _string("'", escape.unicode_string))
+_JAVA = (_BLOCK, _line("//"), _string('"', escape.java_string), _string("'", escape.java_string))
 _JS_PLAIN = (
     _BLOCK,
     _line("//"),
@@ -111,6 +113,9 @@ _LANGUAGES = {
     ".mod": _language(escape.unquoted, _line("//")),
     ".cs": _language(escape.code, *_CS),
     ".csproj": _language(escape.html, Context("comment", "<!--", "-->", escape.code)),
+    ".java": _language(escape.code, *_JAVA),
+    ".kts": _language(escape.code, *_KOTLIN),
+    ".pro": _language(escape.unquoted, _HASH),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),

@@ -60,6 +60,13 @@ def rendered(name: str, template: str, **values: object) -> str:
             '/// _/a___\n// _/a>"_\nf("\\u003c/a\\u003e\\u0022\\u000a");',
         ),
         ("a.csproj.j2", '<a b="{{ x }}">{{ x }}</a>', '"</a>', '<a b="&#34;&lt;/a&gt;">&#34;&lt;/a&gt;</a>'),
+        (
+            "a.java.j2",
+            'f("{{ x }}"); // {{ x }}\n',
+            '"\\u0022é',
+            'f("\\042\\134u0022\\u00e9"); // "_u0022_\n',
+        ),
+        ("a.kts.j2", 'f("{{ x }}")', '"$a', 'f("\\u0022\\u0024a")'),
         ("a.properties.j2", "a={{ x }}", "b\nc=\\", "a=b_c=_"),
         ("a.html.j2", "<p title='{{ x }}'>{{ x }}</p>", "<'>", "<p title='&lt;&#39;&gt;'>&lt;&#39;&gt;</p>"),
         (

@@ -1,0 +1,139 @@
+"""Library modules for Android: their JNI and Java compiled and run by a JDK, with the simulator's results."""
+
+from pathlib import Path
+
+import pytest
+from support.language_packages import Steps, made, ran, several, small, stream
+from support.tools import require
+
+from edgekit.codegen.packages._language import Language
+from edgekit.codegen.program import Program
+from edgekit.codegen.verification.selftest import prepare
+
+FAST = "-XX:TieredStopAtLevel=1"  # these programs are short
+RUN = """\
+import edgekit.{module}.Model;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.IntStream;
+
+final class Runs {{
+    public static void main(String[] arguments) throws Exception {{
+        boolean isRight = IntStream.range(0, 8).parallel().allMatch(i -> new Model().selfTest());
+        ByteBuffer given = ByteBuffer.wrap(Files.readAllBytes(Path.of("given")));
+        given.order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer found = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN);
+        Model model = new Model();
+        for (int round = 0; round < 2; round++) {{
+            {reset}
+            given.rewind();
+            while (given.hasRemaining()) {{
+{steps}
+            }}
+        }}
+        Files.write(Path.of("found"), java.util.Arrays.copyOf(found.array(), found.position()));
+        try {{
+            model.run({nothing});
+        }} catch (IllegalArgumentException error) {{
+            System.out.println(isRight + " " + error.getMessage());
+        }}
+        model.close();
+        try {{
+            model.selfTest();
+        }} catch (IllegalStateException error) {{
+            System.out.println(error.getMessage());
+        }}
+    }}
+}}
+"""
+
+
+def runs(program: Program, module: str) -> str:
+    """A program in Java that writes what each step gives, and what is refused."""
+    types = Language("android").about["types"]
+    ports = {port.c: types[port.type.dtype.c] for port in (*program.inputs, *program.outputs)}
+    kinds = {name: "" if type == "byte" else type.capitalize() for name, type in ports.items()}
+    lines = [f"{type}[] {name}_ = new {type}[Model.{name.upper()}_SIZE];" for name, type in ports.items()]
+    for port in program.inputs:
+        lines += [f"for (int i = 0; i < {port.c}_.length; i++) {port.c}_[i] = given.get{kinds[port.c]}();"]
+    lines += [f"model.run({', '.join(f'{name}_' for name in ports)});"]
+    for port in program.outputs:
+        lines += [f"for (int i = 0; i < {port.c}_.length; i++) found.put{kinds[port.c]}({port.c}_[i]);"]
+    return RUN.format(
+        module=module,
+        reset="model.reset();" if program.states else "",
+        steps="\n".join(lines),
+        nothing=", ".join(f"new {type}[0]" for type in ports.values()),
+    )
+
+
+def compiled(package: Path, *programs: str, by_cmake: bool = False) -> tuple[str, ...]:
+    """The command that runs a program, but for its class. CMake builds the library as Gradle lets it."""
+    javac = require("javac")
+    headers = Path(javac).resolve().parents[1] / "include"
+    flags = ["-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{headers}", f"-I{headers / 'linux'}"]
+    if by_cmake:
+        given = f"-DCMAKE_C_FLAGS={' '.join(flags)}"
+        ran(require("cmake"), "-S", "src/main/cpp", "-B", "build", given, folder=package)
+        ran("cmake", "--build", "build", folder=package)
+    else:
+        (package / "build").mkdir()
+        flags += ["-shared", "-fPIC", "-Ic", "-o", f"{package}/build/lib{package.name}_model.so"]
+        sources = [f"c/{package.name}{end}.c" for end in ("", "_weights", "_selftest")]
+        ran(require("gcc"), *flags, "jni.c", *sources, folder=package / "src/main/cpp")
+    (model,) = package.glob("src/main/java/edgekit/*/Model.java")
+    strict = ("--release=11", "-Xlint:all", "-Werror")
+    ran(javac, f"-J{FAST}", *strict, "-d", "classes", model, *programs, folder=package)
+    return (require("java"), FAST, "-Xcheck:jni", "-Djava.library.path=build", "-cp", "classes")
+
+
+def check_runs(package: Path, program: Program, command: tuple[str, ...]) -> None:
+    """It passes its self-test in several threads, refuses arrays of another size and a closed model."""
+    steps = Steps(program)
+    (package / "given").write_bytes(steps.given)
+    said = ran(*command, "Runs", folder=package)
+    steps.check((package / "found").read_bytes())
+    first = program.inputs[0]
+    refusal = f"true {first.c} has 0 elements, the model takes {first.type.size}"
+    assert said.splitlines() == [refusal, "the model was closed"]
+
+
+def test_java_classifies_and_gives_the_numbers_of_the_simulator(tmp_path: Path) -> None:
+    program = small()
+    test = prepare(program.graph)
+    package = made("android", program, tmp_path, test)
+    (package / "Runs.java").write_text(runs(program, "digits"))
+    command = compiled(package, "Runs.java", "example/Classify.java", by_cmake=True)
+    check_runs(package, program, command)
+    said = ran(*command, "Classify", "example/sample/x.bin", folder=package)
+    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+
+
+@pytest.mark.parametrize(("program", "module"), [(several("package"), "package_"), (stream(), "stream")])
+def test_java_takes_unusual_types_names_and_states(program: Program, module: str, tmp_path: Path) -> None:
+    package = made("android", program, tmp_path)
+    (package / "Runs.java").write_text(runs(program, module))
+    check_runs(package, program, compiled(package, "Runs.java"))
+
+
+@pytest.mark.parametrize(
+    ("target", "filter"),
+    [("host", ""), ("x86-64", ""), ("aarch64", '"arm64-v8a"'), ("x86-64-avx2", '"x86_64"')],
+)
+def test_portable_c_is_for_every_abi(target: str, filter: str, tmp_path: Path) -> None:
+    """What has instructions of a processor is for this one."""
+    text = (made("android", small(target), tmp_path) / "build.gradle.kts").read_text()
+    assert (f"abiFilters += {filter}" in text) == ("abiFilters" in text) == bool(filter)
+
+
+def test_unsigned_numbers_are_described(tmp_path: Path) -> None:
+    """Java has none."""
+    page = (made("android", several(), tmp_path) / "README.md").read_text()
+    rows = {
+        row.split(" | ")[0]: row.split(" | ")[2] for row in page.splitlines() if row.startswith("| input")
+    }
+    assert rows["| input `fn`"] == "unsigned |"
+    assert rows["| input `type`"] == "the bits of bf16 |"
+    assert rows["| input `func`"] == "itself |"
