@@ -60,6 +60,9 @@ class Target:
     gpu: str = ""
     cores: int = 1  # layers are split into so many parts at most, for libraries that run on several cores
     part_macs: int = 1 << 14  # multiplications that a part has at least: starting it takes time
+    pool: str = (
+        ""  # the file of runtime_c/pools with which libraries for several cores come, where no threads are
+    )
     layer_hook: bool = False  # libraries call a function of the user's behind each layer
     # Weights may take so many times their bytes where that is faster; 0: what flash holds, or twice as much.
     weight_growth: float = 0.0
@@ -159,6 +162,8 @@ def _check(target: Target) -> None:
         refuse(
             f"unknown startup {target.startup}", suggest.hint(target.startup, sorted(_of_targets("startup")))
         )
+    if target.pool and target.pool not in _of_targets("pool"):
+        refuse(f"unknown pool {target.pool}", suggest.hint(target.pool, sorted(_of_targets("pool"))))
     if target.board and not (len(target.board) in (2, 3) and all(map(_REGION.fullmatch, target.board))):
         refuse("board is no list of two or three regions", 'a start and a size each, such as "0x20000000 4M"')
     if target.align not in _ALIGNMENTS:

@@ -1,15 +1,17 @@
-"""The pool of threads under ThreadSanitizer: parts of layers, by threads that sleep and threads that spin."""
+"""The pools that come with libraries: threads under ThreadSanitizer and on Windows, two cores of boards."""
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.command_line import DIGITS
-from support.generated import compiled, written
-from support.tools import require
+from support.generated import STRICT, compiled, written
+from support.tools import ROOT, require
 
 from edgekit import convert
+from edgekit.codegen.execution import runner
 from edgekit.codegen.program import compile_graph
 from edgekit.core import target as targets
 
@@ -41,18 +43,85 @@ int main(void)
 }
 """
 
+BOTH_CORES = """
+#include <string.h>
+#include "digits.h"
+#include "edgekit/POOL.h"
+
+static float x[64], y[10], expected[10];
+static unsigned char arena[DIGITS_ARENA_SIZE] __attribute__((aligned(DIGITS_ARENA_ALIGN)));
+static struct ek_POOL both;
+
+int main(void)
+{
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)(i % 17);
+    digits_run(x, expected, arena);
+    ek_POOL_start(&bothCORE);
+    for (int i = 0; i < 50; i++) {
+        memset(y, 0, sizeof y);
+        memset(arena, i, sizeof arena); /* a part that no core takes is missed */
+        digits_run_parallel(x, y, arena, &both.pool);
+        if (memcmp(y, expected, sizeof y) != 0)
+            return 1;
+    }
+    _exit(0); /* the other core waits for more */
+}
+"""
+SANITIZED = ("-std=c99", "-O1", "-fsanitize=thread", "-pthread", "-I.")
+
+
+def parallel(name: str, folder: Path, main: str = MAIN) -> Sequence[str]:
+    """The sources of a library for four cores, and of a program that runs it with a pool."""
+    program = compile_graph(
+        convert(DIGITS / "digits.onnx"), replace(targets.load(name), cores=4, part_macs=1)
+    )
+    assert sum(bool(line.call.parts) for line in program.lines) > 3
+    (folder / "main.c").write_text(main)
+    return [*written([program], folder, "size"), "main.c"]
+
+
+def check_races(folder: Path) -> None:
+    require("setarch")  # ThreadSanitizer wants addresses that are not random
+    command = ["setarch", "-R", str(folder / "threads")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
 
 @pytest.mark.parametrize("spins", [0, 2000])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_threads_race_for_nothing(compiler: str, spins: int, tmp_path: Path) -> None:
-    require("setarch")  # ThreadSanitizer wants addresses that are not random
-    target = replace(targets.load("host"), cores=4, part_macs=1)
-    program = compile_graph(convert(DIGITS / "digits.onnx"), target)
-    assert sum(bool(line.call.parts) for line in program.lines) > 3
-    sources = written([program], tmp_path, "size")
-    (tmp_path / "main.c").write_text(MAIN)
-    flags = ["-std=c99", "-O1", "-fsanitize=thread", "-pthread", f"-DEK_THREADS_SPINS={spins}", "-I."]
-    compiled(tmp_path, compiler, *flags, *sources, "main.c", "-o", "threads")
-    command = ["setarch", "-R", str(tmp_path / "threads")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
+    flags = [*SANITIZED, f"-DEK_THREADS_SPINS={spins}"]
+    compiled(tmp_path, compiler, *flags, *parallel("host", tmp_path), "-o", "threads")
+    check_races(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "pool", "core", "define"),
+    [
+        ("esp32-s3", "freertos", ", 1", "-DESP_PLATFORM"),
+        ("esp32-p4", "freertos", ", 1", "-UESP_PLATFORM"),  # FreeRTOS without what ESP-IDF adds
+        ("rp2040", "pico", "", "-DPICO_BOARD"),
+    ],
+)
+def test_both_cores_of_a_board_race_for_nothing(
+    name: str, pool: str, core: str, define: str, tmp_path: Path
+) -> None:
+    """Their interfaces are stand-ins by threads: no emulator has two cores of these boards."""
+    main = "#include <unistd.h>" + BOTH_CORES.replace("POOL", pool).replace("CORE", core)
+    flags = [*SANITIZED, *STRICT, define, "-D_POSIX_C_SOURCE=200809L"]
+    flags += ["-isystem", str(ROOT / "tests" / "support" / "board_apis")]
+    compiled(tmp_path, "gcc", *flags, *parallel(name, tmp_path, main), "-o", "threads")
+    check_races(tmp_path)
+
+
+@pytest.mark.parametrize("spins", [0, 2000])
+def test_threads_of_windows_give_the_same_bits(spins: int, tmp_path: Path) -> None:
+    require("x86_64-w64-mingw32-gcc")
+    require("wine")
+    target = targets.load("windows-x86-64")
+    flags = [*STRICT, "-O1", f"-DEK_THREADS_SPINS={spins}", "-I."]
+    sources = parallel(target.name, tmp_path)
+    compiled(tmp_path, "x86_64-w64-mingw32-gcc", *flags, *sources, "-o", "threads.exe")
+    done = runner.run(target, tmp_path / "threads.exe", [], seconds=120)
+    assert (done.code, done.out) == (0, b"")

@@ -85,6 +85,7 @@ def test_a_board_is_a_processor_with_memory() -> None:
         ('isa = ["ref", "avx2"]', "isa ends with another set than ref"),
         ("isa = []", "isa ends with another set than ref"),
         ('startup = "../mine"', "unknown startup ../mine"),
+        ('pool = "../mine"', "unknown pool ../mine"),
         ('base = "host"\nstartup = "../bare/linux"', "unknown startup ../bare/linux"),
         ('board = ["0x0 4M", "0x0 1K } SECTIONS {"]', "board is no list of two or three regions"),
         ('board = ["0x0 4M"]', "board is no list of two or three regions"),
