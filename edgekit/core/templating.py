@@ -116,6 +116,7 @@ _LANGUAGES = {
     ".java": _language(escape.code, *_JAVA),
     ".kts": _language(escape.code, *_KOTLIN),
     ".pro": _language(escape.unquoted, _HASH),
+    ".mk": _language(escape.unquoted, _HASH),
     ".py": _PYTHON,
     **dict.fromkeys((".build", ".toml"), _language(escape.unquoted, _HASH, *_LONG_STRINGS)),
     **dict.fromkeys((".in", ".conf"), _language(escape.unquoted, _HASH)),

@@ -1,0 +1,73 @@
+"""User C modules for MicroPython, compiled against declarations like its own: the simulator's results."""
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.language_packages import Steps, made, ran, several, small, stream
+from support.tools import ROOT, require
+
+from edgekit.codegen.packages._language import Language
+from edgekit.codegen.program import Program
+
+STANDIN = ROOT / "tests/support/micropython"
+# As firmware is compiled.
+STRICT = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-Wdouble-promotion", "-Wfloat-conversion")
+
+
+def compiled(package: Path) -> Path:
+    """A program that runs the module: the sources are those that the .mk file lists."""
+    listed = (package / "micropython.mk").read_text()
+    sources = [line.strip(" \\") for line in listed.splitlines() if line.endswith(".c \\")]
+    flags = [*STRICT, f"-I{STANDIN}", "-Ic", "-o", str(package / "drive")]
+    ran(require("gcc"), *flags, "module.c", *sources, STANDIN / "drive.c", folder=package)
+    return package / "drive"
+
+
+def words(program: Program) -> list[str]:
+    """What the driver has to know of the ports."""
+    types = Language("micropython").about["types"]
+    ports = [(port.type.dtype, port.type.size) for port in (*program.inputs, *program.outputs)]
+    sizes = [f"{types[dtype.c]}:{dtype.numpy.itemsize * size}" for dtype, size in ports]
+    return [str(len(program.inputs)), *sizes]
+
+
+@pytest.mark.parametrize(
+    ("program", "module"), [(small(), "digits"), (several("lambda"), "lambda_"), (stream(), "stream")]
+)
+def test_the_module_gives_the_numbers_of_the_simulator(program: Program, module: str, tmp_path: Path) -> None:
+    steps, package = Steps(program), made("micropython", program, tmp_path)
+    (package / "given").write_bytes(steps.given)
+    said = ran(compiled(package), *words(program), folder=package)
+    assert said == f"MP_QSTR_{module} 1\n"
+    steps.check((package / "found").read_bytes())
+
+
+def test_arrays_of_another_size_or_type_are_refused(tmp_path: Path) -> None:
+    program = small()
+    package = made("micropython", program, tmp_path)
+    (package / "given").write_bytes(Steps(program).given)
+    drive = compiled(package)
+    for port in ("f:252", "d:256", "i:256"):
+        done = subprocess.run([drive, "1", port, "f:40"], cwd=package, capture_output=True, text=True)
+        assert done.returncode == 4  # ValueError
+        assert done.stdout.endswith("the model takes array('f') of 64 elements, or as many bytes, aligned")
+    ran(drive, "1", "B:256", "\1:40", folder=package)  # bytes and a bytearray
+
+
+def test_cmake_and_make_take_the_same_sources_and_options(tmp_path: Path) -> None:
+    package = made("micropython", small("cortex-m4"), tmp_path)
+    make, cmake = ((package / f"micropython.{end}").read_text() for end in ("mk", "cmake"))
+    sources = [line.strip(" \\") for line in make.splitlines() if line.endswith(".c \\")]
+    assert [f"${{CMAKE_CURRENT_LIST_DIR}}/{path}" for path in sources] == [
+        line.strip() for line in cmake.splitlines() if line.endswith(".c")
+    ]
+    options = make.split("CFLAGS += ")[1].split()
+    assert f'"{";".join(options)}"' in cmake
+    assert {"-O3", "-ffp-contract=off"} <= set(options)
+
+
+def test_the_example_is_python(tmp_path: Path) -> None:
+    for program in (several("lambda"), stream()):
+        ast.parse((made("micropython", program, tmp_path) / "example/classify.py").read_text())

@@ -1,0 +1,1 @@
+#include "py/obj.h"
