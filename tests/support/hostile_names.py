@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import tokenize
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
@@ -18,10 +19,12 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from support.node_tools import node_tools
 from support.tools import require, require_module
 
+_LEXERS = {".cs": "csharp", ".go": "go", ".java": "java", ".kts": "kotlin", ".rs": "rust"}
 MARKER = "zq7"
 # Out of comments, strings, attributes, lists and lines, in each language that is written.
 PAYLOADS = (
@@ -142,6 +145,14 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
         return javascript(data, "js")
     if suffix == ".ts":  # constants without values, as a source file may declare them
         return javascript(data.replace(b"export const", b"export declare const"), "ts")
+    if suffix in _LEXERS:
+        return " ".join(_tokens(data.decode(), suffix))
+    if suffix == ".toml":
+        return " ".join(_keys(tomllib.loads(data.decode())))
+    if suffix in (".xml", ".csproj"):
+        return " ".join(_elements(data.decode()))
+    if suffix in (".mod", ".mk", ".pro"):
+        return re.sub("//.*" if suffix == ".mod" else "#.*", "", data.decode())
     if suffix == ".json":
         return " ".join(_keys(json.loads(data)))
     if suffix == ".yml":
@@ -180,8 +191,33 @@ def code_of(path: str, data: bytes, folder: Path) -> str:
             return " ".join(code_of(name, archive.read(name), folder) for name in inside)
     if Path(path).name == "Kconfig":
         return re.sub(r'"[^"\\$]*"', "", data.decode())
-    assert suffix in (".bin", ".wasm"), f"no parser for {path}"
+    assert suffix in (".bin", ".wasm", ".so"), f"no parser for {path}"
     return ""
+
+
+def _tokens(text: str, suffix: str) -> Iterator[str]:
+    """All but strings and comments, and what tools read of comments: Rust runs their blocks of code, C# takes
+    them for XML, and what stands before `import "C"` is C."""
+    lexers, tokens = require_module("pygments.lexers"), require_module("pygments.token")
+    if suffix == ".java":  # its compiler does so before it looks for strings and comments
+        text = re.sub(r"\\u+([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    for kind, word in lexers.get_lexer_by_name(_LEXERS[suffix]).get_tokens(text):
+        if kind not in tokens.Comment and kind not in tokens.String:
+            yield word
+    said = "\n".join(re.findall(r"^ *//[/!] ?(.*)", text, re.MULTILINE))
+    if suffix == ".rs":
+        yield from _markdown(said)
+    if suffix == ".cs":
+        yield from _elements(f"<summary>{said}</summary>")
+    for preamble in re.findall(r'/\*(.*?)\*/\s*import "C"', text, re.DOTALL):
+        yield from c_tokens(re.sub("^#cgo .*", "", preamble, flags=re.MULTILINE).encode())
+        yield from re.findall("^#cgo .*", preamble, re.MULTILINE)
+
+
+def _elements(text: str) -> Iterator[str]:
+    """Elements and attributes of XML."""
+    for element in ElementTree.fromstring(text).iter():
+        yield from (element.tag, *element.attrib)
 
 
 def _keys(value: Any) -> Iterator[str]:
