@@ -21,6 +21,7 @@ from edgekit.codegen.printing.parallel import job_fields, part_tables
 from edgekit.codegen.printing.pointers import Named, arena_lines
 from edgekit.codegen.printing.pools import pool_files
 from edgekit.codegen.program import BranchTest, Constant, Program, ProgramCall
+from edgekit.codegen.text.render import render as text_files
 from edgekit.core import templating
 from edgekit.core.escape import Code
 
@@ -48,6 +49,8 @@ def render(program: Program, optimize: Optimize, weights: Weights = "auto") -> d
         files[f"{name}_weights.S"] = _text("weights.S.j2", program, optimize)
     else:
         files[f"{name}_weights.c"] = _text("weights.c.j2", program, optimize)
+    if program.graph.tokenizer is not None:
+        files |= text_files(program.graph.tokenizer, name, environment())
     supports = {"types.h"}
     if any(c.dtype.c.startswith("ek_") for c in program.constants) or _half_ports(program):
         supports.add("half.h")

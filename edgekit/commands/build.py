@@ -123,6 +123,7 @@ def build(
     edgekit build digits.ek --html digits.html             # with a report to look at
     """
     from edgekit import api
+    from edgekit.codegen.text.tables import left_out
     from edgekit.core import target as targets
     from edgekit.reports import library_page, pages, results
 
@@ -160,6 +161,8 @@ def build(
         pages.save(Path(html), library_page.render(figures, library_page.PageOptions(graph=graph)))
     emit("build", found, results.build(found, verbose=verbose), json)
     note_left_open(model, graph)
+    if note := left_out(graph.tokenizer):
+        console.say(f"note: {note}")
     if found.warning:
         console.say(f"warning: {found.warning}")
     if found.unverified and verify is None:

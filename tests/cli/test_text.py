@@ -1,5 +1,6 @@
 """The examples of docs/text.md give what the page shows, and what cannot be run is refused."""
 
+import ctypes
 import doctest
 import json
 import re
@@ -9,8 +10,11 @@ from pathlib import Path
 import pytest
 from support import tiny_tokenizer
 from support.command_line import CommandLine
+from support.generated import C99, STRICT, compiled
 from support.language_models import folder as model_folder
 from support.tools import ROOT
+
+import edgekit
 
 PAGE = (ROOT / "docs" / "text.md").read_text(encoding="utf-8")
 
@@ -39,6 +43,36 @@ def test_commands_and_python_give_what_is_shown(
         capsys.readouterr()
         exec(compile(code, "docs/text.md", "exec"), {})
         assert capsys.readouterr().out == expected
+
+
+def test_c_goes_on_with_a_text_as_python_does(cli: CommandLine, tiny_llama: Path, folder: Path) -> None:
+    cli.ok("build", "tiny-llama", "--dim", "positions=32", "-o", "library", "--no-verify")
+    library = folder / "library"
+    (user,) = re.findall(r"^```c\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (library / "user.c").write_text(user)
+    sources = [path.relative_to(library).as_posix() for path in sorted(library.rglob("*.c"))]
+    units = [path for path in sources if "selftest" not in path]
+    compiled(library, "cc", *C99, *STRICT, "-O1", "-shared", "-fPIC", "-I.", "-o", "user.so", *units, "-lm")
+    pieces: list[bytes] = []
+    show = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(
+        lambda piece, size: pieces.append(ctypes.string_at(piece, size))
+    )
+    go_on = ctypes.CDLL(str(library / "user.so")).go_on
+    graph = edgekit.convert("tiny-llama", dims={"positions": 32})
+    for text in ("once upon", "a", "time " * 5):
+        pieces.clear()
+        assert go_on(text.encode(), len(text), 20, show) == 0
+        expected = edgekit.generate(graph, text, tokens=20, temperature=0.8, top_p=0.95, seed=7)
+        assert b"".join(pieces).decode() == "".join(expected)
+
+
+def test_builds_say_which_tokenizers_c_does_not_have(cli: CommandLine, tiny_llama: Path) -> None:
+    changed = tiny_tokenizer.tiny()
+    changed["normalizer"] = {"type": "NFC"}
+    (tiny_llama / "tokenizer.json").write_text(json.dumps(changed))
+    said = cli.ok("build", "tiny-llama", "-o", "library", "--no-verify").err
+    assert "note: the library has no tokenizer and no sampler: C does not have its normalizer Nfc" in said
+    assert not Path("library/tiny_llama_tokenizer.c").exists()
 
 
 def test_json_has_the_text(cli: CommandLine, tiny_llama: Path) -> None:

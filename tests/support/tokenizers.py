@@ -62,6 +62,7 @@ def _smollm(hf: Any, made: Any) -> None:
 
 def _llama2(hf: Any, made: Any) -> None:
     made.normalizer = hf.normalizers.Sequence([hf.normalizers.Prepend("▁"), hf.normalizers.Replace(" ", "▁")])
+    made.pre_tokenizer = hf.pre_tokenizers.Metaspace()  # of training alone: no token has a space within
     made.decoder = _sentence_piece_decoder(hf)
 
 
@@ -151,6 +152,8 @@ def tokenizer_json(kind: str) -> str:
     _begins(hf, made)
     file = json.loads(made.to_str())
     file["model"] |= changes
+    if kind == "llama2":
+        file["pre_tokenizer"] = None
     if model != "bytes":  # byte tokens are special for training alone
         file["added_tokens"] = [one for one in file["added_tokens"] if one["content"] not in _BYTES]
     return json.dumps(file)

@@ -81,7 +81,8 @@ class Sampler:
             return logits
         seen = np.array([token for token in dict.fromkeys(text) if 0 <= token < len(logits)], np.int64)
         found = logits[seen]
-        logits[seen] = np.where(found < 0, found * penalty, found / penalty)
+        with np.errstate(all="ignore"):
+            logits[seen] = np.where(found < 0, found * penalty, found / penalty)
         return logits
 
 

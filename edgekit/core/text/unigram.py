@@ -9,7 +9,7 @@ from functools import cached_property
 
 from edgekit.core.text.bpe import BYTE_TOKENS
 
-_UNKNOWN_PENALTY = 10.0
+UNKNOWN_PENALTY = 10.0
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Unigram:
     def _spans(self, piece: str) -> list[tuple[int, int]]:
         """The best path from the start to each character, then back along it. Sums are float64, from the
         left; of equal ones the first stays, whose last token is the longest."""
-        least = min(self.scores, default=0.0) - _UNKNOWN_PENALTY
+        least = min(self.scores, default=0.0) - UNKNOWN_PENALTY
         # Of the best path to each place: its score, where its last token starts, and whether that is unknown.
         paths: list[tuple[float, int, bool] | None] = [(0.0, 0, False)] + [None] * len(piece)
 

@@ -1,0 +1,1 @@
+"""Tokenizers and samplers as C beside a language model."""
