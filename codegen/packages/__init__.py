@@ -92,11 +92,14 @@ def make(name: str, request: PackageRequest) -> Package:
     return _kind(name).make(request)
 
 
-def description(program: Program, types: Mapping[str, str], keywords: Collection[str] = ()) -> dict[str, Any]:
-    """What templates get to know of a model: see _ports.py."""
-    values: dict[str, Any] = _file("_ports").values(
-        PackageRequest(program, "speed", "auto", None), types, keywords
-    )
+def description(
+    name: str, program: Program, types: Mapping[str, str], keywords: Collection[str] = ()
+) -> dict[str, Any]:
+    """What templates get to know of a model: see _ports.py. Names are those that a package of this kind has,
+    and none of `keywords`."""
+    taken = frozenset(keywords) | getattr(_kind(name), "keywords", frozenset())
+    request = PackageRequest(program, "speed", "auto", None)
+    values: dict[str, Any] = _file("_ports").values(request, types, taken)
     return values | {
         "needs_fpu": _file("_board").needs_fpu(program),
         "image": _file("_helpers").image_input(program),

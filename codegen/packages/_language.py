@@ -52,7 +52,7 @@ class Language:
         return tomllib.loads((folder() / self.name / _ABOUT).read_text(encoding="utf-8"))
 
     @cached_property
-    def _keywords(self) -> frozenset[str]:
+    def keywords(self) -> frozenset[str]:
         """Names that mean something else in this language."""
         return frozenset(self.about.get("keywords", "").split())
 
@@ -93,7 +93,7 @@ class Language:
 
     def _path(self, key: str, program: Program) -> str:
         """A path of package.toml."""
-        path = str(self.about[key]).replace("NAME", identifier(program.name, self._keywords))
+        path = str(self.about[key]).replace("NAME", identifier(program.name, self.keywords))
         place = _shared_library.platform_of(program.target)
         if place and (words := self.about.get("platforms")):
             path = path.replace("PLATFORM", f"{words[place.system]}-{words[place.machine]}")
@@ -110,7 +110,7 @@ class Language:
     def _rendered(self, request: PackageRequest, made: Mapping[str, bytes], library: str) -> dict[str, bytes]:
         """The templates; `library` is the path of the compiled one."""
         program = request.program
-        known = values(request, self.about["types"], self._keywords)
+        known = values(request, self.about["types"], self.keywords)
         below = self.about.get("sources", "")
         known["compiled"] = [f"{below}/{p}" for p in sources(made, request.optimize) if p.endswith(".c")]
         known["library"] = library
@@ -129,7 +129,7 @@ class Language:
 
     def _in_wheel(self, request: PackageRequest, inside: Mapping[str, bytes]) -> dict[str, bytes]:
         """The files that belong together as a wheel, and the others beside it."""
-        name = identifier(request.program.name, self._keywords)
+        name = identifier(request.program.name, self.keywords)
         within = {path: data for path, data in inside.items() if path.startswith(f"{name}/")}
         tag = _shared_library.wheel_tag(request.program.target)
         summary = f"The neural network {request.program.name} of {model_origin(request.program)}"

@@ -122,7 +122,7 @@ def create(
         progress=progress,
     )
     known = {
-        **packages.description(program, _types(template), _keywords(template)),
+        **packages.description(template.package, program, _types(template), _keywords(template)),
         "project": folder.name,
         "optimize": optimize,
         "package": template.package,

@@ -74,6 +74,11 @@ def of_every_type() -> Graph:
     return net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name("several")
 
 
+def with_a_keyword() -> Graph:
+    """A network that is called as a word of Python."""
+    return small_digits().with_name("lambda")
+
+
 MODELS = {
     "digits": small_digits,
     "several": of_every_type,
@@ -140,9 +145,9 @@ def test_a_c_program_says_what_it_takes(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"usage: {app[0]} x.bin\n")
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [*MODELS, "lambda"])
 def test_a_python_program_computes_what_the_simulator_does(model: str, tmp_path: Path) -> None:
-    graph = MODELS[model]()
+    graph = (MODELS | {"lambda": with_a_keyword})[model]()
     folder = Path(created("python", graph, tmp_path / "app").folder)
     (wheel,) = folder.glob("model/python/*/*.whl")
     installed = str(tmp_path / "installed")
