@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from support import integer_families as families
 from support import more_integer_families as more
+from support.called import kernels
 from support.generated import units
 from support.integer_bench import Bench, Family, Seeded
+from support.least_weights import least_weights
 from support.tools import require, require_shared
 
 from edgekit.codegen.compilation import toolchain
@@ -86,6 +88,18 @@ def test_integers_of_any_shape(name: str, optimize: Optimize, tmp_path: Path) ->
     found = drive([program], tmp_path, optimize).run(program, bench.inputs)
     expected = simulate.run(graph, bench.inputs)
     for output in bench.outputs:
+        assert np.array_equal(found[output], expected[output]), output
+
+
+@pytest.mark.parametrize("least", [-127, -128])
+@pytest.mark.parametrize("name", TARGETS)
+def test_two_products_never_leave_16_bits(name: str, least: int, tmp_path: Path) -> None:
+    graph, sample = least_weights(least)
+    program = compile_graph(graph, load(name))
+    assert not kernels(program, "ref")
+    found = drive([program], tmp_path, "speed").run(program, sample)
+    expected = simulate.run(graph, sample)
+    for output in graph.outputs:
         assert np.array_equal(found[output], expected[output]), output
 
 

@@ -34,14 +34,21 @@
  * @as neon/conv2d_int.dot dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
- * @when (groups == 1 or out_c % (4 * groups) == 0)
+ * @when (groups == 1 or out_c % (4 * groups) == 0) and least_weight > -128
  * @pack w: G O/8!4 HWI/16! o8 hwi16
  * @order pixels 4 4 */
 /* Convolution of int8, for rule T with negative exponents, which are almost all.
  * @as neon/conv2d_int.right_shift dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule tfl=tfl_down
- * @when (groups == 1 or out_c % (4 * groups) == 0) and most_exponent < 0
+ * @when (groups == 1 or out_c % (4 * groups) == 0) and least_weight > -128 and most_exponent < 0
+ * @pack w: G O/8!4 HWI/16! o8 hwi16
+ * @order pixels 4 4 */
+/* Convolution of int8 with weights of -128, product by product.
+ * @as neon/conv2d_int.one_product dot=mads
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @when (groups == 1 or out_c % (4 * groups) == 0)
  * @pack w: G O/8!4 HWI/16! o8 hwi16
  * @order pixels 4 4 */
 #include "edgekit/contracts/conv2d_int.h"

@@ -27,6 +27,7 @@
  * @as neon/dense_int dot=madd
  * @for X=s8 W=s8 Y=s8 S=s32
  * @rule e e_wide tfl once
+ * @when least_weight > -128
  * @pack w: O/8!4 I/16! o8 i16
  * @order rows 4 4 */
 /* Fully connected layer of int8, results of 16 bits: four outputs of up to four rows advance together, by SMULL and
@@ -34,7 +35,14 @@
  * @as neon/dense_int.s8_s16 dot=madd
  * @for X=s8 W=s8 Y=s16 S=s32
  * @rule e e_wide
+ * @when least_weight > -128
  * @pack w: O/8!4 I/16! o8 i16 */
+/* Fully connected layer of int8 with weights of -128, product by product.
+ * @as neon/dense_int.one_product dot=mads
+ * @for X=s8 W=s8 Y=s8 S=s32
+ * @rule e e_wide tfl once
+ * @pack w: O/8!4 I/16! o8 i16
+ * @order rows 4 4 */
 #include "edgekit/contracts/dense_int.h"
 
 /* One to four rows, one to four blocks of outputs from output `first` on. */
@@ -86,6 +94,6 @@ EK_KERNEL void EK_FN(const EK_X *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     int32_t r = 0;
     for (; r + 4 <= p->rows; r += 4)
         EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, 4, p);
-    for (; r < p->rows; r++)
+    for (int32_t rest = p->rows - r; rest > 0; rest--, r++)
         EK_FN_rows(x + r * p->inputs, w, b, m, e, y + r * p->outputs, 1, p);
 }

@@ -1,4 +1,4 @@
-/* Sums of products of int8 with plain NEON: two products of 16 bits are added before they are widened, which fits, as
+/* Sums of products of int8 with plain NEON: two products of 16 bits are added before they are widened, which fits if
  * weights are at least -127. Weights are packed as O/8!4 HWI/16! o8 hwi16: sixteen cells of eight outputs, or four, lie
  * side by side. */
 #ifndef EDGEKIT_MADD_S8_NEON_H
@@ -10,6 +10,8 @@
 /* Cells that are multiplied at once: pieces of windows are whole multiples, or gathered. And blocks of a tile. */
 #define EK_MADD_CELLS 16
 #define EK_MADD_BLOCKS 2
+#define EK_MADS_CELLS 16
+#define EK_MADS_BLOCKS 2
 
 /* One to sixteen cells, zeros behind them. */
 static inline int8x16_t ek_madd_load(const int8_t *x, int32_t n)
@@ -21,22 +23,27 @@ static inline int8x16_t ek_madd_load(const int8_t *x, int32_t n)
     return vld1q_s8(some);
 }
 
-static inline int32x4_t ek_madd_sixteen(int32x4_t sum, int8x16_t x, int8x16_t w)
+/* `products` are added in 16 bits: two or one. */
+EK_INLINE int32x4_t ek_madd_sixteen(
+    const int32x4_t sum, const int8x16_t x, const int8x16_t w, const int32_t products)
 {
-    return vpadalq_s16(sum, vmlal_high_s8(vmull_s8(vget_low_s8(x), vget_low_s8(w)), x, w));
+    const int16x8_t low = vmull_s8(vget_low_s8(x), vget_low_s8(w));
+    if (products == 2)
+        return vpadalq_s16(sum, vmlal_high_s8(low, x, w));
+    return vpadalq_s16(vpadalq_s16(sum, low), vmull_high_s8(x, w));
 }
 
 /* What sixteen cells add to one output of each pixel. */
 #define EK_MADD_OUTPUT(o)                                                                                    \
     {                                                                                                        \
         const int8x16_t v = vld1q_s8(w + 16 * o);                                                            \
-        a##o = ek_madd_sixteen(a##o, x0, v);                                                                 \
+        a##o = ek_madd_sixteen(a##o, x0, v, products);                                                       \
         if (pixels > 1)                                                                                      \
-            b##o = ek_madd_sixteen(b##o, x1, v);                                                             \
+            b##o = ek_madd_sixteen(b##o, x1, v, products);                                                   \
         if (pixels > 2)                                                                                      \
-            c##o = ek_madd_sixteen(c##o, x2, v);                                                             \
+            c##o = ek_madd_sixteen(c##o, x2, v, products);                                                   \
         if (pixels > 3)                                                                                      \
-            d##o = ek_madd_sixteen(d##o, x3, v);                                                             \
+            d##o = ek_madd_sixteen(d##o, x3, v, products);                                                   \
     }
 
 static inline int32x4_t ek_madd_across(int32x4_t sum, int32x4_t a, int32x4_t b, int32x4_t c, int32x4_t d)
@@ -47,7 +54,7 @@ static inline int32x4_t ek_madd_across(int32x4_t sum, int32x4_t a, int32x4_t b, 
 /* Four outputs of up to four pixels; `next` from weights of some cells to the next. */
 EK_INLINE void ek_madd_block_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t next,
-    const int32_t pixels, int32x4_t *EK_RESTRICT sum)
+    const int32_t pixels, const int32_t products, int32x4_t *EK_RESTRICT sum)
 {
     const int32x4_t zero = vdupq_n_s32(0);
     int32x4_t a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
@@ -75,19 +82,19 @@ EK_INLINE void ek_madd_block_neon(const int8_t *EK_RESTRICT x, const int32_t ste
 
 /* What sixteen cells of one pixel add to eight outputs. */
 #define EK_MADD_ROW(x)                                                                                       \
-    a0 = ek_madd_sixteen(a0, x, vld1q_s8(w));                                                                \
-    a1 = ek_madd_sixteen(a1, x, vld1q_s8(w + 16));                                                           \
-    a2 = ek_madd_sixteen(a2, x, vld1q_s8(w + 32));                                                           \
-    a3 = ek_madd_sixteen(a3, x, vld1q_s8(w + 48));                                                           \
-    b0 = ek_madd_sixteen(b0, x, vld1q_s8(w + 64));                                                           \
-    b1 = ek_madd_sixteen(b1, x, vld1q_s8(w + 80));                                                           \
-    b2 = ek_madd_sixteen(b2, x, vld1q_s8(w + 96));                                                           \
-    b3 = ek_madd_sixteen(b3, x, vld1q_s8(w + 112));                                                          \
+    a0 = ek_madd_sixteen(a0, x, vld1q_s8(w), products);                                                      \
+    a1 = ek_madd_sixteen(a1, x, vld1q_s8(w + 16), products);                                                 \
+    a2 = ek_madd_sixteen(a2, x, vld1q_s8(w + 32), products);                                                 \
+    a3 = ek_madd_sixteen(a3, x, vld1q_s8(w + 48), products);                                                 \
+    b0 = ek_madd_sixteen(b0, x, vld1q_s8(w + 64), products);                                                 \
+    b1 = ek_madd_sixteen(b1, x, vld1q_s8(w + 80), products);                                                 \
+    b2 = ek_madd_sixteen(b2, x, vld1q_s8(w + 96), products);                                                 \
+    b3 = ek_madd_sixteen(b3, x, vld1q_s8(w + 112), products);                                                \
     w += 128;
 
 /* Eight outputs of one pixel. */
 EK_INLINE void ek_madd_row_neon(const int8_t *EK_RESTRICT x, const int32_t row, const int32_t rows,
-    const int32_t length, const int8_t *EK_RESTRICT w, int32x4_t *EK_RESTRICT sum)
+    const int32_t length, const int8_t *EK_RESTRICT w, const int32_t products, int32x4_t *EK_RESTRICT sum)
 {
     const int32x4_t zero = vdupq_n_s32(0);
     int32x4_t a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
@@ -109,22 +116,36 @@ EK_INLINE void ek_madd_row_neon(const int8_t *EK_RESTRICT x, const int32_t row, 
     sum[1] = ek_madd_across(sum[1], b0, b1, b2, b3);
 }
 
-/* As ek_dot_s8_neon; only a single piece may be no multiple of sixteen. */
-EK_INLINE void ek_madd_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
+/* Up to four pixels and two blocks. */
+EK_INLINE void ek_madd_products_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
     const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
-    const int32_t blocks, int32x4_t *EK_RESTRICT sum)
+    const int32_t blocks, const int32_t products, int32x4_t *EK_RESTRICT sum)
 {
     const int32_t pair = rows * ((length + 15) / 16) * 128;
     for (int32_t k = 0; k < blocks; k += 2, w += pair, sum += 2) {
         const int32_t next = blocks - k > 1 ? 128 : 64;
         if (pixels == 1 && blocks - k > 1)
-            ek_madd_row_neon(x, row, rows, length, w, sum);
+            ek_madd_row_neon(x, row, rows, length, w, products, sum);
         else {
-            ek_madd_block_neon(x, step, row, rows, length, w, next, pixels, sum);
+            ek_madd_block_neon(x, step, row, rows, length, w, next, pixels, products, sum);
             if (blocks - k > 1)
-                ek_madd_block_neon(x, step, row, rows, length, w + 64, next, pixels, sum + 1);
+                ek_madd_block_neon(x, step, row, rows, length, w + 64, next, pixels, products, sum + 1);
         }
     }
+}
+
+/* As ek_dot_s8_neon; only a single piece may be no multiple of sixteen. For weights above -128, and for any. */
+EK_INLINE void ek_madd_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, int32x4_t *EK_RESTRICT sum)
+{
+    ek_madd_products_neon(x, step, row, rows, length, w, pixels, blocks, 2, sum);
+}
+EK_INLINE void ek_mads_s8_neon(const int8_t *EK_RESTRICT x, const int32_t step, const int32_t row,
+    const int32_t rows, const int32_t length, const int8_t *EK_RESTRICT w, const int32_t pixels,
+    const int32_t blocks, int32x4_t *EK_RESTRICT sum)
+{
+    ek_madd_products_neon(x, step, row, rows, length, w, pixels, blocks, 1, sum);
 }
 
 #endif
