@@ -15,7 +15,7 @@ from edgekit.core.ops.non_zero import NonZero
 from edgekit.core.ops.softmax import Softmax
 from edgekit.core.types import Array, Type
 from edgekit.quantize.calibration.sample_batches import Sample, SampleBatch, stacks
-from edgekit.quantize.calibration.search_budget import SearchBudget, integer_work, node_work
+from edgekit.quantize.calibration.search_budget import SearchBudget, float_work, integer_work, node_work
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
@@ -36,6 +36,12 @@ def sqnr(truth: Sequence[Array], found: Sequence[Array]) -> float:
     if not noise:
         return math.inf
     return 10 * math.log10(signal / noise) if signal else -math.inf
+
+
+def _mean_noise(ratios: Sequence[float]) -> float:
+    """Of outputs with such signal to noise; those without a signal do not count."""
+    noise = [10 ** (-ratio / 10) for ratio in ratios if ratio > -math.inf]
+    return sum(noise) / len(noise) if noise else 0.0
 
 
 def scores(graph: Graph) -> list[str]:
@@ -156,10 +162,21 @@ class Measure:
         """Signal to noise of the outputs, of several that of their mean noise: the worst ones count most, and
         every step in a search counts. At most 200 dB."""
         parts = [part for name in self.scores for part in self._parts(name)]
-        ratios = [ratio for part in parts if not math.isnan(ratio := self.of(trial, part))]
-        noise = [10 ** (-ratio / 10) for ratio in ratios if ratio > -math.inf]
-        mean = sum(noise) / len(noise) if noise else 0.0
+        mean = _mean_noise([ratio for part in parts if not math.isnan(ratio := self.of(trial, part))])
         return min(-10 * math.log10(mean), 200.0) if mean else 200.0
+
+    def noise_of_floats(self, found: Sequence[Mapping[str, Array]]) -> float:
+        """The mean noise of the outputs as a share of their signal, of other values of the float graph."""
+        parts = [part for name in self.scores for part in self._parts(name)]
+        truth, wide = self.truth, np.float64
+        return _mean_noise(
+            [sqnr([v[p] for v in truth], [v[p].astype(wide) for v in found]) for p in parts if p in truth[0]]
+        )
+
+    def pay_floats(self, computed: Iterable[str]) -> None:
+        """For results that were computed again in floats."""
+        count, batches = len(self.samples), len(self.stacks)
+        self.budget.spent += sum(float_work(self.work.get(name, 0), count, batches) for name in computed)
 
     def _parts(self, name: str) -> Sequence[str]:
         """What an output is joined of."""

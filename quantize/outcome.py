@@ -21,8 +21,8 @@ from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.integers.integer_io import raw_bytes
 from edgekit.quantize.measure import Measure
-from edgekit.quantize.mixed_precision.format_search import Mixed
-from edgekit.quantize.settings import Settings
+from edgekit.quantize.mixed_precision.format_search import FormatSearch, Mixed
+from edgekit.quantize.settings import LEAST_SQNR, Settings
 
 _SHOWN = 64  # cells of a histogram that is kept
 _MAX_JUDGED = 64  # samples that the quality of rounded weights is measured on
@@ -44,6 +44,16 @@ class QuantizedLayer:
 
 
 @dataclass(frozen=True)
+class MixedPrecision:
+    """Better formats that layers got because int8 alone was too noisy, and what they cost."""
+
+    sqnr_before_db: float  # of the worst output, all in int8
+    layers: Mapping[str, str]  # the format of each, by its name
+    weight_bytes: int  # more than in int8
+    macs: Mapping[str, float]  # by format, as shares of all multiplications
+
+
+@dataclass(frozen=True)
 class Quantization:
     """What quantization made of a model."""
 
@@ -58,6 +68,7 @@ class Quantization:
     bytes_before: int
     bytes_after: int
     warnings: tuple[str, ...]
+    mixed: MixedPrecision | None = None  # without a gate: what was done about too much noise
 
     @property
     def sqnr_db(self) -> float:
@@ -132,6 +143,33 @@ def describe(
         bytes_after=after,
         warnings=tuple(warnings),
     )
+
+
+def noise_warning(found: Quantization, settings: Settings) -> str:
+    """What may be done about outputs that are too noisy; empty where they are not, or a gate decides."""
+    if not settings.gate.is_open or math.isnan(found.sqnr_db) or found.sqnr_db >= LEAST_SQNR:
+        return ""
+    name = min(found.outputs, key=lambda output: found.outputs[output])
+    helps = f"--min-sqnr {LEAST_SQNR:g}dB gives better formats to the layers that cause the noise"
+    if settings.is_mixed_by_need:
+        helps = "no better formats of layers change that: are the calibration data typical?"
+    elif settings.strict_int8:
+        helps = "without --strict-int8, the layers that cause the noise get better formats"
+    return f"output {name:.40} has {found.sqnr_db:.1f} dB on held-out samples: {helps}"
+
+
+def mixed_precision(search: FormatSearch, plain: Mixed, found: Mixed) -> MixedPrecision:
+    """The better formats that a search found, and what they cost."""
+    before, after = (mixed.trial.quantized.formats for mixed in (plain, found))
+    layers = {name: format for name, format in after.items() if format != before.get(name)}
+    # A layer may read 16 bits, and have a result of 8.
+    layers |= {name: level for name, level in found.levels.items() if name not in layers}
+    macs: dict[str, float] = {}
+    for name, format in layers.items():
+        if share := search.macs_of(name) / search.macs:
+            macs[format] = macs.get(format, 0.0) + share
+    weight_bytes = sum(search.extra_bytes(*pair) for pair in found.levels.items())
+    return MixedPrecision(plain.verdict.sqnr_db, layers, weight_bytes, macs)
 
 
 def judged(

@@ -19,10 +19,12 @@ from edgekit.quantize.gate import Gate, Judge
 from edgekit.quantize.integers.integer_io import bring_integers_out
 from edgekit.quantize.measure import Measure
 from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
-from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, with_measured
+from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
+from edgekit.quantize.outcome import Quantization, QuantizedLayer, describe, mixed_precision, with_measured
 from edgekit.quantize.preparation.prepare import prepare
-from edgekit.quantize.settings import AUTO, DEFAULT, Settings
+from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
+_SEARCHED = 8  # held-out samples on which those are searched
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
 
 
@@ -39,9 +41,17 @@ def quantize(
     judge = Judge(
         known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), progress
     )
-    found = known.search(judge).run()
+    search = known.search(judge)
+    found = plain = search.run()
+    if settings.is_mixed_by_need and plain.verdict.sqnr_db < LEAST_SQNR:
+        few = known.measure.on_some(
+            _SEARCHED, SearchBudget.of(known.graph, known.seen.count, settings.passes)
+        )
+        found = NoiseSearch(search, few, LEAST_SQNR, progress).run(plain)
     made = bring_integers_out(found.trial.quantized.graph, settings.io)
     report = describe(known.graph, settings, known.measure, found, made, known.methods)
+    if found is not plain:
+        report = replace(report, mixed=mixed_precision(search, plain, found))
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
     warnings = (*report.warnings, *_warnings(known, report.layers))

@@ -17,6 +17,7 @@ AUTO = "auto"
 METHODS = (AUTO, *RANGES)
 WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
 MAX_GROUP = 1 << 16
+LEAST_SQNR = 25.0  # dB at the worst output: below, layers get better formats
 EFFORTS = ("normal", "high")
 ACTIVATIONS = {"int8": ("int8", "int16", "float32"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
 
@@ -35,6 +36,7 @@ class Settings:
     io: Io = "float"  # what inputs and outputs are
     gate: Gate = field(default_factory=Gate)
     formats: Sequence[str] = LADDER  # that layers may have where int8 does not pass the gate
+    strict_int8: bool = False  # without a gate, too noisy layers stay in int8 all the same
 
     def __post_init__(self) -> None:
         for name, value in self._canonical().items():
@@ -75,6 +77,12 @@ class Settings:
     def name(self) -> str:
         """What a file in these formats is called after: the format that was asked for."""
         return self.activations if self.activations == "int16" else self.weights or self.dtype
+
+    @property
+    def is_mixed_by_need(self) -> bool:
+        """Do layers that are too noisy in int8 get better formats, though there is no gate?"""
+        is_int8 = {self.dtype, self.weights or "int8", self.activations or "int8"} == {"int8"}
+        return is_int8 and self.gate.is_open and not self.strict_int8
 
     @property
     def is_weight_only(self) -> bool:

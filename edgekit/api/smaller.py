@@ -25,7 +25,7 @@ from edgekit.deprecation import renamed_keyword
 from edgekit.quantize import post_training
 from edgekit.quantize.integers.integer_io import Io
 from edgekit.quantize.mixed_precision import groupwise, half_precision
-from edgekit.quantize.outcome import Quantization
+from edgekit.quantize.outcome import Quantization, noise_warning
 from edgekit.quantize.preparation.constant_outputs import WithoutConstantOutputs
 from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.pruning import prune as pruning
@@ -72,12 +72,16 @@ def quantize_model(
             "--calib random is for a first try",
         )
     is_random = are_random(samples)
+    if is_random:  # noise of random data says nothing of which layers are too noisy
+        chosen = replace(chosen, strict_int8=True)
     given = () if samples is None else samples_of(graph, samples)
     by_weights = groupwise.quantize if chosen.is_weight_only else half_precision.quantize
     quantize = post_training.quantize if has_integers else by_weights
     apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)
     made = apart.joined(made)
+    if has_integers and not is_random and (warning := noise_warning(found, chosen)):
+        found = replace(found, warnings=(*found.warnings, warning))
     if is_random:
         warning = "calibrated with random numbers: nothing is known of the quality on real data"
         found = replace(found, warnings=(warning, *found.warnings))
@@ -112,7 +116,7 @@ def prune(
 
     def flash(smaller: Graph) -> int:
         if measured_as == "int8":
-            quick = Settings(calibrate="minmax")
+            quick = Settings(calibrate="minmax", strict_int8=True)
             smaller, _ = post_training.quantize(smaller, (given or random_samples(smaller))[:2], quick, quiet)
         return estimation.estimate(apart.joined(smaller), on, optimize=optimize).flash_bytes
 

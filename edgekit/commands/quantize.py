@@ -123,6 +123,12 @@ def quantize(
     formats: Annotated[
         str, typer.Option("--formats", help="Formats to try for layers until the gate is passed, in order.")
     ] = "int8,int16,bf16,f32",
+    strict_int8: Annotated[
+        bool,
+        typer.Option(
+            "--strict-int8", help="Keep layers in int8 that are too noisy for 25 dB at the outputs."
+        ),
+    ] = False,
     report: Annotated[str, page("--report"), settings.WRITES] = "",
     shape: Shapes = None,
     dim: Dims = None,
@@ -157,6 +163,7 @@ def quantize(
         passes=settings.count(budget, "--budget", 1),
         io=io.value,
         formats=tuple(formats.split(",")),
+        strict_int8=strict_int8,
         gate=api.Gate(
             settings.decibels(min_sqnr),
             settings.share(max_drop),

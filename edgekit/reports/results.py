@@ -30,9 +30,11 @@ if TYPE_CHECKING:
         Target,
         Verification,
     )
+    from edgekit.quantize.outcome import MixedPrecision
 
 VERSION = 1  # of the JSON; raised when a script that reads it would break
 _MAX_NAME = 40  # letters of a layer's name in a table
+_MAX_NAMES = 6  # layers that a line lists
 _MAX_SHOWN = 12  # elements of an output that a person gets to see
 
 
@@ -153,6 +155,8 @@ def quantization(file: str, found: Quantization) -> list[str]:
         data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
         rows.append(("data", data))
     rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.outputs.items()]
+    if found.mixed:
+        rows += _mixed(found, found.mixed)
     verdict = found.verdict
     if verdict.accuracy is not None and verdict.accuracy_before is not None:
         rows.append(("accuracy", f"{verdict.accuracy:.2%}, float {verdict.accuracy_before:.2%}"))
@@ -174,6 +178,27 @@ def quantization(file: str, found: Quantization) -> list[str]:
     ]
     head = ("layer", "operator", "runs in", "scale", "zero", "range by", "SQNR", *(("in floats",) * asked))
     return [*table(rows), "", *table(layers, head, "<<<>><>" + ">" * asked)]
+
+
+def _mixed(found: Quantization, mixed: MixedPrecision) -> list[tuple[str, str]]:
+    """What layers in better formats bring and cost."""
+    names = {layer.name: shortened(layer.origin or layer.name) for layer in found.layers}
+    shares = [f"{share:.1%} of the MACs in {format}" for format, share in mixed.macs.items()]
+    costs = ", ".join([f"{mixed.weight_bytes:+,} B of weights", *shares])
+    count = f"{len(mixed.layers)} of {len(found.layers)} layers in better formats"
+    by_format: dict[str, list[str]] = {}
+    for name, format in mixed.layers.items():
+        by_format.setdefault(format, []).append(names[name])
+    return [
+        ("mixed", f"{count}: {decibels(mixed.sqnr_before_db)} in int8 alone; {costs} (--strict-int8: none)"),
+        *((f"  {format}", _some(listed)) for format, listed in by_format.items()),
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names, the first few of many."""
+    more = f" and {len(names) - _MAX_NAMES} others" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
 
 
 def shortened(name: str) -> str:

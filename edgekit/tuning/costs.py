@@ -45,6 +45,6 @@ def liked_multiple(graph: Graph, target: Target, optimize: Optimize = "speed") -
 
 
 def _program(graph: Graph, target: Target) -> Program:
-    quick = Settings(calibrate="minmax")
+    quick = Settings(calibrate="minmax", strict_int8=True)
     made, _ = post_training.quantize(graph, [random_inputs(graph, 0)], quick)
     return compile_graph(made, target)

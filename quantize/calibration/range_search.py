@@ -10,7 +10,7 @@ from operator import or_
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, Quant
 from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, minmax
 from edgekit.quantize.calibration.scales import given, scales, tied
 from edgekit.quantize.calibration.search_budget import integer_work, node_work
@@ -64,12 +64,15 @@ class CalibratedTensors:
         means = {name: s.means for name, s in statistics.items()}
         return CalibratedTensors(graph, ranges, means, {}, given_weights or {}, wide_anyway(graph), concats)
 
+    def quants(self, methods: Mapping[str, str]) -> dict[str, Quant]:
+        """The scale of each tensor."""
+        ranges = {name: self.ranges[m][name] for name, m in methods.items()}
+        return scales(self.graph, ranges, self.concats.mixed_range)
+
     def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
         formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.concats.real)
         # What has 16 bits needs no clipping.
-        methods = {name: "minmax" if name in formats.wide else m for name, m in methods.items()}
-        ranges = {name: self.ranges[m][name] for name, m in methods.items()}
-        quants = scales(self.graph, ranges, self.concats.mixed_range)
+        quants = self.quants({name: "minmax" if name in formats.wide else m for name, m in methods.items()})
         formats = replace(formats, weights={**self.given_weights, **formats.weights})
         return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)
 

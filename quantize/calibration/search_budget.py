@@ -27,7 +27,12 @@ def pass_work(graph: Graph) -> float:
 
 def integer_work(work: float, samples: int, batches: int, nodes: int = 1) -> float:
     """What so many nodes take in integers, of samples in batches."""
-    return _INTEGER * work * samples + _START * nodes * (1 + batches)
+    return float_work(_INTEGER * work, samples, batches, nodes)
+
+
+def float_work(work: float, samples: int, batches: int, nodes: int = 1) -> float:
+    """The same in floats."""
+    return work * samples + _START * nodes * (1 + batches)
 
 
 @dataclass

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.progress import Progress
-from edgekit.core.types import DType
+from edgekit.core.types import DType, Quant
 from edgekit.quantize.calibration.range_search import CalibratedTensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.gate import Judge, Verdict
+from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.formats import Formats, takes_wide
 
@@ -38,6 +39,14 @@ class Mixed:
     trial: Trial
     verdict: Verdict
     sensitivity: Mapping[str, float]  # dB that the outputs gain when this layer alone is computed in floats
+
+
+@dataclass(frozen=True)
+class Change:
+    """A better format for a layer."""
+
+    name: str
+    level: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ class FormatSearch:
         self.graph: Graph = self.tensors.graph
         layers = {n.outputs[0]: n for n in self.graph.nodes if runs_in_int8(self.graph, n)}
         self.layers = {name: node for name, node in layers.items() if name not in self.tensors.concats.real}
+        self.given = frozenset(given(self.graph))
         self.group = tied(self.graph, self.tensors.concats.mixed_range)
         self.members: dict[str, list[str]] = {}
         for name in self.tensors.means:
@@ -114,7 +124,26 @@ class FormatSearch:
         return Mixed(levels, trial, verdict, sensitivity)
 
     def trial(self, levels: Levels, before: Trial | None = None) -> Trial:
-        return self.measure.trial(self.tensors.quantized(self.methods, self.formats(levels)), before)
+        return self.measure.trial(self.quantized(levels), before)
+
+    def quantized(self, levels: Levels) -> Quantized:
+        return self.tensors.quantized(self.methods, self.formats(levels))
+
+    def quants(self) -> dict[str, Quant]:
+        """The scales of all tensors in int8."""
+        return self.tensors.quants(self.methods)
+
+    def has_weights(self, name: str) -> bool:
+        """Does this layer have weights, which int16 and bf16 are for?"""
+        return _has_weights(self.graph, self.layers[name])
+
+    def moves(self, node: Node) -> bool:
+        """Does a node take the scale of what it moves?"""
+        return all(
+            self.group[name] == self.group[node.outputs[0]]
+            for name in node.inputs
+            if name in self.tensors.means
+        )
 
     def formats(self, levels: Levels) -> Formats:
         """The formats of tensors and layers: those on both sides of a better layer have 16 bits, too."""
@@ -130,7 +159,7 @@ class FormatSearch:
         return Formats(frozenset(wide), real, weights)
 
     def _can_be_wide(self, name: str, real: frozenset[str]) -> bool:
-        if name in given(self.graph) or not self.graph.type(name).dtype.is_float:
+        if name in self.given or not self.graph.type(name).dtype.is_float:
             return False
         node = self.graph.producer(name)
         return node is None or name in real or name not in self.layers or takes_wide(node)
@@ -147,17 +176,33 @@ class FormatSearch:
 
     def _next(self, name: str, levels: Levels, plain: Trial, age: int) -> Candidate | None:
         """The next better format of a layer, measured in this state."""
-        own = levels.get(name, INT4 if name in self.tensors.given_weights else INT8)
-        higher = [level for level in _STEPS[_STEPS.index(own) + 1 :] if level in self.allowed]
-        node = self.layers[name]
-        if not _has_weights(self.graph, node):
-            higher = [level for level in higher if level == F32]
-        if not higher:
+        change = self.next_change(name, levels)
+        if change is None:
             return None
-        level = higher[0]
-        trial = self.trial({**levels, name: level}, plain)
+        trial = self.trial({**levels, name: change.level}, plain)
         gain = self._quality(trial) - self._quality(plain)
-        return Candidate(name, level, gain, self._cost(node, level) - self._cost(node, own), age)
+        return Candidate(name, change.level, gain, self.extra_cost(change, levels), age)
+
+    def next_change(self, name: str, levels: Levels) -> Change | None:
+        """The next better format of a layer, if there is one."""
+        own = self._own(name, levels)
+        higher = [level for level in _STEPS[_STEPS.index(own) + 1 :] if level in self.allowed]
+        if not _has_weights(self.graph, self.layers[name]):
+            higher = [level for level in higher if level == F32]
+        elif higher[:1] == [INT16] and self.formats({**levels, name: INT16}) == self.formats(levels):
+            higher = higher[1:]  # neither what it reads nor its result can be wider
+        return Change(name, higher[0]) if higher else None
+
+    def _own(self, name: str, levels: Levels) -> str:
+        return levels.get(name, INT4 if name in self.tensors.given_weights else INT8)
+
+    def cost(self, change: Change) -> float:
+        """Of a layer in a format."""
+        return self._cost(self.layers[change.name], change.level)
+
+    def extra_cost(self, change: Change, levels: Levels) -> float:
+        """Of a change, beside the format that the layer has."""
+        return self.cost(change) - self.cost(Change(change.name, self._own(change.name, levels)))
 
     def _quality(self, trial: Trial) -> float:
         """What better formats are to raise: with a gate the worst output, which it judges."""
@@ -169,6 +214,14 @@ class FormatSearch:
         time, flash = self._macs(node) / self.macs, self._weights(node) / self.weights
         overhead = _OVERHEAD * max(_STEPS.index(level) - _STEPS.index(INT8), 0)
         return _TIME[level] * time + _BYTES[level] * flash + overhead
+
+    def macs_of(self, name: str) -> int:
+        """The multiplications of a layer."""
+        return self._macs(self.layers[name]) if name in self.layers else 0
+
+    def extra_bytes(self, name: str, level: str) -> int:
+        """What the weights of a layer take in this format, more than in int8."""
+        return int((_BYTES[level] - 1) * self._weights(self.layers[name]))
 
     def _macs(self, node: Node) -> int:
         return node.op.macs(*(self.graph.type(name) for name in node.inputs))

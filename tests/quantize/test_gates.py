@@ -73,7 +73,7 @@ def test_a_gate_that_int8_passes_leaves_all_in_int8() -> None:
 def test_the_fragile_layer_gets_the_better_format() -> None:
     """The result of the first layer holds what int8 loses."""
     x = samples()
-    _, plain = api.quantize_model(network(), x)
+    _, plain = api.quantize_model(network(), x, strict_int8=True)
     made, found = api.quantize_model(network(), x, gate=api.Gate(min_sqnr=plain.sqnr_db + 8))
     assert found.verdict.passed
     assert found.sqnr_db >= plain.sqnr_db + 8
@@ -168,7 +168,7 @@ def test_a_drop_without_labels_and_senseless_limits_are_refused(cli: CommandLine
 
 def test_activations_of_16_bits_lose_less() -> None:
     x = samples()
-    _, narrow = api.quantize_model(network(), x)
+    _, narrow = api.quantize_model(network(), x, strict_int8=True)
     _, wide = api.quantize_model(network(), x, activations="int16")
     assert formats(wide) == ["int16"] * 5
     assert wide.sqnr_db > narrow.sqnr_db + 3
@@ -190,7 +190,7 @@ def two_outputs() -> Graph:
 def test_the_worst_output_is_judged_and_named() -> None:
     """Their mean passes, and it alone does not."""
     graph, x = two_outputs(), samples()
-    _, plain = api.quantize_model(graph, {"x": x})
+    _, plain = api.quantize_model(graph, {"x": x}, strict_int8=True)
     easy, hard = plain.outputs.values()
     assert easy > hard + 10
     assert plain.sqnr_db == hard

@@ -60,7 +60,7 @@ def test_normalized_inputs_change_no_result(graph: Graph) -> None:
 def test_narrow_columns_keep_their_precision() -> None:
     graph = table()
     given = samples(graph)
-    _, crushed = quantize(graph, given, Settings(calibrate="minmax"))
+    _, crushed = quantize(graph, given, Settings(calibrate="minmax", strict_int8=True))
     made, found = quantize(graph, given)
     verify(made)
     assert crushed.sqnr_db < 15
@@ -81,7 +81,7 @@ def test_like_columns_and_integers_at_the_door_stay() -> None:
     made, _ = quantize(graph, samples(graph, 0 * ones, ones))
     assert kinds(made) == ["Quantize", "Dense", "Dense", "Dequantize"]
     graph = table()
-    made, _ = quantize(graph, samples(graph), Settings(io="int8"))
+    made, _ = quantize(graph, samples(graph), Settings(io="int8", strict_int8=True))
     assert kinds(made) == ["Dense", "Dense"]
 
 

@@ -1,0 +1,178 @@
+"""Automatic mixed precision: sources of noise, what avoids them, and what comes of it without any option."""
+
+import math
+
+import numpy as np
+import pytest
+from support.nets import Net
+
+from edgekit import api
+from edgekit.core import simulate
+from edgekit.core.ir import Graph
+from edgekit.core.ops.activations import Sigmoid
+from edgekit.core.ops.arithmetic import Add, Mul
+from edgekit.core.ops.concat import Concat
+from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.reshape import Reshape
+from edgekit.core.types import Array, DType
+from edgekit.quantize.calibrated import Calibrated
+from edgekit.quantize.gate import Gate, Judge
+from edgekit.quantize.mixed_precision.noise_search import NoiseSearch
+from edgekit.quantize.mixed_precision.noise_sources import AloneNoise, NoiseSource
+from edgekit.quantize.post_training import calibrated, quantize
+from edgekit.quantize.settings import LEAST_SQNR, Settings
+
+SIZE = 16
+MINMAX = Settings(calibrate="minmax")
+
+
+def network() -> Graph:
+    """Layers, elementwise operators, a move and a concatenation. The first result has one channel that is far
+    larger than the others, and means nothing."""
+    net, random = Net(), np.random.default_rng(2)
+    first, second, third = (random.normal(size=(SIZE, SIZE)).astype(np.float32) / 4 for _ in range(3))
+    first[0] *= 200
+    second[:, 0] = 0
+    x = net.x(1, SIZE)
+    y = net(Dense(), x, net.const(first), net.random(SIZE))
+    y = net(Reshape((SIZE,)), y)
+    y = net(Reshape((1, SIZE)), y)
+    y = net(Dense(), y, net.const(second), net.random(SIZE))
+    z = net(Mul(), y, net(Sigmoid(), y))
+    z = net(Add(), z, net(Dense(), y, net.const(third), net.random(SIZE)))
+    z = net(Concat(1), z, y)
+    return net.done(net(Dense(), z, net.random(4, 2 * SIZE), net.random(4), name="out"))
+
+
+def samples(count: int = 24) -> list[dict[str, Array]]:
+    data = np.random.default_rng(4).normal(size=(count, 1, SIZE)).astype(np.float32)
+    return [{"x": row} for row in data]
+
+
+def search_of(graph: Graph) -> tuple[Calibrated, NoiseSearch]:
+    known = calibrated(graph, samples(), MINMAX, lambda text: None)
+    judge = Judge(known.graph, Gate(), known.measure, (), lambda text: None)
+    found = NoiseSearch(known.search(judge), known.measure, LEAST_SQNR, lambda text: None)
+    found.noise = dict.fromkeys(found._sources(), 1.0)
+    return known, found
+
+
+def test_the_noise_of_a_source_is_that_of_the_float_graph_with_it_rounded() -> None:
+    known, search = search_of(network())
+    graph, quants = known.graph, search.search.quants()
+    alone = AloneNoise(known.measure, quants, lambda text: None).of(list(search.noise), 1e-9)
+    assert {NoiseSource("x"), NoiseSource("out"), NoiseSource("out", is_weights=True)} <= alone.keys()
+    wide = graph.producer("out")
+    assert wide is not None
+    for source, found in alone.items():
+        signal = noise = 0.0
+        for sample in known.measure.samples:
+            values = dict(graph.constants()) | dict(sample)
+            for node in [None, *graph.nodes]:
+                if node is not None:
+                    args = [values[name] for name in node.inputs]
+                    if source == NoiseSource(node.outputs[0], is_weights=True):
+                        args[1] = np.stack([nearest(row) for row in args[1]])
+                    (values[node.outputs[0]],) = node.op.eval(*args)
+                name = node.outputs[0] if node else "x"
+                if source == NoiseSource(name):
+                    scale, zero = quants[name].scale[0], quants[name].zero[0]
+                    integers = np.clip(np.rint(values[name] / np.float32(scale)) + zero, -128, 127)
+                    values[name] = ((integers - zero) * scale).astype(np.float32)
+            truth = simulate.run(graph, sample)["out"].astype(np.float64)
+            signal, noise = signal + np.square(truth).sum(), noise + np.square(truth - values["out"]).sum()
+        if source.is_weights:  # the scale of a row is not the largest weight over 127, but near it
+            assert found < 3 * noise / signal + 1e-9
+        else:
+            assert math.isclose(found, noise / signal, rel_tol=1e-3), source
+
+
+def nearest(row: Array) -> Array:
+    scale = np.abs(row).max() / 127
+    return np.asarray(np.rint(row / scale) * scale, np.float32)
+
+
+def test_what_only_moves_is_no_source() -> None:
+    known, search = search_of(network())
+    moved = {node.outputs[0] for node in known.graph.nodes if isinstance(node.op, Reshape)}
+    assert moved
+    assert not moved & {source.name for source in search.noise}
+
+
+def test_changes_avoid_the_source_they_are_for() -> None:
+    """And all of them together leave no tensor in int8."""
+    _, search = search_of(network())
+    levels: dict[str, str] = {}
+    for source in search.noise:
+        changes = search._changes(source, {})
+        assert source in search._dirty({})
+        assert source not in search._dirty(changes), source
+        levels |= search._changes(source, levels)
+    made = search.search.quantized(levels).graph
+    computed = [made.type(name).dtype for node in made.nodes for name in node.outputs]
+    assert DType.S16 in computed
+    assert DType.S8 not in computed
+
+
+def test_formats_that_are_not_allowed_are_not_taken() -> None:
+    _, search = search_of(network())
+    search.search.allowed = ("int8", "int16")
+    for source in search.noise:
+        assert set(search._changes(source, {}).values()) <= {"int16"}
+    search.search.allowed = ("int8", "f32")
+    for source in search.noise:
+        assert set(search._changes(source, {}).values()) == {"f32"}
+
+
+def test_too_noisy_layers_get_better_formats_unless_strict() -> None:
+    graph = network()
+    strict, plain = quantize(graph, samples(), Settings(calibrate="minmax", strict_int8=True))
+    assert plain.sqnr_db < LEAST_SQNR - 5
+    assert plain.mixed is None
+    assert {layer.runs_in for layer in plain.layers} == {"int8"}
+    made, found = quantize(graph, samples(), MINMAX)
+    assert found.sqnr_db >= LEAST_SQNR
+    assert found.mixed is not None
+    assert math.isclose(found.mixed.sqnr_before_db, plain.sqnr_db)
+    assert 0 < len(found.mixed.layers) < len(found.layers) / 2
+    better = {layer.name for layer in found.layers if layer.runs_in != "int8"}
+    assert better <= found.mixed.layers.keys()
+    assert found.mixed.weight_bytes == found.bytes_after - plain.bytes_after
+    unseen = samples(60)[24:]
+    truth = [simulate.run(graph, sample)["out"] for sample in unseen]
+    noise = [
+        sum(float(np.square(t - simulate.run(g, x)["out"]).sum()) for t, x in zip(truth, unseen, strict=True))
+        for g in (strict, made)
+    ]
+    assert noise[1] < noise[0] / 3
+
+
+def test_a_model_that_is_good_enough_stays_in_int8() -> None:
+    net = Net()
+    graph = net.done(net(Dense(), net.x(1, SIZE), net.random(4, SIZE), net.random(4), name="out"))
+    _, found = quantize(graph, samples(), MINMAX)
+    assert found.sqnr_db > LEAST_SQNR
+    assert found.mixed is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"strict_int8": True}, "without --strict-int8"),
+        ({"formats": ("int8",)}, "no better formats"),
+        ({"weights": "int4", "calibrate": "minmax"}, "--min-sqnr 25dB"),
+        ({"gate": Gate(min_sqnr=1)}, ""),
+    ],
+)
+def test_noise_that_stays_is_told(options: dict[str, object], words: str) -> None:
+    data = {"x": np.concatenate([sample["x"] for sample in samples()])}
+    _, found = api.quantize_model(network(), data, **{"calibrate": "minmax", **options})
+    told = [warning for warning in found.warnings if warning.startswith("output out has ")]
+    assert len(told) == bool(words)
+    assert not told or words in told[0]
+
+
+def test_random_data_change_no_formats() -> None:
+    _, found = api.quantize_model(network(), "random")
+    assert found.mixed is None
+    assert not [warning for warning in found.warnings if warning.startswith("output out has ")]
