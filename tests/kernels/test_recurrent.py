@@ -43,7 +43,12 @@ SETS = {  # and what compiles for them, or runs them
     "wasm32-simd": "wasmtime",
 }
 # These have kernels for floats alone.
-COMPILERS = {**SETS, "armv7-neon": "arm-linux-gnueabihf-gcc", "riscv64-rvv": "ziglang"}
+COMPILERS = {
+    **SETS,
+    "armv7-neon": "arm-linux-gnueabihf-gcc",
+    "riscv64": "ziglang",
+    "riscv64-rvv": "ziglang",
+}
 
 
 def load(name: str) -> Target:
@@ -119,7 +124,9 @@ def test_a_layer_of_known_size(name: str, tmp_path: Path) -> None:
     check(bench, load(name), tmp_path, "speed")
 
 
-@pytest.mark.parametrize("name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon", "riscv64-rvv"])
+@pytest.mark.parametrize(
+    "name", ["x86-64-avx2", "x86-64-avx512", "aarch64", "armv7-neon", "riscv64", "riscv64-rvv"]
+)
 def test_layers_of_floats(name: str, tmp_path: Path) -> None:
     target, builder, rng = load(name), Builder(), np.random.default_rng(5)
     inputs, outputs = [], []

@@ -30,6 +30,7 @@ TARGETS = {
     "wasm32-simd": "ziglang",
     "wasm32-relaxed": "ziglang",
     "riscv32": "ziglang",
+    "riscv64": "ziglang",
     "riscv64-rvv": "ziglang",
 }
 EMULATORS = {
@@ -48,6 +49,7 @@ REALS = (
     "x86-64-avx2",
     "x86-64-avx512",
     "wasm32-simd",
+    "riscv64",
     "riscv64-rvv",
 )
 

@@ -58,6 +58,21 @@
  * @for T=f32 W=s8 B=f32
  * @pack w: O/16!4 I o16
  * @order rows 2 2 */
+/* Fully connected layer of floats one at a time. All outputs of four rows are computed before the next.
+ * @as riscvf/dense
+ * @for T=f32 W=f32 B=f32
+ * @pack w: O/4 I o4
+ * @order rows 4 4 */
+/* Fully connected layer of floats with weights of 16 bits.
+ * @as riscvf/dense.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: O/4 I o4
+ * @order rows 4 4 */
+/* Fully connected layer of floats with weights of bytes: scales are in place of what is added.
+ * @as riscvf/dense_scaled f32=s8
+ * @for T=f32 W=s8 B=f32
+ * @pack w: O/4 I o4
+ * @order rows 4 4 */
 #include "edgekit/contracts/dense.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const EK_B *EK_RESTRICT b,

@@ -11,6 +11,10 @@
  * @as neon/matmul, neon32/matmul
  * @for T=f32
  * @when b_column == 1 */
+/* Matrix product of floats one at a time, for RISC-V without vectors.
+ * @as riscvf/matmul
+ * @for T=f32
+ * @when b_column == 1 */
 #include "edgekit/contracts/matmul.h"
 #include "edgekit/loops/matrices.h"
 

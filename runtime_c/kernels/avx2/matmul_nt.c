@@ -2,7 +2,7 @@
  * product has the lanes of a vector, which are added up in the end.
  * @for T=f32 */
 /* Matrix product of floats with transposed b.
- * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt
+ * @as avx512/matmul_nt, neon/matmul_nt, neon32/matmul_nt, riscvf/matmul_nt
  * @for T=f32 */
 #include "edgekit/contracts/matmul_nt.h"
 #include "edgekit/loops/matrices.h"

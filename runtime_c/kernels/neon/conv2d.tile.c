@@ -87,6 +87,27 @@
  * @scratch + (16 if k_h * k_w == 1 and stride_h * stride_w == 1 and out_h == in_h and out_w == in_w and step_c == 1
  * @scratch else 16 * k_h * k_w * in_c)
  * @order pixels 4 2 */
+/* Convolution of floats one at a time. Windows that lie inside of the image are read where they are; others are gathered
+ * first.
+ * @as riscvf/conv2d
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=f32 B=f32
+ * @pack w: G O/4 H W I o4
+ * @order pixels 4 4 */
+/* Convolution of floats with weights of 16 bits.
+ * @as riscvf/conv2d.bf16 f32=bf16 bf16_once=f32_once
+ * @also conv2d_add
+ * @apart
+ * @for T=f32 W=bf16 B=f32
+ * @pack w: G O/4 H W I o4
+ * @order pixels 4 4 */
+/* Convolution of floats with weights of bytes: scales are in place of what is added.
+ * @as riscvf/conv2d_scaled f32=s8 s8_once=f32_once
+ * @apart
+ * @for T=f32 W=s8 B=f32
+ * @pack w: G O/4 H W I o4
+ * @order pixels 4 4 */
 #include "edgekit/contracts/conv2d.h"
 
 /* One window of a group, its cells side by side. */
@@ -100,16 +121,16 @@ EK_INLINE void EK_FN_gather(const float *EK_RESTRICT x, float *EK_RESTRICT to, c
         const int32_t row = top + i * p->dilation_h;
         const float *from = x + row * p->step_h;
         if (row < 0 || row >= p->in_h)
-            ek_zero_floats_neon(to, p->k_w * depth);
+            ek_zero_floats_vf(to, p->k_w * depth);
         else if (p->step_c == 1 && p->dilation_w == 1 && whole)
-            ek_copy_floats_neon(to, from, p->k_w * depth);
+            ek_copy_floats_vf(to, from, p->k_w * depth);
         else
             for (int32_t j = 0; j < p->k_w; j++, from += p->dilation_w * p->step_w) {
                 const int32_t column = left + j * p->dilation_w;
                 if (column < 0 || column >= p->in_w)
-                    ek_zero_floats_neon(to + j * depth, depth);
+                    ek_zero_floats_vf(to + j * depth, depth);
                 else if (p->step_c == 1)
-                    ek_copy_floats_neon(to + j * depth, from, depth);
+                    ek_copy_floats_vf(to + j * depth, from, depth);
                 else
                     for (int32_t c = 0; c < depth; c++)
                         to[j * depth + c] = from[c * p->step_c];
@@ -185,7 +206,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     const int32_t width = joined ? p->batch * p->out_h * p->out_w : p->out_w;
     const int32_t lines = joined ? 1 : p->batch * p->out_h;
     float *windows = (float *)(void *)scratch;
-    const uint8_t *weights = (const uint8_t *)ek_f32_once_neon(
+    const uint8_t *weights = (const uint8_t *)ek_f32_once_vf(
         w, (p->out_c + 3) / 4 * 4 * p->k_h * p->k_w * (p->in_c / p->groups), &windows);
     const float *addend = 0;
     EK_ADD(addend = r;)

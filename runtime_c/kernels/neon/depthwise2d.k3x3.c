@@ -120,9 +120,9 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     float *zeros = (float *)(void *)scratch; /* a row above and below the image */
-    const float *weights = ek_f32_once_neon(w, 9 * p->out_c, &zeros);
+    const float *weights = ek_f32_once_vf(w, 9 * p->out_c, &zeros);
     const int32_t line = p->out_w * p->out_c;
-    ek_zero_floats_neon(zeros, p->in_w * p->in_c);
+    ek_zero_floats_vf(zeros, p->in_w * p->in_c);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c) {
         int32_t h = 0;
         for (; p->stride_h == 1 && h + 2 <= p->out_h; h += 2, y += 2 * line)

@@ -50,7 +50,7 @@ EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_W *EK_RESTRICT w, const
     EK_T *EK_RESTRICT y, uint8_t *EK_RESTRICT scratch, const struct EK_STRUCT *p)
 {
     float *room = (float *)(void *)scratch;
-    const float *weights = ek_f32_once_neon(w, p->k_h * p->k_w * p->out_c, &room);
+    const float *weights = ek_f32_once_vf(w, p->k_h * p->k_w * p->out_c, &room);
     for (int32_t n = 0; n < p->batch; n++, x += p->in_h * p->in_w * p->in_c)
         for (int32_t h = 0; h < p->out_h; h++)
             for (int32_t v = 0; v < p->out_w; v++, y += p->out_c) {

@@ -16,6 +16,10 @@
  * @as rvv/gru
  * @for T=f32
  * @pack r: G O/64 I o64 */
+/* Gated recurrent units, sums of gates four at a time: see gate_sums_riscvf.h.
+ * @as riscvf/gru
+ * @for T=f32
+ * @pack r: G O/4 I o4 */
 #include "edgekit/contracts/gru.h"
 
 /* One step of one sequence: h becomes what it is after x. */

@@ -16,6 +16,10 @@
  * @as rvv/lstm
  * @for T=f32
  * @pack r: G O/64 I o64 */
+/* Long short-term memory, sums of gates four at a time: see gate_sums_riscvf.h.
+ * @as riscvf/lstm
+ * @for T=f32
+ * @pack r: G O/4 I o4 */
 #include "edgekit/contracts/lstm.h"
 
 /* One step of one sequence: h and c become what they are after the gates. */

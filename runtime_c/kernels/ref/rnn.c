@@ -16,6 +16,10 @@
  * @as rvv/rnn
  * @for T=f32
  * @pack r: O/64 I o64 */
+/* Plain recurrent layer, sums of gates four at a time: see gate_sums_riscvf.h.
+ * @as riscvf/rnn
+ * @for T=f32
+ * @pack r: O/4 I o4 */
 #include "edgekit/contracts/rnn.h"
 
 EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT x, const EK_T *EK_RESTRICT r, const EK_T *EK_RESTRICT h0,

@@ -21,16 +21,31 @@
  * @for T=f32 W=s8 B=f32
  * @when in_c == out_c
  * @order pixels 16 3 */
+/* Depthwise convolution of floats one at a time, for RISC-V without vectors: up to eight pixels.
+ * @as riscvf/depthwise2d
+ * @for T=f32 W=f32 B=f32
+ * @when in_c == out_c
+ * @order pixels 1 8 */
+/* Depthwise convolution of floats with weights of 16 bits.
+ * @as riscvf/depthwise2d.bf16 f32=bf16
+ * @for T=f32 W=bf16 B=f32
+ * @when in_c == out_c
+ * @order pixels 1 8 */
+/* Depthwise convolution of floats with weights of bytes: scales are in place of what is added.
+ * @as riscvf/depthwise2d_scaled f32=s8
+ * @for T=f32 W=s8 B=f32
+ * @when in_c == out_c
+ * @order pixels 1 8 */
 #include "edgekit/contracts/depthwise2d.h"
 #include "edgekit/loops/taps.h"
 
 #define EK_FN_add(k, s)                                                                                      \
     if (pixels > (k)                                                                                         \
         && (!is_cut || (column + (k) * p->stride_w >= 0 && column + (k) * p->stride_w < p->in_w)))           \
-        s = __riscv_vfmacc(s, ek_fm4_load(cell + (k) * p->stride_w * p->in_c, vl), weights, vl);
+        s = ek_fm4_fma(s, ek_fm4_load(cell + (k) * p->stride_w * p->in_c, vl), weights, vl);
 #define EK_FN_finish(k, s)                                                                                   \
     if (pixels > (k))                                                                                        \
-        ek_fm4_finish(y + (k) * p->out_c, s, scale, vl, &window);
+        ek_fm4_finish(y + (k) * p->out_c, s, scale, EK_F32_KIND, p->lo, p->hi, vl);
 
 /* `vl` channels of some pixels, whose windows begin in row `top` and, the first one's, in column `left` of x. Unless
  * `is_cut`, all of their columns are inside. */
@@ -38,7 +53,6 @@ EK_INLINE void EK_FN_pixels(const float *x, const uint8_t *EK_RESTRICT w, const 
     const float *EK_RESTRICT scale, float *y, const int32_t top, const int32_t left, const int32_t pixels,
     const int32_t is_cut, const size_t vl, const struct EK_STRUCT *p)
 {
-    const ek_fm4_window window = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, EK_F32_KIND, p->lo, p->hi};
     const int32_t bytes = ek_weight_bytes(EK_F32_KIND),
                   last = ek_end_tap(top, p->dilation_h, p->k_h, p->in_h);
     ek_fm4_floats s0 = ek_fm4_load(b, vl), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0,

@@ -21,7 +21,7 @@ static inline float32x4_t ek_s8_load4(const int8_t *w)
 }
 
 /* The n weights that a kernel computes with, as they are: if they are no floats, they are widened where they are loaded. */
-static inline const void *ek_f32_once_neon(const void *w, int32_t n, float **room)
+static inline const void *ek_f32_once_vf(const void *w, int32_t n, float **room)
 {
     (void)n;
     (void)room;
@@ -35,7 +35,7 @@ static inline void ek_bf16_widen8_neon(uint16x8_t w, float *to)
     vst1q_f32(to + 4, vreinterpretq_f32_u32(vshll_n_u16(vget_high_u16(w), 16)));
 }
 
-static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float **room)
+static inline const float *ek_bf16_once_vf(const uint16_t *w, int32_t n, float **room)
 {
     const float *weights = *room;
     float *to = *room;
@@ -55,7 +55,7 @@ static inline const float *ek_bf16_once_neon(const uint16_t *w, int32_t n, float
 }
 
 /* The same of whole vectors of int8. */
-static inline const float *ek_s8_once_neon(const int8_t *w, int32_t n, float **room)
+static inline const float *ek_s8_once_vf(const int8_t *w, int32_t n, float **room)
 {
     const float *weights = *room;
     float *to = *room;
@@ -74,7 +74,7 @@ static inline const float *ek_s8_once_neon(const int8_t *w, int32_t n, float **r
 }
 
 /* n floats, which do not overlap. */
-static inline void ek_copy_floats_neon(float *y, const float *x, int32_t n)
+static inline void ek_copy_floats_vf(float *y, const float *x, int32_t n)
 {
     int32_t i = 0;
     for (; i + 4 <= n; i += 4)
@@ -83,7 +83,7 @@ static inline void ek_copy_floats_neon(float *y, const float *x, int32_t n)
         y[i] = x[i];
 }
 
-static inline void ek_zero_floats_neon(float *y, int32_t n)
+static inline void ek_zero_floats_vf(float *y, int32_t n)
 {
     int32_t i = 0;
     for (; i + 4 <= n; i += 4)

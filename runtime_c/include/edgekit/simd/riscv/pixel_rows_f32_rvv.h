@@ -12,15 +12,21 @@ EK_INLINE EK_FLOATS EK_GROUP(clamp)(EK_FLOATS v, const float lo, const float hi,
     return v;
 }
 
-/* The results of a pixel. Where r is not null it is added, or is a scale of each output. */
-EK_INLINE void EK_GROUP(finish)(
-    float *y, EK_FLOATS sums, const float *r, const size_t vl, const struct ek_window_rvv *s)
+/* a * b + sums */
+EK_INLINE EK_FLOATS EK_GROUP(fma)(const EK_FLOATS sums, const EK_FLOATS a, const EK_FLOATS b, const size_t vl)
 {
-    if (r && ek_is_scaled(s->kind))
+    return __riscv_vfmacc(sums, a, b, vl);
+}
+
+/* The results of a pixel. Where r is not null it is added, or is a scale of each output. */
+EK_INLINE void EK_GROUP(finish)(float *y, EK_FLOATS sums, const float *r, const int32_t kind, const float lo,
+    const float hi, const size_t vl)
+{
+    if (r && ek_is_scaled(kind))
         sums = __riscv_vfmul(sums, EK_GROUP(load)(r, vl), vl);
     else if (r)
         sums = __riscv_vfadd(sums, EK_GROUP(load)(r, vl), vl);
-    __riscv_vse32(y, EK_GROUP(clamp)(sums, s->lo, s->hi, vl), vl);
+    __riscv_vse32(y, EK_GROUP(clamp)(sums, lo, hi, vl), vl);
 }
 
 #define EK_GROUP_ADD(k, s)                                                                                   \
@@ -32,7 +38,8 @@ EK_INLINE void EK_GROUP(finish)(
     EK_EACH_PIXEL(EK_GROUP_ADD)
 #define EK_GROUP_FINISH(k, sums)                                                                             \
     if (pixels > (k))                                                                                        \
-        EK_GROUP(finish)(y + (k) * y_step, sums, r && !ek_is_scaled(s->kind) ? r + (k) * y_step : r, vl, s);
+        EK_GROUP(finish)(y + (k) * y_step, sums, r && !ek_is_scaled(s->kind) ? r + (k) * y_step : r,         \
+            s->kind, s->lo, s->hi, vl);
 
 /* `vl` outputs of some pixels, which are x_step apart in x and y_step in y: b, r and y begin with the first of them. */
 EK_INLINED void EK_GROUP(tile)(const float *x, const uint8_t *w, const float *b, const float *r, float *y,

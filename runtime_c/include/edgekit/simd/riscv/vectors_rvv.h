@@ -5,12 +5,8 @@
 #include <riscv_vector.h>
 #include <stddef.h>
 
+#include "edgekit/loops/each_pixel.h"
 #include "edgekit/types.h"
-
-/* text(k, s) of the sums of each pixel. */
-#define EK_EACH_PIXEL(text)                                                                                  \
-    text(0, s0) text(1, s1) text(2, s2) text(3, s3) text(4, s4) text(5, s5) text(6, s6) text(7, s7)          \
-        text(8, s8) text(9, s9) text(10, s10) text(11, s11)
 
 /* n bytes, copied or all the same. */
 EK_INLINE void ek_copy_rvv(int8_t *y, const int8_t *x, int32_t n)

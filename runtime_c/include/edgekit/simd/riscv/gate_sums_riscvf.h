@@ -1,0 +1,15 @@
+/* Sums of gates of floats, four at a time. */
+#ifndef EDGEKIT_GATE_SUMS_RISCVF_H
+#define EDGEKIT_GATE_SUMS_RISCVF_H
+
+#include "edgekit/simd/riscv/f32_riscvf.h"
+
+#include "edgekit/loops/gate_sums_f32.h"
+
+EK_INLINE void ek_gate_sums_f32(const float *EK_RESTRICT x, const float *EK_RESTRICT r,
+    const float *EK_RESTRICT h, float *EK_RESTRICT y, const int32_t k, const int32_t size)
+{
+    ek_gate_sums_vf(x, r, h, y, k, size);
+}
+
+#endif
