@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support import object_cache
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import Steps, documented, made, ran, several, small, stream
 from support.tools import require
 
 from edgekit.codegen.packages._language import Language
@@ -111,11 +111,19 @@ def modules(test: SelfTest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def go(*words: str, folder: Path, **more: str) -> str:
-    """What was compiled before is kept where the tests keep theirs."""
+def settings(folder: Path) -> dict[str, str]:
+    """Of the go command: what was compiled before is kept where the tests keep theirs."""
     kept = object_cache.folder() or folder.parent
-    settings = {"GOCACHE": str(kept / "go"), "GOPATH": str(folder / "path"), "GOPROXY": "off"}
-    return ran(require("go"), *words, folder=folder, GOFLAGS="-trimpath", **settings, **more)
+    return {
+        "GOCACHE": str(kept / "go"),
+        "GOFLAGS": "-trimpath",
+        "GOPATH": str(folder / "path"),
+        "GOPROXY": "off",
+    }
+
+
+def go(*words: str, folder: Path, **more: str) -> str:
+    return ran(require("go"), *words, folder=folder, **settings(folder), **more)
 
 
 @pytest.mark.parametrize("program", [small(), several("func"), stream()], ids=lambda program: program.name)
@@ -129,18 +137,13 @@ def test_go_gives_the_numbers_of_the_simulator(modules: Path, program: Program) 
     steps.check((package / "found").read_bytes())
 
 
-def test_the_example_classifies(modules: Path, test: SelfTest) -> None:
-    said = go("run", "./classify", folder=modules / "go/digits")
-    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
-
-
-def test_an_application_runs_models_in_goroutines_also_vendored(modules: Path, tmp_path: Path) -> None:
-    """As the README says."""
+def test_an_application_follows_the_page(test: SelfTest, tmp_path: Path) -> None:
+    """Models of several goroutines, with the module in its folder and vendored."""
+    made("go", small(), tmp_path / "app", test)
     (tmp_path / "main.go").write_text(APP)
     go("mod", "init", "app", folder=tmp_path)
-    replace = f"-replace=edgekit.local/digits={modules / 'go/digits'}"
-    go("mod", "edit", replace, folder=tmp_path)
-    go("get", "edgekit.local/digits", folder=tmp_path)
+    said = ran("bash", "-ec", documented("Go"), folder=tmp_path, **settings(tmp_path))
+    assert said.splitlines()[-1].startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
     assert go("run", ".", folder=tmp_path) == "true\n"
     go("mod", "vendor", folder=tmp_path)
     assert go("run", ".", folder=tmp_path) == "true\n"

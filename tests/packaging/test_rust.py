@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.language_packages import Steps, made, ran, several, small, stream
+from support.language_packages import Steps, documented, made, ran, several, small, stream
 from support.tools import require
 
 from edgekit.codegen.program import Program
@@ -62,6 +62,18 @@ fn models_of_several_threads_do_not_meet() {
     assert!(scores.iter().all(|each| *each == scores[0]));
 }
 """
+APP = """\
+use digits::Model;
+
+fn main() {
+    let slice = &vec![0.5; 64][..];
+    let image: &[f32; Model::X_SIZE] = slice.try_into().unwrap();
+    let mut model = Model::new();
+    let mut scores = [0.0; Model::Y_SIZE];
+    model.run(image, &mut scores);
+    println!("{}", (scores.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+}
+"""
 
 
 def runs(program: Program, crate: str) -> str:
@@ -111,9 +123,18 @@ def cargo(*words: str, folder: Path) -> str:
     return ran(require("cargo"), *words, folder=folder, **settings(folder))
 
 
-def test_the_example_classifies(workspace: Path, test: SelfTest) -> None:
-    said = cargo("run", "-q", "-p", "digits", "--example", "classify", folder=workspace)
-    assert said.startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+def test_an_application_follows_the_page(workspace: Path, test: SelfTest) -> None:
+    app = workspace / "user"
+    made("rust", small(), app / "app", test)
+    (app / "src").mkdir()
+    (app / "src/main.rs").write_text(APP)
+    (app / "Cargo.toml").write_text(
+        '[package]\nname = "user"\nedition = "2021"\nversion = "1.0.0"\n[workspace]\n'
+    )
+    more = {**settings(workspace), "CARGO_TARGET_DIR": str(workspace / "target")}
+    said = ran("bash", "-ec", documented("Rust"), folder=app, **more)
+    assert said.splitlines()[-1].startswith(f"y: {test.expected[0]['y'].argmax()} is largest, ")
+    assert ran(require("cargo"), "run", "-q", folder=app, **more) == "true\n"
 
 
 def test_cargo_test_checks_the_library_and_the_page(workspace: Path) -> None:

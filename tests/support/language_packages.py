@@ -1,5 +1,6 @@
 """Packages of languages for tests: three small networks, and runs that are compared with the simulator."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from support.nets import Net
 from support.stateful import random_graph
+from support.tools import ROOT
 
 from edgekit.codegen import packages
 from edgekit.codegen.compilation.publish import write
@@ -75,6 +77,14 @@ def ran(*command: object, folder: Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def documented(language: str) -> str:
+    """The commands of docs/apps.md for a language, as users type them."""
+    page = (ROOT / "docs/apps.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {language}\n\n```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert found, language
+    return found[1]
 
 
 class Steps:
