@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -14,6 +14,7 @@ from edgekit.core.notebook import Number, card
 from edgekit.core.progress import Progress
 from edgekit.core.quality import decibels
 from edgekit.core.types import DType, Value
+from edgekit.quantize.calibration.calibration_warnings import ObservedInput
 from edgekit.quantize.calibration.observe import Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.scales import given
@@ -68,6 +69,7 @@ class Quantization:
     bytes_before: int
     bytes_after: int
     warnings: tuple[str, ...]
+    inputs: Mapping[str, ObservedInput] = field(default_factory=dict)  # what arrived at each
     mixed: MixedPrecision | None = None  # without a gate: what was done about too much noise
 
     @property

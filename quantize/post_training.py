@@ -12,7 +12,13 @@ from edgekit.core.types import Array
 from edgekit.quantize.auto_ranges import with_best_ranges
 from edgekit.quantize.calibrated import Calibrated
 from edgekit.quantize.calibration.calibration_samples import HELD_EVERY, CalibrationSamples
-from edgekit.quantize.calibration.calibration_warnings import calibration_warnings, check_layers
+from edgekit.quantize.calibration.calibration_warnings import (
+    calibration_warnings,
+    check_layers,
+    equal_samples_warning,
+    label_warning,
+    observed_inputs,
+)
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
@@ -54,8 +60,15 @@ def quantize(
         report = replace(report, mixed=mixed_precision(search, plain, found))
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
-    warnings = (*report.warnings, *_warnings(known, report.layers))
-    return made, replace(report, samples=seen.count, held_out=seen.held_count, warnings=warnings)
+    warnings = (
+        *label_warning(found.verdict.accuracy_before, settings.gate.labels),
+        *report.warnings,
+        *_warnings(known, report.layers),
+    )
+    inputs = observed_inputs(known.graph, seen.together())
+    return made, replace(
+        report, samples=seen.count, held_out=seen.held_count, warnings=warnings, inputs=inputs
+    )
 
 
 def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, progress: Progress) -> Calibrated:
@@ -110,6 +123,7 @@ def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[s
     """What users should know of the data, and of the outputs."""
     graph, seen, concats = known.graph, known.seen, known.measure.concats
     yield from calibration_warnings(graph, seen.together(), seen.count)
+    yield from equal_samples_warning(seen.kept if seen.held is seen.kept else [*seen.kept, *seen.held])
     ranged = {layer.name for layer in layers if layer.range} | set(graph.inputs)
     if outside := [pair for pair in seen.outside() if pair[0] in ranged]:
         name, share = max(outside, key=lambda pair: pair[1])

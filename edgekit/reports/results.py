@@ -154,6 +154,10 @@ def quantization(file: str, found: Quantization) -> list[str]:
     if found.calibrate:
         data = f"{_samples(found.samples)}, {found.held_out} of them held out, --calibrate {found.calibrate}"
         rows.append(("data", data))
+    rows += [
+        ("input", f"{shortened(name)}  {seen.low:.4g} to {seen.high:.4g}, mean {seen.mean:.4g}")
+        for name, seen in found.inputs.items()
+    ]
     rows += [("quality", f"{shortened(name)}  {decibels(db)}") for name, db in found.outputs.items()]
     if found.mixed:
         rows += _mixed(found, found.mixed)

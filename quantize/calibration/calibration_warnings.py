@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
 from edgekit.core.ops.cast import Cast
 from edgekit.core.ops.while_loop import While
 from edgekit.core.passes.integer_labels import keeps_scale
+from edgekit.core.types import Array
+from edgekit.quantize.calibration.data_scale import scale_warnings
 from edgekit.quantize.calibration.observe import Statistics
+from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.scales import runs_in_int8
 
 _MIN_SAMPLES = 8  # samples
+
+
+@dataclass(frozen=True)
+class ObservedInput:
+    """What calibration data hold for an input."""
+
+    low: float
+    high: float
+    mean: float
 
 
 def check_layers(graph: Graph) -> None:
@@ -44,6 +59,38 @@ def calibration_warnings(graph: Graph, statistics: Mapping[str, Statistics], cou
         seen = statistics.get(_as_floats(graph, name))
         if seen is not None and seen.low == seen.high:
             yield f"input {name} is {seen.low:g} everywhere in all samples: that says nothing of its range"
+    yield from scale_warnings(graph, statistics)
+
+
+def equal_samples_warning(samples: Sequence[Sample]) -> Iterator[str]:
+    """A sentence where all samples are the same."""
+    first, *others = samples
+    if others and all(np.array_equal(first[name], other[name]) for other in others for name in first):
+        yield f"all {len(samples)} calibration samples are equal: they count as one"
+
+
+def label_warning(before: float | None, labels: Array | None) -> Iterator[str]:
+    """A sentence where the float model is no better than one that always gives the same answer."""
+    if before is None or labels is None or not labels.size:
+        return
+    classes, counts = np.unique(labels, return_counts=True)
+    most = int(counts.argmax())
+    if len(classes) > 1 and before <= counts[most] / labels.size:
+        yield (
+            f"the float model has {before:.1%} on these data, no better than always answering "
+            f"{classes[most]} ({counts[most] / labels.size:.1%}): are the data normalized as in training, "
+            "and the labels theirs?"
+        )
+
+
+def observed_inputs(graph: Graph, statistics: Mapping[str, Statistics]) -> dict[str, ObservedInput]:
+    """What arrived at each input."""
+    found = {}
+    for name in graph.inputs:
+        seen = statistics.get(_as_floats(graph, name))
+        if seen is not None:
+            found[name] = ObservedInput(seen.low, seen.high, float(seen.means.mean()))
+    return found
 
 
 def _as_floats(graph: Graph, name: str) -> str:
