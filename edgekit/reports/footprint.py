@@ -74,7 +74,8 @@ def _time(found: Estimate) -> Iterator[tuple[str, str]]:
     """What a run takes, how sure that is, and what is not in it."""
     run = found.run
     if run is None:
-        yield "run", f"unknown: kernels of {found.target} are not calibrated (--count asks an emulator)"
+        why = f"the kernels of this code are not calibrated on {found.target}"
+        yield "run", f"unknown: {why} (--count asks an emulator)"
         return
     how = f"within {run.error:.1%}" if run.error else "counted"
     yield "instructions", f"{run.total:,}, {how}"
