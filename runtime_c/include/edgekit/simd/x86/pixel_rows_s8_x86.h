@@ -276,29 +276,31 @@ EK_PART void EK_WIDE(block_row)(const uint8_t *x, int8_t *y, const int32_t *w, c
     EK_WIDE(finish)(sum, y, first, 1, 1, s);
 }
 
-/* All outputs of `rows` rows. Tiles are alike; the last ones may overlap. */
+/* All outputs of `rows` rows. The last tile may overlap the one before it; less than four rows are computed one by one. */
 EK_INLINE void EK_WIDE(block_rows)(
     const uint8_t *x, int8_t *y, const int32_t rows, const int32_t x_step, const struct EK_WIDE(layer) * s)
 {
     const int32_t *w = (const int32_t *)(const void *)s->w;
     for (int32_t first = 0; first < s->outputs; first += EK_LANES) {
         const int32_t pairs = *w++;
-#define EK_TILES(n)                                                                                          \
-    for (int32_t k = 0; k < rows; k += (n)) {                                                                \
-        const int32_t at = k + (n) <= rows ? k : rows - (n);                                                 \
-        EK_WIDE(block_tile)                                                                                  \
-        (x + at * x_step, y + first + at * s->outputs, w, pairs, first, x_step, (n), s);                     \
-    }
-        if (EK_LANES == 16 && rows >= 16)
-            EK_TILES(16)
-        else if (rows >= 8)
-            EK_TILES(8)
+        int32_t k = 0;
+#define EK_TILE(n, at)                                                                                       \
+    EK_WIDE(block_tile)                                                                                      \
+    (x + (at) * x_step, y + first + (at) * s->outputs, w, pairs, first, x_step, (n), s)
+        if (EK_LANES == 16)
+            for (; rows - k >= 16; k += 16)
+                EK_TILE(16, k);
+        for (; rows - k >= 8; k += 8)
+            EK_TILE(8, k);
+        if (rows >= 8 && rows - k > 4)
+            EK_TILE(8, rows - 8);
         else if (rows >= 4)
-            EK_TILES(4)
+            for (; k < rows; k += 4)
+                EK_TILE(4, k + 4 <= rows ? k : rows - 4);
         else
-            for (int32_t k = 0; k < rows; k++)
+            for (; k < rows; k++)
                 EK_WIDE(block_row)(x + k * x_step, y + first + k * s->outputs, w, pairs, first, s);
-#undef EK_TILES
+#undef EK_TILE
         w += 2 * pairs * EK_BLOCK_WORDS;
     }
 }
