@@ -21,7 +21,7 @@ MISTAKES = [
     ("build digits.ek --optimise size", 2, "E0100 No such option: --optimise"),
     ("build digits.ek --optimize fast", 2, "E0100 Invalid value for '--optimize': 'fast' is not one of"),
     ("build digits.ek --shape", 2, "E0100 Option '--shape' requires an argument"),
-    ("run digits.ek", 2, "E0100 Missing option '--input'"),
+    ("run digits.ek", 2, "E0101 give either --input or --text"),
     ("convert nothing.onnx", 2, "E0104 cannot read nothing.onnx: No such file"),
     ("build nothing.ek", 2, "E0104 cannot read nothing.ek: No such file"),
     ("convert /dev/null", 2, "E0104 cannot read /dev/null: it is not a regular file"),
