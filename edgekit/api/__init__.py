@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from edgekit.api.pages import profile, report
     from edgekit.api.samples import read_labels
     from edgekit.api.smaller import prune, quantize_model, tune
+    from edgekit.api.starting import new
     from edgekit.api.text import generate
     from edgekit.checkup import Checkup, doctor
     from edgekit.codegen.compilation.build import Report
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from edgekit.core.target import Target
     from edgekit.inspection import Inspection
     from edgekit.profiling.profile import Profile
+    from edgekit.projects import Project
     from edgekit.quantize.gate import Gate
     from edgekit.quantize.outcome import Quantization
     from edgekit.quantize.pruning.plan import Pruned, Pruning
@@ -41,6 +43,7 @@ __all__ = [
     "Inspection",
     "Limits",
     "Profile",
+    "Project",
     "Pruned",
     "Pruning",
     "Quantization",
@@ -59,6 +62,7 @@ __all__ = [
     "inspect",
     "list_targets",
     "load",
+    "new",
     "profile",
     "prune",
     "quantize_model",
@@ -74,7 +78,7 @@ __all__ = [
 _MODULES = (
     *("edgekit.api.models", "edgekit.api.libraries", "edgekit.api.samples", "edgekit.checkup"),
     *("edgekit.api.insight", "edgekit.quantize.gate", "edgekit.api.smaller"),
-    *("edgekit.api.pages", "edgekit.api.text"),
+    *("edgekit.api.pages", "edgekit.api.text", "edgekit.api.starting"),
 )
 
 if not TYPE_CHECKING:

@@ -72,15 +72,15 @@ def new(
     """
     from edgekit import api, projects
 
-    kind = projects.find(template)
+    projects.find(template)  # before the model is read, which may take long
     projects.check(Path(folder))
     with console.progress() as progress:
         progress("reading the model")
         graph = api.convert(model, **bound_inputs(shape, dim, const, state, signature), name=name)
-        found = projects.create(
-            Path(folder),
+        found = api.new(
+            folder,
             graph,
-            kind,
+            template=template,
             target=target,
             optimize=optimize.value,
             verify=verify,

@@ -1,0 +1,40 @@
+"""The verb that starts a project around a model."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from edgekit import projects
+from edgekit.api.models import Model, convert, quiet
+from edgekit.codegen.printing.render import Optimize
+from edgekit.core.progress import Progress
+from edgekit.projects import Project
+
+
+def new(
+    folder: str | PathLike[str],
+    model: Model,
+    *,
+    template: str = "c",
+    target: str = "",
+    optimize: Optimize = "speed",
+    verify: bool | None = None,
+    progress: Progress = quiet,
+) -> Project:
+    """Make a folder with a model, its library, and a program around it that builds at once. `template` is a
+    kind of project: "c", "arduino", "zephyr", "web" or "python"; `target` by default what suits it. A folder
+    that is there already is refused, unless it is empty. `verify`: False leaves the comparison with the
+    simulator out, True fails where it cannot be done. `progress` is called with a message for each step."""
+    kind = projects.find(template)
+    projects.check(Path(folder))
+    progress("reading the model")
+    return projects.create(
+        Path(folder),
+        convert(model),
+        kind,
+        target=target,
+        optimize=optimize,
+        verify=verify,
+        progress=progress,
+    )
