@@ -41,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         object_cache.tidy()
     if config.getoption("--write-times"):
+        times.check_whole_files(config)
         config.pluginmanager.register(times.Clock())
 
 

@@ -101,3 +101,12 @@ def test_processor_time_is_measured_with_that_of_children(
     measured = times.times()["test_made.py"]
     assert list(measured) == ["test_in_a_child"]
     assert measured["test_in_a_child"] >= 0.4
+
+
+@pytest.mark.parametrize("words", [["-k", "one"], ["-m", "slow"], ["tests/test_times.py::test_one"]])
+def test_parts_of_files_are_not_measured(words: list[str]) -> None:
+    """Their other functions would be lost."""
+    config = pytest.Config.fromdictargs({"quick": False}, words)
+    with pytest.raises(pytest.UsageError, match="whole files"):
+        times.check_whole_files(config)
+    times.check_whole_files(pytest.Config.fromdictargs({"quick": False}, ["tests/test_times.py"]))

@@ -67,6 +67,13 @@ def chosen(items: Iterable[pytest.Item], known: Times) -> tuple[list[pytest.Item
     return quick, others
 
 
+def check_whole_files(config: pytest.Config) -> None:
+    """What is written of a file is what ran of it: the rest would be lost."""
+    option = config.option
+    if option.keyword or option.markexpr or option.quick or any("::" in word for word in config.args):
+        raise pytest.UsageError("--write-times measures whole files: leave out -k, -m, --quick and ::")
+
+
 class Clock:
     """A plugin that measures every test; where processes share the work, each sends what it measured with
     the reports."""
