@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -157,11 +158,13 @@ def _uses(calls: Sequence[Scheduled]) -> list[GpuCall]:
             uses.append(use_of(scheduled.call))
         except UnsupportedError as lacking:
             operator = type(scheduled.node.op).__name__
+            has_16_bits = re.search(r"\bs16\b", str(lacking))
             errors.append(
                 EdgeKitError(
                     "E0203",
                     f"{operator} does not run on GPUs: {lacking}",
                     scheduled.node.origin or scheduled.node.outputs[0],
+                    "edgekit quantize --strict-int8 gives no layer int16" if has_16_bits else "",
                 )
             )
     raise_all(errors)

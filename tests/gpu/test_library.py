@@ -127,3 +127,10 @@ def test_the_target_of_the_page_is_one() -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert target.parse("phone", text).gpu == "opencl"
     render(compile_graph(network(), target.parse("phone", text)), "speed")
+
+
+def test_layers_of_16_bits_get_a_hint_that_works(tmp_path: Path) -> None:
+    wide, _ = api.quantize_model(network(), "random", calibrate="minmax", activations="int16")
+    with pytest.raises(EdgeKitError, match="s16") as caught:
+        api.build(wide, tmp_path / "out", target="opencl")
+    assert "--strict-int8" in caught.value.hint

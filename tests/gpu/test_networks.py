@@ -58,7 +58,7 @@ def test_networks_of_torch(name: str, exported: Callable[[str], tuple[Graph, Arr
     """In float32, and quantized."""
     graph, samples = exported(name)
     inputs = {"x": samples[:1]}
-    quantized, _ = api.quantize_model(graph, samples, calibrate="minmax")
+    quantized, _ = api.quantize_model(graph, samples, calibrate="minmax", strict_int8=True)
     for make in DEVICES.values():
         for version in (graph, quantized):
             assert_right(make(), version, inputs)
