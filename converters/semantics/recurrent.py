@@ -152,6 +152,7 @@ Step = Callable[[Tensor, Tensor, "Tensor | None"], tuple[Tensor, "Tensor | None"
 def _unrolled(layer: RecurrentLayer, gates: Tensor, step: Step) -> Result:
     """Every step for itself. A sequence that has ended keeps its state, and its results are 0."""
     steps, batch, width = gates.shape
+    gates.builder.check_room(2 * steps, [gates.name])  # a step has at least as many
     h, c = layer.h, layer.c
     results: dict[int, Tensor] = {}
     for t in range(steps - 1, -1, -1) if layer.reverse else range(steps):

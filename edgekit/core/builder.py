@@ -92,6 +92,12 @@ class Builder:
     def data(self, name: str) -> Array | None:
         return self.values[name].data
 
+    def check_room(self, count: int, inputs: Sequence[str] = ()) -> None:
+        """Refuse so many operators more, as unrolling may make, where that is too many."""
+        if self._steps + count > self._max_steps:
+            message = f"the model has more than {self._max_steps} operators"
+            raise EdgeKitError("E0402", message, self.where(inputs))
+
     def add(
         self,
         op: Op,
@@ -102,10 +108,8 @@ class Builder:
         """Apply an operator and return the names of its results, `names` where they are free. What depends on
         constants alone becomes a constant at once. `quant` says what the integers of quantized results stand
         for, all of them or each, where the operator does not take that over from its operands."""
+        self.check_room(1, inputs)
         self._steps += 1
-        if self._steps > self._max_steps:  # some operators are unrolled
-            message = f"the model has more than {self._max_steps} operators"
-            raise EdgeKitError("E0402", message, self.where(inputs))
         types = [self.type(name) for name in inputs]
         try:
             results = op.infer(*types)
