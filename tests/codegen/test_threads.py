@@ -111,7 +111,8 @@ def test_both_cores_of_a_board_race_for_nothing(
     main = "#include <unistd.h>" + BOTH_CORES.replace("POOL", pool).replace("CORE", core)
     flags = [*SANITIZED, *STRICT, define, "-D_POSIX_C_SOURCE=200809L"]
     flags += ["-isystem", str(ROOT / "tests" / "support" / "board_apis")]
-    compiled(tmp_path, "gcc", *flags, *parallel(name, tmp_path, main), "-o", "threads")
+    sources = parallel(name, tmp_path, main)
+    compiled(tmp_path, "gcc", *flags, *sources, "-o", "threads", "-lm")  # fmaf is no instruction here
     check_races(tmp_path)
 
 
