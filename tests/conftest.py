@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -71,6 +71,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{path} differs: see pytest --update-golden"
 
     return check
+
+
+@pytest.fixture
+def torch_settings() -> Iterator[None]:
+    """Torch as it was: the examples ask for operators that give the same numbers on every run, which not all
+    have."""
+    torch = require_module("torch")
+    is_deterministic, threads = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
+    yield
+    torch.use_deterministic_algorithms(is_deterministic)
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

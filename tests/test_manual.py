@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 from support.examples import EXAMPLES
 from support.generated import C99, STRICT, compiled
 from support.tools import require_module
@@ -39,6 +40,7 @@ def test_the_model_has_learned_words() -> None:
     assert np.mean([word in known for word in words]) > 0.7
 
 
+@pytest.mark.usefixtures("torch_settings")
 def test_training_learns() -> None:
     require_module("torch")
     require_module("tokenizers")

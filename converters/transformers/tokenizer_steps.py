@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from edgekit.converters.file_formats.json_record import Record, checked
 from edgekit.core.errors import EdgeKitError
@@ -20,6 +21,8 @@ _POSSESSIVE = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
 )
+_SCHEMES: Mapping[str, Literal["always", "first", "never"]]
+_SCHEMES = {"always": "always", "first": "first", "never": "never"}
 _MODERN = Words(any_case=True, any_prefix=True, spaced_digits=False, line_ends=True)
 _THREE_DIGITS = Words(any_case=True, any_prefix=True, digits=3, spaced_digits=False, line_ends=True)
 _ONE_DIGIT = Words(any_case=True, any_prefix=True, digits=1, spaced_digits=False, line_ends=True)
@@ -90,11 +93,11 @@ def _split(step: Record) -> Words:
 
 def _metaspace(step: Record) -> Metaspace:
     replacement, scheme = _string(step, "replacement"), step.text("prepend_scheme", "always")
-    if scheme not in ("always", "first", "never"):
+    if scheme not in _SCHEMES:
         raise EdgeKitError("E0203", f"prepend_scheme {scheme:.40} is not supported", step.where)
     if not step.flag("add_prefix_space", True) and scheme != "never":
         raise EdgeKitError("E0401", f"add_prefix_space contradicts prepend_scheme {scheme}", step.where)
-    return Metaspace(replacement, scheme, step.flag("split", True))  # type: ignore[arg-type]  # checked above
+    return Metaspace(replacement, _SCHEMES[scheme], step.flag("split", True))
 
 
 def decoding(file: Record) -> Decoding:

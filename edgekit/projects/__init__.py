@@ -16,8 +16,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from edgekit import api
 from edgekit.codegen import packages
+from edgekit.codegen.compilation import build as library
 from edgekit.codegen.compilation import publish
 from edgekit.codegen.lowering.compact_weights import fit
 from edgekit.codegen.printing.render import Optimize
@@ -67,7 +67,7 @@ class Project:
     target: str
     files: tuple[str, ...]  # beside the library
     commands: tuple[str, ...]  # in its folder
-    library: api.Report
+    library: library.Report
 
 
 def templates() -> list[Template]:
@@ -111,12 +111,12 @@ def create(
     packages.check((template.package,), (), wanted)
     program = fit(graph, wanted, optimize=optimize)
     helpers = packages.helpers_that_fit(template.package, program)
-    report = api.build(
+    report = library.build(
         graph,
+        wanted,
         folder / LIBRARY,
-        target=wanted,
         optimize=optimize,
-        verify=verify,
+        check=verify,
         package=(template.package,),
         helpers=helpers,
         progress=progress,

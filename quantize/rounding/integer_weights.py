@@ -36,7 +36,8 @@ class IntegerWeights:
     def magnitudes(self) -> Array:
         """The sum of all magnitudes of each output: no sum of the layer is further from 0 in units of x."""
         flat = np.abs(self.integers.reshape(len(self.integers), -1).astype(np.int16))
-        return flat.sum(axis=1, dtype=np.int64)  # type: ignore[no-any-return]  # array
+        found: Array = flat.sum(axis=1, dtype=np.int64)
+        return found
 
     def response(self, x: str, of: Callable[[Array], Array]) -> Array:
         """The mean that rounding adds to each output where a layer reads `x`, `of` the error of weights."""

@@ -91,16 +91,16 @@ def real_input(b: Bench, *shape: int) -> str:
 def real_convolution(b: Bench, groups: int, depth: int, outputs: int, *, planes: bool = False) -> None:
     """Over an image that is little larger than the window, or so padded that windows miss it."""
     kernel, dilations, strides = ((b.size(3), b.size(3)) for _ in range(3))
-    pads = tuple(b.size(4) - 1 for _ in range(4))
+    top, left, bottom, right = (b.size(4) - 1 for _ in range(4))
     least = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    height, width = max(1, least[0] + b.size(3) - pads[0]), max(1, least[1] + b.size(28) - pads[1])
-    pads = (*pads[:2], max(pads[2], least[0] - height - pads[0]), max(pads[3], least[1] - width - pads[1]))
+    height, width = max(1, least[0] + b.size(3) - top), max(1, least[1] + b.size(28) - left)
+    pads = (top, left, max(bottom, least[0] - height - top), max(right, least[1] - width - left))
     shape = (b.size(2), height, width, groups * depth)
     if planes:
         x = b.builder.one(Transpose((0, 2, 3, 1)), real_input(b, shape[0], shape[3], *shape[1:3]))
     else:
         x = real_input(b, *shape)
-    op = Conv2d(strides, pads, dilations, groups, *b.limits())  # type: ignore[arg-type]  # four pads
+    op = Conv2d(strides, pads, dilations, groups, *b.limits())
     real_layer(b, op, x, outputs * groups, *kernel, depth)
 
 

@@ -14,9 +14,8 @@ import pytest
 from support.board_packages import arduino_sketch
 from support.boards import load
 from support.command_line import CommandLine
-from support.nets import Net
+from support.language_packages import UNUSUAL, ran, several, stream
 from support.npm_packages import small_digits
-from support.stateful import random_graph
 from support.tools import ROOT, require
 
 from edgekit import EdgeKitError, projects
@@ -25,8 +24,7 @@ from edgekit.codegen.verification import selftest
 from edgekit.core import simulate
 from edgekit.core import target as targets
 from edgekit.core.ir import Graph
-from edgekit.core.ops.reshape import Reshape
-from edgekit.core.types import Array, DType, Type
+from edgekit.core.types import Array
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 ZEPHYR = """\
@@ -54,24 +52,12 @@ void printk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 """
 
 
+# Names that the programs of templates use themselves, each an input of another type.
+OWN = ("argc", "argv", "arena", "state", "main", "start", "np", "sys", "file")
+
+
 def of_every_type() -> Graph:
-    """A network whose inputs and outputs have many types and names that programs use themselves."""
-    types = (
-        DType.F32,
-        DType.F64,
-        DType.F16,
-        DType.BF16,
-        DType.U8,
-        DType.S16,
-        DType.U32,
-        DType.S64,
-        DType.BOOL,
-    )
-    names = ["argc", "argv", "arena", "state", "main", "start", "np", "sys", "file"]
-    net = Net()
-    inputs = [net.input(name, Type(dtype, (3,))) for dtype, name in zip(types, names, strict=True)]
-    net.inputs += inputs
-    return net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name("several")
+    return several(types=dict(zip(OWN, UNUSUAL.values(), strict=True))).graph
 
 
 def with_a_keyword() -> Graph:
@@ -82,21 +68,12 @@ def with_a_keyword() -> Graph:
 MODELS = {
     "digits": small_digits,
     "several": of_every_type,
-    "stream": lambda: random_graph(1).with_name("stream"),
+    "stream": lambda: stream().graph,
 }
 
 
 def created(template: str, graph: Graph, folder: Path, target: str = "") -> projects.Project:
     return projects.create(folder, graph, projects.find(template), target=target, verify=False)
-
-
-def run(*command: object, folder: Path, **environment: str) -> str:
-    words = [str(word) for word in command]
-    done = subprocess.run(
-        words, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def sample_outputs(graph: Graph) -> dict[str, Array]:
@@ -119,11 +96,11 @@ def test_a_c_program_computes_what_the_simulator_does(model: str, tmp_path: Path
     folder = Path(made.folder)
     flags = f"-DCMAKE_C_FLAGS={' '.join(STRICT)}"
     for line in made.commands:  # as the README has them
-        run(*shlex.split(line), *([flags] if line.endswith("-B build") else []), folder=folder)
+        ran(*shlex.split(line), *([flags] if line.endswith("-B build") else []), folder=folder)
     program = fit(graph, targets.load("host"))
     samples = folder / "model" / "cmake" / program.name / "example"
     inputs = [samples / f"{port.c}.bin" for port in program.inputs]
-    found = printed(run("build/app", *inputs, folder=folder))
+    found = printed(ran("build/app", *inputs, folder=folder))
     expected = sample_outputs(graph)
     for port in program.outputs:
         right = expected[port.name].reshape(-1)
@@ -136,7 +113,7 @@ def test_a_c_program_says_what_it_takes(tmp_path: Path) -> None:
     require("cmake")
     made = created("c", small_digits(), tmp_path / "app")
     for line in made.commands[:2]:
-        run(*shlex.split(line), folder=tmp_path / "app")
+        ran(*shlex.split(line), folder=tmp_path / "app")
     (tmp_path / "short.bin").write_bytes(b"12")
     app = [str(tmp_path / "app" / "build" / "app")]
     done = subprocess.run([*app, str(tmp_path / "short.bin")], capture_output=True, text=True)
@@ -152,11 +129,11 @@ def test_a_python_program_computes_what_the_simulator_does(model: str, tmp_path:
     (wheel,) = folder.glob("model/python/*/*.whl")
     installed = str(tmp_path / "installed")
     zipfile.ZipFile(wheel).extractall(installed)  # pip does no more for a wheel without scripts
-    said = run(sys.executable, "main.py", folder=folder, PYTHONPATH=installed)
+    said = ran(sys.executable, "main.py", folder=folder, PYTHONPATH=installed)
     assert len(re.findall(r"^\w+ \(", said, re.MULTILINE)) == len(graph.outputs)
     if model == "digits":
         np.save(tmp_path / "x.npy", selftest.prepare(graph).samples[0]["x"])
-        given = run(
+        given = ran(
             sys.executable,
             "main.py",
             tmp_path / "x.npy",
@@ -188,14 +165,14 @@ def test_a_zephyr_application_compiles(model: str, tmp_path: Path) -> None:
     (tmp_path / "zephyr" / "sys" / "printk.h").write_text("")
     headers = next((folder / "model" / "zephyr").rglob(f"{graph.name}.h")).parent
     gcc = [require("arm-none-eabi-gcc"), "-std=gnu11", "-mcpu=cortex-m4", *STRICT, "-fsyntax-only"]
-    run(*gcc, f"-I{tmp_path}", f"-I{headers}", folder / "src/main.c", folder=tmp_path)
+    ran(*gcc, f"-I{tmp_path}", f"-I{headers}", folder / "src/main.c", folder=tmp_path)
 
 
 def test_a_zephyr_application_finds_its_module(tmp_path: Path) -> None:
     """CMake with a stand-in for Zephyr's package, which gets the list of modules."""
     folder = Path(created("zephyr", small_digits(), tmp_path / "app").folder)
     (tmp_path / "ZephyrConfig.cmake").write_text(ZEPHYR)
-    run(require("cmake"), "-B", tmp_path / "made", f"-DZephyr_DIR={tmp_path}", folder=folder)
+    ran(require("cmake"), "-B", tmp_path / "made", f"-DZephyr_DIR={tmp_path}", folder=folder)
     module = Path((tmp_path / "made" / "modules.txt").read_text())
     assert (module / "zephyr" / "module.yml").is_file()
     options = re.findall(r"^config (\w+)$", (module / "zephyr" / "Kconfig").read_text(), re.MULTILINE)
@@ -252,8 +229,11 @@ def test_nothing_stays_of_a_model_that_cannot_be_built(tmp_path: Path) -> None:
     assert not (tmp_path / "app").exists()
 
 
-def test_every_template_is_described() -> None:
+def test_every_template_is_described(cli: CommandLine) -> None:
     page = (ROOT / "docs" / "new-project.md").read_text(encoding="utf-8")
     described = re.findall(r"^\| `(\w+)` \| (.*?) \| `([\w-]+)` \|", page, re.MULTILINE)
     known = [(t.name, t.about["description"], t.target) for t in projects.templates()]
     assert sorted(described) == known
+    told = re.search(r"--template (\S+\|\S+)", cli.ok("new", "--help").out)
+    assert told
+    assert sorted(told[1].split("|")) == [name for name, *_ in known]

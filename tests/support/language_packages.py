@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -44,10 +45,10 @@ def small(target: str = "host", name: str = "digits") -> Program:
     return fit(net.done(net(Softmax(), x, name="y")).with_name(name), targets.load(target))
 
 
-def several(name: str = "several") -> Program:
+def several(name: str = "several", types: Mapping[str, DType] = UNUSUAL) -> Program:
     """A program with inputs and outputs of many types, whose names mean something in some language."""
     net = Net()
-    inputs = [net.input(name, Type(dtype, (3,))) for name, dtype in UNUSUAL.items()]
+    inputs = [net.input(name, Type(dtype, (3,))) for name, dtype in types.items()]
     net.inputs += inputs
     graph = net.done(*(net.one(Reshape((1, 3)), name) for name in inputs)).with_name(name)
     return fit(graph, targets.load("host"))

@@ -1,6 +1,5 @@
 """benchmarks/training.py in short: training wins back what plain rounding to 4 bits costs."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,15 +10,7 @@ from torch import nn
 import edgekit.torch as ek
 
 
-@pytest.fixture(autouse=True)
-def settings() -> Iterator[None]:
-    """Torch as it was: the examples ask for operators that give the same numbers on every run."""
-    is_deterministic, threads = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
-    yield
-    torch.use_deterministic_algorithms(is_deterministic)
-    torch.set_num_threads(threads)
-
-
+@pytest.mark.usefixtures("torch_settings")
 def test_training_wins_back_what_four_bits_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     require_module("sklearn")
     monkeypatch.syspath_prepend(str(ROOT))
