@@ -1,5 +1,7 @@
 """Kernels that leave out whole blocks of weights that are zero come to the integers of the simulator."""
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +25,10 @@ from edgekit.core.tiles import occupied, zero_blocks
 from edgekit.core.types import Array, DType
 
 
-def sparse(b: Bench, tile: tuple[int, int], least: float) -> None:
+def sparse(b: Bench, tile: tuple[int, int], least: float, rows: int = 0) -> None:
     """A layer, fully connected or 1x1, with some blocks, few, none, or outputs that have none."""
     share, rng = b.pick((least, 0.75, 0.9, 1.0)), b.choices.generator()
-    window = () if b.is_rare(2) else (1, 1)
+    window = () if rows or b.is_rare(2) else (1, 1)
     inputs, outputs = 4 * b.size(20) if window else 4 * b.pick((16, 33, 80, 160)), b.size(40)
     w, _ = b.weights(DType.S8, outputs, *window, inputs)
     weights = with_zeros(b.integers((outputs, *window, inputs), DType.S8, -127), tile, share, rng)
@@ -38,15 +40,16 @@ def sparse(b: Bench, tile: tuple[int, int], least: float) -> None:
         op = Conv2d((b.size(2), b.size(2)), (0, 0, 0, 0), (1, 1), 1, *b.limits())
         b.result(op, x, *operands, quant=b.quant(0, 6))
     else:
-        b.result(Dense(*b.limits()), b.input(b.size(3), inputs), *operands, quant=b.quant(0, 6))
+        b.result(Dense(*b.limits()), b.input(rows or b.size(3), inputs), *operands, quant=b.quant(0, 6))
 
 
 def layers(
-    seed: int, count: int, tile: tuple[int, int], least: float = 0.6
+    seed: int, count: int, tile: tuple[int, int], least: float = 0.6, rows: Sequence[int] = ()
 ) -> tuple[Graph, dict[str, Array]]:
+    """Layers of a few rows, and of as many as are named."""
     bench = Bench(Seeded(seed))
-    for _ in range(count):
-        bench.case(lambda b: sparse(b, tile, least))
+    for n in (*(0 for _ in range(count)), *rows):
+        bench.case(partial(sparse, tile=tile, least=least, rows=n))
     return bench.graph(), bench.inputs
 
 
@@ -67,7 +70,7 @@ def test_on_cortex_m4(optimize: Optimize, compiler: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(("compiler", "optimize"), [("gcc", "size"), ("clang", "speed")])
 @pytest.mark.parametrize(("name", "tile"), [("avx2", (8, 2)), ("avxvnni", (8, 4)), ("avx512", (16, 4))])
 def test_on_x86(name: str, tile: tuple[int, int], optimize: Optimize, compiler: str, tmp_path: Path) -> None:
-    graph, inputs = layers(3 + len(compiler), 30, tile)
+    graph, inputs = layers(3 + len(compiler), 30, tile, rows=(5, 7, 12, 13, 21, 22))
     program = compile_graph(graph, x86.load(f"x86-64-{name}", compiler))
     called = x86.called(program)
     for kernel in ("dense", "conv2d"):
