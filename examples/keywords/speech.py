@@ -87,8 +87,8 @@ _CODAS = ["", "b", "d", "f", "g", "k", "l", "m", "n", "p", "s", "sh", "t", "n t"
 
 
 def pronounce(word: str, generator: np.random.Generator) -> list[Segment]:
-    """The segments of a word; "other" is any syllable that is not one of the keywords."""
-    sounds = KEYWORDS.get(word, "")
+    """The segments of a keyword, or of phonemes with blanks between; "other" is any other syllable."""
+    sounds = word if " " in word else KEYWORDS.get(word, "")
     while not sounds:
         parts = (generator.choice(_ONSETS), generator.choice(_CENTRES), generator.choice(_CODAS))
         invented = " ".join(parts).strip()

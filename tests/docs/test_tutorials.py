@@ -1,20 +1,29 @@
 """Tutorials: files are written and commands run as each page shows them, and print what it says."""
 
+import contextlib
 import doctest
-import os
+import io
 import re
+import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.command_line import CommandLine
-from support.tools import ROOT, require, require_module
+from support.node_tools import browser
+from support.sites import site
+from support.tools import ROOT, require, require_module, require_shared
+
+import edgekit
 
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-NEEDS = {"pytorch-to-board": ("torch", "sklearn")}
+NEEDS = {"pytorch-to-board": ("torch", "sklearn"), "wake-word": ("torch",)}
+DOWNLOADED = {"tflite-in-a-web-page": "models/tflite_micro/person_detect.tflite"}
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -30,22 +39,38 @@ def steps(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def run(cli: CommandLine, words: list[str]) -> str:
-    """What a command prints; ours run in this process."""
+    """What a command prints; ours and those of Python run in this process, which imports torch once."""
     if words[0] == "edgekit":
         return cli.ok(*words[1:]).out
-    program = sys.executable if words[0] == "python" else require(words[0])
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([program, *words[1:]], capture_output=True, text=True, env=environment)
+    if words[0] == "python":
+        return script(words[1:])
+    program = str(Path(words[0]).resolve()) if "/" in words[0] else require(words[0])
+    done = subprocess.run([program, *words[1:]], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+def script(words: list[str]) -> str:
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setattr(sys, "argv", words)
+        runpy.run_path(words[0], run_name="__main__")
+    return printed.getvalue()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_each_step_does_what_the_page_says(page: Path, cli: CommandLine, folder: Path) -> None:
+def test_each_step_does_what_the_page_says(
+    page: Path, cli: CommandLine, folder: Path, request: pytest.FixtureRequest
+) -> None:
     require("qemu-system-arm")
     require_module("ziglang")
     for module in NEEDS.get(page.stem, ()):
         require_module(module)
+        if module == "torch":
+            request.getfixturevalue("torch_settings")
+            require_module("torch").set_num_threads(1)
+    if page.stem in DOWNLOADED:
+        shutil.copy(require_shared(DOWNLOADED[page.stem]), folder)
     (folder / "examples").symlink_to(ROOT / "examples")
     seen = []
     for line, expected in steps(page):
@@ -58,7 +83,23 @@ def test_each_step_does_what_the_page_says(page: Path, cli: CommandLine, folder:
         assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), (
             f"$ {line}\n{printed}"
         )
-    assert len(seen) > 3
+    assert len(seen) > 2
+    if (folder / "page" / "index.html").exists():
+        the_page_says_what_the_simulator_does(folder)
+
+
+def the_page_says_what_the_simulator_does(folder: Path) -> None:
+    """A grey picture of the size of the input, so that no scaling is between the pixels and the model."""
+    pixels = np.random.default_rng(7).integers(0, 256, (6, 6)).repeat(16, 0).repeat(16, 1)
+    graph = edgekit.load(folder / "page" / "person_detect.ek")
+    x = np.clip(np.rint((pixels - 127.5) / 127.5 / 0.007843137718737125) - 1, -128, 127).astype(np.int8)
+    (y,) = edgekit.run(graph, {"input": x.reshape(1, 1, 96, 96, 1)}).values()
+    score = (int(y.reshape(-1)[1]) + 128) / 256
+    with site(folder / "page") as url, browser("chromium") as chromium:
+        actions = ROOT / "tests" / "browser" / "picture.mjs"
+        visit = chromium.visit(f"{url}/", actions, pixels=pixels.reshape(-1).tolist(), width=96)
+    assert visit.errors == []
+    assert visit.result == ["A person" if score > 0.5 else "No person", f"{100 * score:.1f} %"]
 
 
 def test_every_tutorial_is_listed() -> None:
