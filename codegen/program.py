@@ -143,6 +143,15 @@ class Program:
         return sum(c.data.size * c.dtype.bytes for c in self.constants)
 
     @property
+    def repeated_weights(self) -> Mapping[str, int]:
+        """Bytes of copies of weights that several layers read in different layouts, by tensor."""
+        sizes: dict[str, list[int]] = {}
+        for c in self.constants:
+            if c.type.rank > 1:
+                sizes.setdefault(c.name, []).append(c.data.size * c.dtype.bytes)
+        return {name: sum(found) - max(found) for name, found in sizes.items() if len(found) > 1}
+
+    @property
     def working_bytes(self) -> int:
         """What a run takes beside constants and states: arena, inputs and outputs."""
         outside = (*self.inputs, *self.outputs) if self.ports == "caller" else ()
@@ -220,8 +229,8 @@ class _Constants:
     def __init__(self, prefix: str, taken: set[str]) -> None:
         self.prefix = prefix
         self.taken = taken
-        self.found: dict[tuple[str, DType, bool, bytes], Constant] = {}
-        self._by_layout: dict[tuple[str, str, int], Constant] = {}
+        self.found: dict[tuple[str, DType, bytes], Constant] = {}
+        self._by_layout: dict[tuple[str, str, int], tuple[str, DType, bytes]] = {}
 
     def get(self, name: str, value: Value, tag: str, groups: int, note: str = "") -> Constant:
         layout = (name, tag, groups)
@@ -229,13 +238,14 @@ class _Constants:
             assert value.data is not None
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
-            aligned = is_tiled(tag)
-            key = (str(data.dtype), dtype, aligned, data.tobytes())
+            key = (str(data.dtype), dtype, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
-                self.found[key] = Constant(c, name, dtype, data, value.type, tag, aligned, note)
-            self._by_layout[layout] = self.found[key]
-        return self._by_layout[layout]
+                self.found[key] = Constant(c, name, dtype, data, value.type, tag, note=note)
+            if is_tiled(tag):
+                self.found[key] = replace(self.found[key], aligned=True)
+            self._by_layout[layout] = key
+        return self.found[self._by_layout[layout]]
 
 
 def _memos(graph: Graph, pool: _Constants, taken: set[str]) -> Iterator[StateField]:

@@ -85,6 +85,7 @@ class Report:
     unverified: str = ""  # why the compiled code was not compared with the simulator
     warning: str = ""  # what will not fit on the target, outside of the library
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
+    repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     packages: tuple[Packaged, ...] = ()  # made of it, in folders of their own
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
 
@@ -207,6 +208,7 @@ def build(
         loops=program.loops,
         state_bytes=program.state_bytes,
         narrow_weights=narrow_weights(program.graph),
+        repeated_weights=program.repeated_weights,
         code_bytes=sizes.code if sizes else None,
         constant_bytes=sizes.constants if sizes else None,
         stack_bytes=sizes.stack if sizes else None,

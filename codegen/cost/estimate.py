@@ -43,6 +43,7 @@ class Estimate:
     run: Instructions | None = None
     pace: Pace | None = field(default=None, repr=False)
     narrow_weights: Mapping[str, int] = field(default_factory=dict)  # of float layers: bytes by format
+    repeated_weights: Mapping[str, int] = field(default_factory=dict)  # stored in several layouts: bytes more
     branches: int = 0  # conditions that decide which layers run
     loops: int = 0
     map: LibraryMap | None = field(default=None, repr=False, compare=False, metadata={"json": False})
@@ -105,6 +106,7 @@ def estimate(
         run,
         target.pace,
         narrow_weights(program.graph),
+        program.repeated_weights,
         program.branches,
         program.loops,
         library_map(program, found, sections, run),

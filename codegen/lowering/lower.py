@@ -19,6 +19,7 @@ from edgekit.codegen.lowering.fuse import fuse_sums
 from edgekit.codegen.lowering.loops import body_of, inlined
 from edgekit.codegen.lowering.regions import guarded, ordered, reads, region_task
 from edgekit.codegen.lowering.splits import in_parts
+from edgekit.codegen.lowering.tied_weights import with_tied_tables
 from edgekit.codegen.lowering.transposed_conv import as_convolution
 from edgekit.codegen.memory.inplace import CHANNELS, distance
 from edgekit.codegen.memory.schedule import Task, search
@@ -78,7 +79,7 @@ def _layers(
         layers.append(LoweredLayer(layer.node, tuple(steps)))
     live = drop_dead(graph, layers)
     result: list[LoweredLayer] = []
-    for layer in live if target.gpu else guarded(graph, live):
+    for layer in live if target.gpu else guarded(graph, with_tied_tables(live, target)):
         if isinstance(layer.node.op, While):
             body, more = body_of(layer.node, layer.node.op, graph)
             values |= more

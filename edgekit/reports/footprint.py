@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from edgekit.api import Estimate, Pruned
-from edgekit.reports.results import compressed, multiplications, shortened, size, table
+from edgekit.reports.results import compressed, multiplications, repeated, shortened, size, table
 
 _NAMED = 3  # kernels
 
@@ -57,6 +57,7 @@ def estimate(found: Estimate) -> list[str]:
         ("target", found.target),
         ("flash", f"{size(found.flash_bytes)}{code}"),
         *compressed(found.narrow_weights),
+        *repeated(found.repeated_weights),
         ("arena", size(found.arena_bytes)),
         ("stack", f"at most {size(found.stack_bytes)}"),
         ("MACs", multiplications(found)),

@@ -139,6 +139,12 @@ def compressed(weights: Mapping[str, int]) -> list[tuple[str, str]]:
     return [("weights", f"{' and '.join(parts)}, computed with as f32")] if parts else []
 
 
+def repeated(weights: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Weights that kernels read in different layouts, so that they are stored more than once."""
+    what = "more, in another layout"
+    return [("repeated", f"{shortened(name)}  {size(more)} {what}") for name, more in weights.items()]
+
+
 @dataclass(frozen=True)
 class Quantized:
     """What quantize wrote."""
@@ -267,6 +273,7 @@ def build(found: Report, *, verbose: bool) -> list[str]:
         parts = f"code {found.code_bytes:,} + weights {found.weight_bytes:,} + parameters {other:,}"
         rows.append(("flash", f"{size(found.flash_bytes)} = {parts}"))
     rows += compressed(found.narrow_weights)
+    rows += repeated(found.repeated_weights)
     whole = f"{size(found.working_bytes)} with inputs and outputs"
     proof = _arena(found.arena_bytes, found.arena_lower_bound, found.arena_compared)
     rows.append(("arena", f"{proof}; {whole}"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from support.op_cases import as_graph
+from support.tied_tables import tables
 from support.tools import ROOT
 
 from edgekit.codegen.program import Program, compile_graph
@@ -40,6 +41,7 @@ def graphs() -> Iterator[Graph]:
     for module in pkgutil.iter_modules([str(ROOT / "tests" / "ops" / "cases")]):
         cases = importlib.import_module(f"ops.cases.{module.name}").CASES
         yield as_graph(cases, f"ops_{module.name}")[0]
+    yield tables().graph()
     for rounding in ("E", "tfl"):
         yield int8(rounding)
 

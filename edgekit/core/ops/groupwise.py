@@ -107,7 +107,7 @@ class GatherGroupwise(Op):
                 {"T": self.dtype, "W": w.type.dtype, "C": scale.type.dtype, "I": index.type.dtype},
                 (w, scale, *zero, index, outs[0]),
                 zero,
-                {"rows": index.type.size, "n": n, "size": size, "group": self.group},
+                {"rows": index.type.size, "n": n, "size": size, "group": self.group, "block": 1, "last": 1},
             )
         ]
 

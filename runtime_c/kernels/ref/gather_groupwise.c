@@ -3,6 +3,14 @@
  * @pack w: O I
  * @pack scale: O I
  * @pack zero: O I */
+/* Rows of a table of integers with a scale for each group, which lies as a fully connected layer reads it, too: weights
+ * of several outputs side by side.
+ * @as ref/gather_groupwise.blocks
+ * @also gather_groupwise_symmetric
+ * @when block > 1
+ * @pack w: O/{block}!{last} I o{block}
+ * @pack scale: O/{block}!{last} I o{block}
+ * @pack zero: O/{block}!{last} I o{block} */
 #include "edgekit/contracts/gather_groupwise.h"
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
@@ -14,11 +22,14 @@ EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale,
         EK_I_ACC k = EK_LOAD_I(index[r]);
         k = k < 0 ? k + p->size : k;
         k = k < 0 ? 0 : k < p->size ? k : p->size - 1;
-        const int32_t row = (int32_t)k * p->n, of_row = (int32_t)k * groups;
+        const int32_t within = (int32_t)k % p->block, first = (int32_t)k - within;
+        const int32_t width = first + p->block <= p->size ? p->block : p->last;
+        const int32_t row = first * p->n + within, of_row = first * groups + within;
         for (int32_t i = 0; i < p->n; i++) {
-            EK_T_ACC v = EK_LOAD_W(EK_AT_W(w, row + i));
-            EK_ZERO(v -= EK_LOAD_Z(EK_AT_Z(zero, of_row + i / p->group));)
-            *y++ = EK_STORE_T(v * EK_LOAD_C(scale[of_row + i / p->group]));
+            const int32_t at = of_row + i / p->group * width;
+            EK_T_ACC v = EK_LOAD_W(EK_AT_W(w, row + i * width));
+            EK_ZERO(v -= EK_LOAD_Z(EK_AT_Z(zero, at));)
+            *y++ = EK_STORE_T(v * EK_LOAD_C(scale[at]));
         }
     }
 }

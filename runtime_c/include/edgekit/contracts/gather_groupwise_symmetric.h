@@ -10,6 +10,8 @@ struct EK_STRUCT {
     int32_t n; /* elements of a row */
     int32_t size; /* rows of the table */
     int32_t group; /* elements that have a scale in common; the last group of a row may be shorter */
+    int32_t block; /* rows whose elements lie side by side; 1: rows lie one behind the other */
+    int32_t last; /* the width of the last block, if size is no multiple of that */
 };
 
 EK_KERNEL void EK_FN(const EK_W *EK_RESTRICT w, const EK_C *EK_RESTRICT scale, const EK_I *EK_RESTRICT index,
