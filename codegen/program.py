@@ -229,8 +229,8 @@ class _Constants:
     def __init__(self, prefix: str, taken: set[str]) -> None:
         self.prefix = prefix
         self.taken = taken
-        self.found: dict[tuple[str, DType, bytes], Constant] = {}
-        self._by_layout: dict[tuple[str, str, int], tuple[str, DType, bytes]] = {}
+        self.found: dict[tuple[DType, bytes], Constant] = {}
+        self._by_layout: dict[tuple[str, str, int], tuple[DType, bytes]] = {}
 
     def get(self, name: str, value: Value, tag: str, groups: int, note: str = "") -> Constant:
         layout = (name, tag, groups)
@@ -238,7 +238,7 @@ class _Constants:
             assert value.data is not None
             data = pack(tag, value.data, groups) if tag else value.data.reshape(-1)
             dtype = DType.of(data.dtype)
-            key = (str(data.dtype), dtype, data.tobytes())
+            key = (dtype, data.tobytes())
             if key not in self.found:
                 c = identifier(f"{self.prefix}_{readable(name)}", self.taken, "w", longest=LONGEST)
                 self.found[key] = Constant(c, name, dtype, data, value.type, tag, note=note)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def blocks(tag: str, shape: tuple[int, ...], groups: int) -> Iterator[PackedBloc
             dims = tuple(here[d[0].upper()] for d in inner)
             steps = tuple(stride[d[0].upper()] for d in inner)
             yield PackedBlock(dims, steps, (group * per_group + first) * stride["O"], at)
-            at += int(np.prod(dims))
+            at += prod(dims)
 
 
 def is_tiled(tag: str) -> bool:

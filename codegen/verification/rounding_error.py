@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -81,11 +82,17 @@ def local_largest(sizes: Array) -> Array:
 
 def ulp(values: Array, dtype: DType) -> Array:
     """The distance to the next number of a type of floats."""
-    info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]  # no stubs
-    sizes = np.abs(np.where(np.isfinite(values), values, 0.0).astype(np.float64))
-    exponents = np.maximum(np.frexp(sizes)[1] - 1, info.minexp)
-    result: Array = np.ldexp(float(info.eps), exponents)
+    epsilon, least_exponent = _precision(dtype)
+    exponents = np.frexp(np.where(np.isfinite(values), values, 0.0))[1] - 1
+    result: Array = np.ldexp(epsilon, np.maximum(exponents, least_exponent))
     return result
+
+
+@cache
+def _precision(dtype: DType) -> tuple[float, int]:
+    """The distance from 1 to the next number, and the least exponent."""
+    info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]  # no stubs
+    return float(info.eps), int(info.minexp)
 
 
 class _Run:
@@ -104,6 +111,7 @@ class _Run:
                 self.known[k] = self._step(self.samples[k])
         return self.known[i]
 
+    @np.errstate(all="ignore")  # rounding overflows, and NaN may be signaling
     def _step(self, sample: Mapping[str, Array]) -> dict[str, Array]:
         graph = self.graph
         last = {name: node for node in graph.nodes for name in node.inputs}
@@ -132,12 +140,11 @@ class _Run:
         given = {name: values[name] for name in node.inputs}
         if isinstance(node.op, While):
             return self._loop(node, node.op, given)
-        with np.errstate(all="ignore"):
-            if self.rng is not None and not node.op.is_data_movement and not isinstance(node.op, Map):
-                given |= self._noisy_operands(node, given)
-            if isinstance(node.op, BitCast):  # the bits are those of the type that is stored
-                given = {name: array.astype(graph.type(name).dtype.numpy) for name, array in given.items()}
-            results = simulate.compute(graph, node, given)
+        if self.rng is not None and not node.op.is_data_movement and not isinstance(node.op, Map):
+            given |= self._noisy_operands(node, given)
+        if isinstance(node.op, BitCast):  # the bits are those of the type that is stored
+            given = {name: array.astype(graph.type(name).dtype.numpy) for name, array in given.items()}
+        results = simulate.compute(graph, node, given)
         return {name: self._stored(array, graph.type(name).dtype) for name, array in results.items()}
 
     def _loop(self, node: Node, op: While, values: Mapping[str, Array]) -> dict[str, Array]:
@@ -192,16 +199,13 @@ class _Run:
         noise = ulp(wide, dtype) * self.rng.uniform(-0.5, 0.5, wide.shape)
         if dtype is DType.F64:
             return wide + noise
-        with np.errstate(over="ignore"):
-            narrow = _wide(wide.astype(dtype.numpy))
-            return np.where(
-                (narrow == wide) | np.isnan(wide), wide, _wide((wide + noise).astype(dtype.numpy))
-            )
+        narrow = wide.astype(dtype.numpy).astype(np.float64)
+        rounded = (wide + noise).astype(dtype.numpy).astype(np.float64)
+        return np.where((narrow == wide) | np.isnan(wide), wide, rounded)
 
 
 def _wide(array: Array) -> Array:
-    with np.errstate(invalid="ignore"):  # signaling NaN
-        return array.astype(np.float64) if DType.of(array.dtype).is_float else array
+    return array.astype(np.float64) if DType.of(array.dtype).is_float else array
 
 
 def _are_whole(array: Array) -> Array:

@@ -7,6 +7,7 @@ runtime_c/include/edgekit/math/fixed.h; nothing else turns scales into integers.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,20 @@ def round_half_away(x: Array | float) -> Array:
         return whole + np.where(np.abs(x - whole) < 0.5, 0, np.copysign(np.ones_like(x), x))
 
 
+def clamp(x: Int, low: int, high: int) -> Int:
+    """x within [low, high]. numpy compares limits of Python's with those of the type first, which takes
+    longer than few integers do."""
+    y: Int = x.clip(np.int64(low), np.int64(high))
+    return y
+
+
 def bounds(lo: float, hi: float, dtype: DType, quant: Quant) -> tuple[int, int]:
     """A clamp on reals as a clamp on the integers that stand for them."""
     low, high = int_range(dtype)
     scale, zero = np.float32(quant.scale[0]), quant.zero[0]
 
     def integer(x: float, other: int) -> int:
-        return min(max(zero + _in_units(x, scale), low), high) if np.isfinite(x) else other
+        return min(max(zero + _in_units(x, scale), low), high) if math.isfinite(x) else other
 
     return integer(lo, low), integer(hi, high)
 
@@ -50,7 +58,9 @@ def _in_units(x: float, scale: np.float32) -> int:
     """A real in units of a scale that may be tiny. Far beyond the integers of a tensor, all are one."""
     with np.errstate(over="ignore"):
         units = float(np.float32(x) / scale)
-    return int(round_half_away(min(max(units, -_FAR_UNITS), _FAR_UNITS)))
+    units = min(max(units, -_FAR_UNITS), _FAR_UNITS)
+    whole = math.trunc(units)
+    return whole if abs(units - whole) < 0.5 else whole + (1 if units > 0 else -1)
 
 
 def _check_ratio(ratio: Array, bits: int) -> None:
@@ -84,8 +94,11 @@ def multiplier_bits(acc_bits: int) -> int:
 def requantize_e(acc: Int, multiplier: Int, shift: int, zero: int, low: int, high: int) -> Int:
     """y = clamp(zero + ((acc * M + 2^(s-1)) >> s), low, high)"""
     # Python's integers would do; float128 would not. acc * M fits int64: |acc| < 2^31, M < 2^31.
-    y: Int = zero + ((acc * multiplier + (1 << (shift - 1))) >> shift)
-    return y.clip(low, high)
+    y: Int = acc * multiplier  # from here on in place: images are large
+    y += 1 << (shift - 1)
+    y >>= shift
+    y += zero
+    return clamp(y, low, high)
 
 
 LONGEST_SOFTMAX = 2**17 - 1  # sums of so many numbers of 2^15 at most have 32 bits
@@ -127,7 +140,9 @@ def quantize_multiplier(ratio: Array | float, bits: int = 30) -> tuple[Int, Int]
 def srdhm(a: Any, b: Any) -> Int:
     """Saturating rounding doubling high multiplication: (a b + 2^30) >> 31, the one overflow saturated."""
     a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
-    result: Int = (a * b + (1 << 30)) >> 31
+    result: Int = a * b
+    result += 1 << 30
+    result >>= 31
     is_least = b == _INT32_MIN
     return np.where((a == _INT32_MIN) & is_least, _INT32_MAX, result) if is_least.any() else result
 
@@ -136,7 +151,10 @@ def rdbpot(x: Any, exponent: Any) -> Int:
     """x / 2^exponent, rounded half away from zero."""
     x, exponent = np.asarray(x, np.int64), np.asarray(exponent, np.int64)
     half = (np.int64(1) << exponent) >> 1
-    result: Int = (x + half + ((x >> 63) & -(exponent > 0).astype(np.int64))) >> exponent
+    result: Int = (x >> 63) & -(exponent > 0).astype(np.int64)  # -1 below 0
+    result += x
+    result += half
+    result >>= exponent
     return result
 
 
@@ -144,7 +162,7 @@ def mbqm(x: Int, multiplier: Any, exponent: Any) -> Int:
     """x * M / 2^31 * 2^e with TFLite's two roundings."""
     exponent = np.asarray(exponent, np.int64)
     left, right = np.maximum(exponent, 0), np.maximum(-exponent, 0)
-    shifted = (x << left).astype(np.int32)  # wraps, as C's int32 does
+    shifted = (x << left if left.any() else x).astype(np.int32)  # wraps, as C's int32 does
     return rdbpot(srdhm(shifted, multiplier), right)
 
 
@@ -153,8 +171,7 @@ def mbqm_once(x: Int, multiplier: Any, exponent: Any) -> Int:
     exponent = np.asarray(exponent, np.int64)
     product = np.asarray(x * multiplier, np.int64)
     half = np.int64(1) << (30 - exponent)
-    result: Int = (product + (product >> 63) + half) >> (31 - exponent)
-    return result.clip(-(2**30), 2**30)
+    return clamp((product + (product >> 63) + half) >> (31 - exponent), -(2**30), 2**30)
 
 
 def requantize(
@@ -168,8 +185,7 @@ def requantize(
         return requantize_e(acc, multiplier, shift, zero, low, high)
     multiplier, exponent = quantize_multiplier(ratio)
     rule = mbqm_once if dense and out.rounding == "tfl" else mbqm
-    y: Int = rule(acc, multiplier, exponent) + zero
-    return y.clip(low, high)
+    return clamp(rule(acc, multiplier, exponent) + zero, low, high)
 
 
 def ratio(x: Quant, w: Quant, y: Quant, *, dense: bool = False) -> Array:

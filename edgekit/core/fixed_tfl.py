@@ -8,7 +8,7 @@ from math import erfc, exp
 import numpy as np
 
 from edgekit.core.errors import EdgeKitError
-from edgekit.core.fixed import Int, mbqm, quantize_multiplier, rdbpot, round_half_away, srdhm
+from edgekit.core.fixed import Int, clamp, mbqm, quantize_multiplier, rdbpot, round_half_away, srdhm
 from edgekit.core.types import Array, Quant
 
 _ONE = 2**31 - 1
@@ -19,7 +19,7 @@ def _q(value: float, fraction_bits: int) -> int:
 
 
 def _saturating_left(x: Int, bits: int) -> Int:
-    return (x << bits).clip(-(2**31), 2**31 - 1)
+    return clamp(x << bits, -(2**31), 2**31 - 1)
 
 
 def _exp_near_zero(a: Int) -> Int:
@@ -30,8 +30,7 @@ def _exp_near_zero(a: Int) -> Int:
     x3 = srdhm(x2, x)
     x4 = srdhm(x2, x2)
     tail = rdbpot(srdhm(rdbpot(x4, 2) + x3, _q(1 / 3, 31)) + x2, 1)
-    y: Int = center + srdhm(center, x + tail)
-    return y.clip(-(2**31), 2**31 - 1)
+    return clamp(center + srdhm(center, x + tail), -(2**31), 2**31 - 1)
 
 
 def exp_of_negative(a: Int, fraction_bits: int) -> Int:

@@ -6,7 +6,7 @@ from math import exp
 
 import numpy as np
 
-from edgekit.core.fixed import Int, rdbpot
+from edgekit.core.fixed import Int, clamp, rdbpot
 
 _ONE = 2**15 - 1
 
@@ -16,15 +16,15 @@ def _q(value: float, fraction_bits: int) -> int:
 
 
 def _high_product(a: Int, b: Int | int) -> Int:
-    """a b / 2^15, rounded by the sign, the one overflow saturated."""
+    """a b / 2^15, halves rounded up, the one overflow saturated. TFLite rounds by the sign and then divides
+    as C does, by truncation: that is the same."""
     product: Int = a * b
-    total: Int = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
-    result: Int = np.where(total >= 0, total >> 15, -(-total >> 15))  # truncation, as C divides
-    return result.clip(max=_ONE)
+    result: Int = np.minimum((product + (1 << 14)) >> 15, _ONE)
+    return result
 
 
 def _up(x: Int, bits: int) -> Int:
-    return (x << bits).clip(-(2**15), _ONE)
+    return clamp(x << bits, -(2**15), _ONE)
 
 
 def _exp_near_zero(a: Int) -> Int:
@@ -35,8 +35,7 @@ def _exp_near_zero(a: Int) -> Int:
     x3 = _high_product(x2, x)
     x4 = _high_product(x2, x2)
     tail = rdbpot(_high_product(rdbpot(x4, 2) + x3, _q(1 / 3, 15)) + x2, 1)
-    y: Int = center + _high_product(center, x + tail)
-    return y.clip(-(2**15), _ONE)
+    return clamp(center + _high_product(center, x + tail), -(2**15), _ONE)
 
 
 def exp_of_negative(a: Int, integer_bits: int) -> Int:

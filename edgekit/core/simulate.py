@@ -69,9 +69,9 @@ def compute(graph: Graph, node: Node, values: Mapping[str, Array]) -> dict[str, 
     """What a node makes of these values."""
     args = [values[name] for name in node.inputs]
     ins, outs = [graph.type(name) for name in node.inputs], [graph.type(name) for name in node.outputs]
-    quantized = any(t.quant is not None for t in (*ins, *outs))
+    is_quantized = any(t.quant is not None for t in (*ins, *outs))
     with np.errstate(all="ignore"):  # floats overflow in C without a word, too
-        results = node.op.integer(args, ins, outs) if quantized else node.op.eval(*args)
+        results = node.op.integer(args, ins, outs) if is_quantized else node.op.eval(*args)
     return dict(zip(node.outputs, results, strict=True))
 
 

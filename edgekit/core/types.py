@@ -44,6 +44,12 @@ class DType(Enum):
 
     __hash__ = object.__hash__  # that of enums runs Python
 
+    def __init__(self, name: str) -> None:
+        # Attributes: a property of an enum runs Python twice, and every pass asks.
+        self.is_float = name[0] == "f" or name == "bf16"
+        self.is_signed = name[0] == "s"
+        self.is_integer = name[0] in "su"
+
     @property
     def numpy(self) -> np.dtype[Any]:
         return _NUMPY[self]
@@ -56,18 +62,6 @@ class DType(Enum):
     def c(self) -> str:
         """The C type that stores one element."""
         return _C[self]
-
-    @property
-    def is_float(self) -> bool:
-        return self.value[0] == "f" or self is DType.BF16
-
-    @property
-    def is_signed(self) -> bool:
-        return self.value[0] == "s"
-
-    @property
-    def is_integer(self) -> bool:
-        return self.value[0] in "su"
 
     @property
     def bits(self) -> int:

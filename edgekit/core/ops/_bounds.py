@@ -24,7 +24,9 @@ def at_corners(op: Op, ins: Sequence[Known], outs: Sequence[Type]) -> list[Range
     """Ranges of an elementwise operator whose extremes are where its operands are extreme."""
     types = [replace(x.type, shape=x.lo.shape) for x in ins]
     results = [replace(t, shape=(channels(t),)) for t in outs]
-    corners = [evaluated(op, corner, types, results) for corner in product(*((x.lo, x.hi) for x in ins))]
+    # By their bits: 0 and -0 are equal, and 1 / 0 is another end than 1 / -0.
+    ends = [(x.lo,) if x.lo.tobytes() == x.hi.tobytes() else (x.lo, x.hi) for x in ins]
+    corners = [evaluated(op, corner, types, results) for corner in product(*ends)]
     return [_hull([np.broadcast_to(c[i], t.shape) for c in corners]) for i, t in enumerate(results)]
 
 

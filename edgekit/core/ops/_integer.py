@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,19 @@ def quant_of(type: Type) -> Quant:
     return type.quant
 
 
-def centred(x: Array, type: Type) -> Array:
-    """x - zero in float64, which holds every integer of an operator exactly; real 0 is 0."""
-    return x.astype(np.float64) - quant_of(type).zero[0]
+def centred(x: Array, type: Type, wide: type[np.floating[Any]] = np.float64) -> Array:
+    """x - zero in a float that holds it, as float64 holds every integer of an operator; real 0 is 0."""
+    result = x.astype(wide)
+    result -= quant_of(type).zero[0]
+    return result
 
 
 def acc_bits(x: Type, w: Array, b: Array) -> int:
     """Bits of the largest sum of a layer, its sign apart, when the zero point of x is folded into b."""
-    folded = _folded(x, w, b)
+    return _bits(_folded(x, w, b), x, w)
+
+
+def _bits(folded: Array, x: Type, w: Array) -> int:
     return fixed.acc_bits(folded, w, 1 << (x.dtype.bits - 1))
 
 
@@ -95,7 +100,7 @@ def requantization(
         )
     y = quant_of(out.type)
     folded = _folded(x.type, weights, bias)
-    bits = acc_bits(x.type, weights, bias)
+    bits = _bits(folded, x.type, weights)
     is_long = bits > 31 and x.type.dtype is DType.S16
     if bits > 31 and not is_long:
         raise EdgeKitError(
@@ -117,6 +122,14 @@ def requantization(
         weight_shift = 0 if exponent.max() < 0 else 32  # two roundings are not one of a larger sum
     low, high = fixed.bounds(lo, hi, out.type.dtype, y)
     formats = [t.dtype for t in (x.type, w.type, out.type)]
+    facts = _Facts(
+        acc_bits=bits,
+        least_exponent=int(exponent.min()),
+        most_exponent=int(exponent.max()),
+        weight_shift=weight_shift,
+        least_weight=int(weights.min()),
+        one_scale=int(np.ptp(multiplier) == np.ptp(exponent) == 0),
+    )
     return Requantization(
         args=(  # named by the result: layers may share weights, and have other scales
             constant(f"{out.name}#bias", folded.astype(np.int64 if is_long else np.int32), BIAS),
@@ -125,16 +138,7 @@ def requantization(
         ),
         params={"zero": y.zero[0], "lo": low, "hi": high},
         rule=rule,
-        facts=asdict(
-            _Facts(
-                acc_bits=bits,
-                least_exponent=int(exponent.min()),
-                most_exponent=int(exponent.max()),
-                weight_shift=weight_shift,
-                least_weight=int(weights.min()),
-                one_scale=int(np.ptp(multiplier) == np.ptp(exponent) == 0),
-            )
-        ),
+        facts={**vars(facts)},
         types=dict(zip("XWYS", (*formats, DType.S64 if is_long else DType.S32), strict=True)),
         expr=expr,
     )

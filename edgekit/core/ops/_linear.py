@@ -17,6 +17,7 @@ import numpy as np
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops import Call, Op, Param, require
 from edgekit.core.ops._integer import BIAS, acc_bits, constant, requantize_sums
+from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type, Value
 from edgekit.core.value_ranges import Known, Range
 
@@ -54,12 +55,11 @@ class Linear(Op):
             DType.S8: (DType.S4,) if w.quant else (),
             DType.S16: (DType.S8, DType.S4) if w.quant else (),
         }
-        fit = w.dtype is x.dtype or w.dtype in narrower.get(x.dtype, ())
-        require(fit, f"input {x} and weights {w} differ in type")
+        if w.dtype is not x.dtype and w.dtype not in narrower.get(x.dtype, ()):
+            raise OperandError(f"input {x} and weights {w} differ in type")
         around_zero = w.quant is None or (w.quant.axis in (None, 0) and not any(w.quant.zero))
-        require(
-            around_zero or x.quant is not None, f"weights {w} need scales of outputs, without zero points"
-        )
+        if not around_zero and x.quant is None:
+            raise OperandError(f"weights {w} need scales of outputs, without zero points")
         require(self.dtype is None or x.quant is not None, "a format for results is for quantized tensors")
         return self.dtype or x.dtype
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +40,13 @@ def real_type(dtype: DType) -> bool:
     return dtype.is_float and dtype.bytes > 1
 
 
+@cache
+def _written(formula: str, compute: DType) -> str:
+    """A formula for numbers of this type."""
+    unsigned = f"uint{compute.bits}_t" if compute.is_integer else compute.c
+    return formula.format(d=compute.value, T=compute.c, U=unsigned)
+
+
 class Map(Op):
     """y = f(a, b, c), element by element, with numpy's broadcasting. Subclasses give `c`, the formula in C
     over a, b and c. In it {d} is the suffix of the compute type (f32, s64), {T} its C name, {U} the C name of
@@ -63,18 +71,19 @@ class Map(Op):
 
     def result(self, *ins: DType) -> DType:
         """Type of the result; operands must agree unless a subclass says otherwise."""
-        require(len(set(ins)) == 1, f"operands differ in type: {', '.join(d.value for d in ins)}")
+        if len(set(ins)) != 1:
+            raise OperandError(f"operands differ in type: {', '.join(d.value for d in ins)}")
         return ins[0]
 
     def formula(self, *ins: DType) -> str:
         main = ins[-1]
-        require(real_type(main) or not main.is_float, f"computes nothing on {main.value}: cast it first")
+        if main.is_float and not real_type(main):
+            raise OperandError(f"computes nothing on {main.value}: cast it first")
         own = self.c_float if main.is_float else self.c_int
         c = self.c_bool if main is DType.BOOL else own or self.c
-        require(bool(c), f"{type(self).__name__} is not defined on {main.value}")
-        compute = compute_type(main)
-        unsigned = f"uint{compute.bits}_t" if compute.is_integer else compute.c
-        return c.format(d=compute.value, T=compute.c, U=unsigned)
+        if not c:
+            raise OperandError(f"{type(self).__name__} is not defined on {main.value}")
+        return _written(c, compute_type(main))
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         require(len(ins) == self.arity, f"takes {self.arity} operands, got {len(ins)}")

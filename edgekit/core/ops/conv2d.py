@@ -12,6 +12,7 @@ from edgekit.core.ops import Arg, Call, Op, Param, Step, require
 from edgekit.core.ops._integer import acc_bits, centred, exact_float, requantization
 from edgekit.core.ops._linear import Linear, clamped, float_call, letters, limits, wide_type
 from edgekit.core.ops._order import is_narrow
+from edgekit.core.reasons import OperandError
 from edgekit.core.types import Array, DType, Type
 
 Pads = tuple[int, int, int, int]
@@ -31,17 +32,14 @@ class Window:
     def out(self, height: int, width: int) -> tuple[int, int]:
         """Height and width of the result."""
         positive = min(*self.size, *self.strides, *self.dilations) > 0 and min(self.pads) >= 0
-        what = (
-            f"a window of {_by(self.size)} cells over {height} x {width} with pads {list(self.pads)}, "
-            f"strides {_by(self.strides)} and dilations {_by(self.dilations)}"
-        )
-        require(positive, f"{what} makes no sense")
         top, left, bottom, right = self.pads
         border = (height + top + bottom) * (width + left + right)
-        require(
-            max(border, *self.strides, *self.dilations) <= MAX_CELLS,
-            f"{what} is absurd",
-        )
+        if not positive or max(border, *self.strides, *self.dilations) > MAX_CELLS:
+            raise OperandError(
+                f"a window of {_by(self.size)} cells over {height} x {width} with pads {list(self.pads)}, "
+                f"strides {_by(self.strides)} and dilations {_by(self.dilations)} "
+                f"{'is absurd' if positive else 'makes no sense'}"
+            )
         result = []
         for axis, n in enumerate((height, width)):
             reach = (self.size[axis] - 1) * self.dilations[axis] + 1
@@ -73,12 +71,18 @@ class Window:
 
     def patches(self, x: Array, fill: float) -> Array:
         """x[n,h,w,c] as windows [n, oh, ow, kh, kw, c], padded with `fill`."""
-        top, left, bottom, right = self.pads
-        x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
-        reach = [(k - 1) * d + 1 for k, d in zip(self.size, self.dilations, strict=True)]
-        view = np.lib.stride_tricks.sliding_window_view(x, tuple(reach), axis=(1, 2))
-        (sh, sw), (dh, dw) = self.strides, self.dilations
-        return view[:, ::sh, ::sw, :, ::dh, ::dw].transpose(0, 1, 2, 4, 5, 3)
+        if any(self.pads):
+            top, left, bottom, right = self.pads
+            n, height, width, c = x.shape
+            padded = np.full((n, top + height + bottom, left + width + right, c), fill, x.dtype)
+            padded[:, top : top + height, left : left + width] = x
+            x = padded
+        n, height, width, c = x.shape
+        (kh, kw), (sh, sw), (dh, dw) = self.size, self.strides, self.dilations
+        shape = (n, (height - (kh - 1) * dh - 1) // sh + 1, (width - (kw - 1) * dw - 1) // sw + 1, kh, kw, c)
+        of_n, of_h, of_w, of_c = x.strides
+        steps = (of_n, of_h * sh, of_w * sw, of_h * dh, of_w * dw, of_c)
+        return np.lib.stride_tricks.as_strided(x, shape, steps, writeable=False)
 
     def params(self) -> dict[str, int]:
         """The fields by which kernels know a window."""
@@ -130,17 +134,14 @@ class Conv2d(Linear):
 
     def infer(self, *ins: Type) -> tuple[Type, ...]:
         x, w, b = ins
-        require(
-            x.rank == 4 and w.rank == 4 and b.rank == 1,
-            f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}",
-        )
+        if x.rank != 4 or w.rank != 4 or b.rank != 1:
+            raise OperandError(f"takes x[N,H,W,C], w[O,h,w,I], b[O], got {x}, {w}, {b}")
         outputs = w.shape[0]
         dtype = self.result_dtype(x, w)
-        require(
-            self.groups >= 1 and x.shape[3] == w.shape[3] * self.groups and outputs % self.groups == 0,
-            f"input {x} and weights {w} do not match with {self.groups} groups",
-        )
-        require(b.shape == (outputs,), f"weights {w} and bias {b} differ in outputs")
+        if self.groups < 1 or x.shape[3] != w.shape[3] * self.groups or outputs % self.groups:
+            raise OperandError(f"input {x} and weights {w} do not match with {self.groups} groups")
+        if b.shape != (outputs,):
+            raise OperandError(f"weights {w} and bias {b} differ in outputs")
         require(
             x.dtype.is_float or x.quant is not None or (self.lo, self.hi) == (-inf, inf),
             "limits are for floats",
@@ -170,7 +171,7 @@ class Conv2d(Linear):
         x, w, b = args
         wide = exact_float(ins[0], w, b)
         unbounded = replace(self, lo=-inf, hi=inf, dtype=None)
-        (sums,) = unbounded.eval(centred(x, ins[0]).astype(wide), w.astype(wide), b.astype(wide))
+        (sums,) = unbounded.eval(centred(x, ins[0], wide), w.astype(wide), b.astype(wide))
         return (self.finished(sums, ins, outs[0], acc_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:

@@ -59,7 +59,7 @@ class Dense(Linear):
         x, w, b = args
         wide = exact_float(ins[0], w, b)
         weights: Array = w.astype(wide)
-        sums: Array = np.matmul(centred(x, ins[0]).astype(wide), weights.T) + b.astype(wide)
+        sums: Array = np.matmul(centred(x, ins[0], wide), weights.T) + b.astype(wide)
         return (self.finished(sums, ins, outs[0], acc_bits(ins[0], w, b)),)
 
     def macs(self, *ins: Type) -> int:

@@ -104,15 +104,15 @@ class LstmS8(Op):
             f = fixed_tfl16.logistic(normal(peeped(f, 1, c), gates - 3))
             i = 2**15 - 1 - f if gates == 3 else fixed_tfl16.logistic(normal(peeped(sums[0], 0, c), 0))
             new = fixed.rdbpot(i * fixed_tfl16.tanh(normal(n, gates - 2), 3), 15 + self.cell_bits)
-            c = _saturated(fixed.rdbpot(f * c, 15) + new).clip(-bound, bound)
+            c = fixed.clamp(_saturated(fixed.rdbpot(f * c, 15) + new), -bound, bound)
             o = fixed_tfl16.logistic(normal(peeped(o, 2, c), gates - 1))
             product = o * fixed_tfl16.tanh(c, self.cell_bits)
-            h = (_times(product, self.hidden_factor) + self.hidden_zero).clip(-128, 127)
+            h = fixed.clamp(_times(product, self.hidden_factor) + self.hidden_zero, -128, 127)
             if len(projection):
                 limit = self.projection_clip or 128
                 sums_of_state = _wrapped(h @ projection.T + p_bias)
-                h = (_times(sums_of_state, self.projection_factor) + self.zero).clip(-128, 127)
-                h = h.clip(-limit, limit)
+                h = fixed.clamp(_times(sums_of_state, self.projection_factor) + self.zero, -128, 127)
+                h = fixed.clamp(h, -limit, limit)
             y[t] = h
         return y, h.astype(np.int8), c.astype(np.int16)
 
@@ -195,4 +195,4 @@ def _quotient(x: Int, by: int) -> Int:
 
 
 def _saturated(x: Int) -> Int:
-    return x.clip(-(2**15), 2**15 - 1)
+    return fixed.clamp(x, -(2**15), 2**15 - 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 
 from edgekit.core.builder import Builder
 from edgekit.core.ir import Graph, Node
@@ -33,9 +33,7 @@ class Edit(Builder):
         self.exits = frozenset(graph.exits)
         self.done: dict[str, Node] = {}  # by first result, in order
         self._producers: dict[str, Node] = {}
-        self._reads: Counter[str] = Counter(graph.exits)
-        for node in graph.nodes:
-            self._reads.update(node.inputs)
+        self._reads = Counter(chain(graph.exits, *(node.inputs for node in graph.nodes)))
         self._stands_for: dict[str, str] = {}  # results that are another value now
         self._public: dict[str, str] = {}  # values that will take the name of an exit
 
@@ -49,17 +47,18 @@ class Edit(Builder):
 
     def current(self, node: Node) -> Node:
         """The node with its operands as they are called now."""
-        if not any(name in self._stands_for for name in node.inputs):
+        if self._stands_for.keys().isdisjoint(node.inputs):
             return node
         return replace(node, inputs=tuple(self._stands_for.get(name, name) for name in node.inputs))
 
     def is_dead(self, node: Node) -> bool:
-        return not any(self._reads[name] for name in node.outputs)
+        return not any(map(self._reads.get, node.outputs))
 
     def keep(self, node: Node) -> None:
         """Take a node over as it is; its reads are counted already."""
         self.done[node.outputs[0]] = node
-        self._producers.update(dict.fromkeys(node.outputs, node))
+        for name in node.outputs:
+            self._producers[name] = node
 
     def forget(self, node: Node) -> None:
         """A node that is not needed any more gives up what it reads, and what was there for it alone goes."""
@@ -141,18 +140,22 @@ def sweep(graph: Graph, *rules: Rule) -> Graph:
         if edit.is_dead(node):
             edit.forget(node)
             fired = True
-        elif any(_applies(rule, edit, node) for rule in rules):
+        elif _fires(rules, edit, node):
             fired = True
         else:
             edit.keep(node)
     return edit.graph_after(graph) if fired else graph
 
 
-def _applies(rule: Rule, edit: Edit, node: Node) -> bool:
-    edit.nodes.clear()
+def _fires(rules: Sequence[Rule], edit: Edit, node: Node) -> bool:
+    """Does one of the rules rewrite this node?"""
     edit.origin = node.origin
-    results = rule(edit, node)
-    return results is not None and edit.accept(node, results)
+    for rule in rules:
+        edit.nodes.clear()
+        results = rule(edit, node)
+        if results is not None and edit.accept(node, results):
+            return True
+    return False
 
 
 def _renamed(node: Node, names: dict[str, str]) -> Node:
