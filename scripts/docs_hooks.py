@@ -74,7 +74,8 @@ def _link(found: re.Match[str], page: str, repository: str) -> str:
     wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
     if (ROOT / wanted / "README.md").is_file():
         wanted += "/README.md"
-    if wanted.endswith(".md") and (wanted in outside or wanted.startswith("docs/")):
+    is_page = wanted.endswith((".md", ".png", ".svg"))
+    if is_page and (wanted in outside or wanted.startswith("docs/")):
         target = outside.get(wanted, wanted.removeprefix("docs/"))
         return f"[{text}]({posixpath.relpath(target, posixpath.dirname(page) or '.')}{hash_sign}{anchor})"
     return f"[{text}]({repository}/blob/main/{wanted})" if repository else text

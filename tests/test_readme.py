@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ from support.tools import ROOT, require, require_module
 
 from edgekit.converters.onnx.check import OLDEST_OPSET
 from edgekit.core.errors import Exit
+from scripts import pictures
 
 PAGE = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -51,10 +53,18 @@ def test_every_command_is_one_of_these() -> None:
 def test_the_commands_work(folder: Path) -> None:
     require_module("ziglang")
     require("qemu-system-arm")
-    lines = [line for line in commands(PAGE) if line.startswith("edgekit ")]
+    lines = pictures.commands()
     assert len(lines) > 2
-    for line in lines:
-        assert shell(line, folder)
+    scenes = [pictures.Scene(line, tuple(shell(line, folder).splitlines())) for line in lines]
+    shown = pictures.shape(pictures.TERMINAL.read_text(encoding="utf-8"))
+    assert shown == pictures.shape(pictures.terminal(scenes)), "run scripts/pictures.py"
+
+
+def test_pictures_are_small() -> None:
+    assert pictures.TERMINAL.stat().st_size < 50_000
+    assert pictures.REPORT.stat().st_size < 200_000
+    width, height = struct.unpack(">II", pictures.REPORT.read_bytes()[16:24])
+    assert (width, height) == pictures.REPORT_SIZE
 
 
 def test_the_function_that_is_shown_compiles(folder: Path) -> None:
