@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from edgekit.core.ir import Graph
 from edgekit.core.progress import Progress
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
 from edgekit.quantize.calibration.calibration_samples import CalibrationSamples
-from edgekit.quantize.calibration.range_search import CalibratedTensors
+from edgekit.quantize.calibration.cross_fit import CrossFit
+from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Judge
 from edgekit.quantize.measure import Measure, Trial
 from edgekit.quantize.mixed_precision.format_search import FormatSearch
@@ -28,6 +31,7 @@ class Calibrated:
     tensors: CalibratedTensors
     settings: Settings
     progress: Progress
+    fit: CrossFit | None = None  # judges the ranges by samples that did not give them
     _finished: dict[bool, Trial] = field(
         default_factory=dict
     )  # without formats, by effort: it is asked for often
@@ -45,15 +49,28 @@ class Calibrated:
         tensors = CalibratedTensors.of(graph, seen.together(), narrow, measure.concats)
         return Calibrated(graph, seen, measure, methods, tensors, settings, progress)
 
-    def by(self, methods: Mapping[str, str]) -> Calibrated:
-        """The same with ranges by other methods."""
-        return replace(self, methods=methods, _finished={})
+    def by(self, methods: Mapping[str, str], fit: CrossFit) -> Calibrated:
+        """The same with ranges by other methods, which `fit` can judge."""
+        return replace(self, methods=methods, fit=fit, _finished={})
 
     def plain(self, formats: Formats) -> Trial:
         """The graph in these formats, as it is."""
+        return self.measure.trial(self.tensors.quantized(self.methods, self._with_wide(formats)))
+
+    def unseen(self, formats: Formats, most: int) -> float:
+        """Signal to noise of the worst output where half of the samples give the ranges for the other half,
+        on so many of them; nan where nothing was held out."""
+        if not self.seen.held_count:
+            return math.nan
+        few, fit = self.measure.on_some(most // 2, SearchBudget()), self.fit
+        if fit is None:
+            fit = CrossFit.both_ways(self.seen, few, most // 2, self.tensors.given_weights)
+        fit = fit.on_some(most, SearchBudget())
+        return fit.worst(fit.trial(self.methods, formats=self._with_wide(formats)))[0]
+
+    def _with_wide(self, formats: Formats) -> Formats:
         wide = could_be_wide(self.graph, self.methods) if self.settings.activations == "int16" else ()
-        formats = replace(formats, wide=formats.wide | frozenset(wide))
-        return self.measure.trial(self.tensors.quantized(self.methods, formats))
+        return replace(formats, wide=formats.wide | frozenset(wide))
 
     def finish(self, formats: Formats) -> Trial:
         """The graph in these formats, biases corrected, and weights rounded with high effort."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from edgekit.quantize.calibration.search_budget import SearchBudget, float_work,
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
 
+T = TypeVar("T")  # a trial
+
 
 def real(array: Array, type: Type) -> Array:
     """The numbers that a tensor of one scale stands for."""
@@ -31,8 +35,17 @@ def real(array: Array, type: Type) -> Array:
 
 def sqnr(truth: Sequence[Array], found: Sequence[Array]) -> float:
     """Signal to noise in dB; infinite where nothing differs."""
+    return ratio(*powers(truth, found))
+
+
+def powers(truth: Sequence[Array], found: Sequence[Array]) -> tuple[float, float]:
+    """Of the signal, and of the noise."""
     noise = sum(float(np.square(a - b).sum()) for a, b in zip(truth, found, strict=True))
-    signal = sum(float(np.square(a.astype(np.float64)).sum()) for a in truth)
+    return sum(float(np.square(a.astype(np.float64)).sum()) for a in truth), noise
+
+
+def ratio(signal: float, noise: float) -> float:
+    """Signal to noise in dB."""
     if not noise:
         return math.inf
     return 10 * math.log10(signal / noise) if signal else -math.inf
@@ -68,6 +81,37 @@ def _selected(graph: Graph) -> dict[str, tuple[str, ...]]:
     return found
 
 
+class OutputQuality(ABC, Generic[T]):
+    """The quality of outputs, of which `of` tells the signal to noise in a trial."""
+
+    scores: Sequence[str]
+    concats: MixedRangeConcats
+
+    @abstractmethod
+    def of(self, trial: T, name: str) -> float:
+        """Signal to noise of one value of the float graph; nan for what a state holds."""
+
+    def output(self, trial: T, name: str) -> float:
+        """Signal to noise of one output, the least of what it is joined of: small parts count, too."""
+        return min(self.of(trial, part) for part in self.parts(name))
+
+    def worst(self, trial: T) -> tuple[float, str]:
+        """Signal to noise of the worst output, which is what a gate judges, and its name; at most 200 dB."""
+        found = [(min(self.output(trial, name), 200.0), name) for name in self.scores]
+        return min(found, default=(200.0, ""))
+
+    def quality(self, trial: T) -> float:
+        """Signal to noise of the outputs, of several that of their mean noise: the worst ones count most, and
+        every step in a search counts. At most 200 dB."""
+        parts = [part for name in self.scores for part in self.parts(name)]
+        mean = _mean_noise([ratio for part in parts if not math.isnan(ratio := self.of(trial, part))])
+        return min(-10 * math.log10(mean), 200.0) if mean else 200.0
+
+    def parts(self, name: str) -> Sequence[str]:
+        """What an output is joined of."""
+        return self.concats.parts.get(name) or (name,)
+
+
 @dataclass
 class Trial:
     """An int8 graph and its values on each stack of samples."""
@@ -76,7 +120,7 @@ class Trial:
     values: list[dict[str, Array]]
 
 
-class Measure:
+class Measure(OutputQuality[Trial]):
     """The float graph's answers to the samples, and what trials make of them."""
 
     def __init__(
@@ -121,11 +165,31 @@ class Measure:
             values.append(new)
         return Trial(quantized, values)
 
+    def noises(self, trial: Trial) -> Array:
+        """The noise of each sample, as a share of the signal of all, the mean of the outputs."""
+        names = [part for score in self.scores for part in self.parts(score) if part in self.truth[0]]
+        found = []
+        for name in names:
+            made = trial.quantized.names[name]
+            type = trial.quantized.graph.type(made)
+            errors = [
+                _by_sample(np.square(truth[name] - real(values[made], type)), stack.count)
+                for stack, truth, values in zip(self.stacks, self.truth, trial.values, strict=True)
+            ]
+            signal = sum(float(np.square(truth[name].astype(np.float64)).sum()) for truth in self.truth)
+            if signal:
+                found.append(np.concatenate(errors) / signal)
+        return np.mean(found, axis=0) if found else np.zeros(len(self.samples))
+
     def on_some(self, count: int, budget: SearchBudget) -> Measure:
         """On some of the samples, from all of their sequence."""
         step = max(len(self.samples) / max(count, 1), 1.0)
-        chosen = [self.samples[int(i * step)] for i in range(min(count, len(self.samples)))]
-        return Measure(self.graph, chosen, self.concats, batch_size=self.batch_size, budget=budget)
+        return self.on([self.samples[int(i * step)] for i in range(min(count, len(self.samples)))], budget)
+
+    def on(self, samples: Sequence[Sample], budget: SearchBudget | None = None) -> Measure:
+        """On other samples."""
+        budget = budget or self.budget
+        return Measure(self.graph, samples, self.concats, batch_size=self.batch_size, budget=budget)
 
     def of_graph(self, graph: Graph, concats: MixedRangeConcats) -> Measure:
         """On the same samples, of another form of the graph."""
@@ -140,34 +204,21 @@ class Measure:
         return dict(zip(graph.inputs, (stack.values[name] for name in self.graph.inputs), strict=True))
 
     def of(self, trial: Trial, name: str) -> float:
-        """Signal to noise of one value of the float graph; nan for what a state holds."""
+        return ratio(*self.powers(trial, name))
+
+    def powers(self, trial: Trial, name: str) -> tuple[float, float]:
+        """Of the signal and of the noise of one value."""
         made = trial.quantized.names[name]
         if any(name not in values for values in self.truth):
-            return math.nan
+            return math.nan, math.nan
         type = trial.quantized.graph.type(made)
-        return sqnr(
+        return powers(
             [values[name] for values in self.truth], [real(values[made], type) for values in trial.values]
         )
 
-    def output(self, trial: Trial, name: str) -> float:
-        """Signal to noise of one output, the least of what it is joined of: small parts count, too."""
-        return min(self.of(trial, part) for part in self._parts(name))
-
-    def worst(self, trial: Trial) -> tuple[float, str]:
-        """Signal to noise of the worst output, which is what a gate judges, and its name; at most 200 dB."""
-        found = [(min(self.output(trial, name), 200.0), name) for name in self.scores]
-        return min(found, default=(200.0, ""))
-
-    def quality(self, trial: Trial) -> float:
-        """Signal to noise of the outputs, of several that of their mean noise: the worst ones count most, and
-        every step in a search counts. At most 200 dB."""
-        parts = [part for name in self.scores for part in self._parts(name)]
-        mean = _mean_noise([ratio for part in parts if not math.isnan(ratio := self.of(trial, part))])
-        return min(-10 * math.log10(mean), 200.0) if mean else 200.0
-
     def noise_of_floats(self, found: Sequence[Mapping[str, Array]]) -> float:
         """The mean noise of the outputs as a share of their signal, of other values of the float graph."""
-        parts = [part for name in self.scores for part in self._parts(name)]
+        parts = [part for name in self.scores for part in self.parts(name)]
         truth, wide = self.truth, np.float64
         return _mean_noise(
             [sqnr([v[p] for v in truth], [v[p].astype(wide) for v in found]) for p in parts if p in truth[0]]
@@ -177,10 +228,6 @@ class Measure:
         """For results that were computed again in floats."""
         count, batches = len(self.samples), len(self.stacks)
         self.budget.spent += sum(float_work(self.work.get(name, 0), count, batches) for name in computed)
-
-    def _parts(self, name: str) -> Sequence[str]:
-        """What an output is joined of."""
-        return self.concats.parts.get(name) or (name,)
 
 
 def _run(graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample]) -> list[dict[str, Array]]:
@@ -194,6 +241,13 @@ def _run(graph: Graph, stacks: Sequence[SampleBatch], given: Sequence[Sample]) -
         graph.outputs
     )
     return [{n: v for n, v in session.run_all(values).items() if n in kept} for values in given]
+
+
+def _by_sample(errors: Array, count: int) -> Array:
+    """The sums of so many samples; what is no row of each concerns all alike."""
+    if errors.shape[:1] == () or len(errors) % count:
+        return np.full(count, errors.sum() / count)
+    return errors.reshape(count, -1).sum(axis=1)  # type: ignore[no-any-return]  # array
 
 
 def changed(before: Graph, after: Graph) -> set[str]:

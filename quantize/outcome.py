@@ -71,6 +71,8 @@ class Quantization:
     warnings: tuple[str, ...]
     inputs: Mapping[str, ObservedInput] = field(default_factory=dict)  # what arrived at each
     mixed: MixedPrecision | None = None  # without a gate: what was done about too much noise
+    # Of the worst output where half of the samples give the ranges for the other half, biases as they are.
+    unseen_db: float = math.nan
 
     @property
     def sqnr_db(self) -> float:

@@ -11,7 +11,7 @@ from edgekit.core.progress import Progress
 from edgekit.core.types import Array
 from edgekit.quantize.auto_ranges import with_best_ranges
 from edgekit.quantize.calibrated import Calibrated
-from edgekit.quantize.calibration.calibration_samples import HELD_EVERY, CalibrationSamples
+from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, held_out
 from edgekit.quantize.calibration.calibration_warnings import (
     calibration_warnings,
     check_layers,
@@ -19,6 +19,7 @@ from edgekit.quantize.calibration.calibration_warnings import (
     label_warning,
     observed_inputs,
 )
+from edgekit.quantize.calibration.cross_fit import CrossFit
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.calibration.search_budget import SearchBudget
 from edgekit.quantize.gate import Gate, Judge
@@ -31,6 +32,8 @@ from edgekit.quantize.preparation.prepare import prepare
 from edgekit.quantize.settings import AUTO, DEFAULT, LEAST_SQNR, Settings
 
 _SEARCHED = 8  # held-out samples on which those are searched
+_UNSEEN = 32  # samples on which ranges by others are measured
+_WORSE_DB = 3.0  # there, which is worth a warning
 _MEMORY = 2**29  # bytes for what held-out samples lead to in the float graph, about
 
 
@@ -40,9 +43,9 @@ def quantize(
     settings: Settings = DEFAULT,
     progress: Progress = lambda step: None,
 ) -> tuple[Graph, Quantization]:
-    """The graph of integers, and the report. Every other sample is held out: the others give ranges, and
-    those are chosen by what they do to the samples held out. In the end the ranges are those of all samples.
-    With labels, `samples` are gone through again."""
+    """The graph of integers, and the report. Half of the samples are held out: the choice of ranges is judged
+    by the half that did not give them. In the end the ranges are those of all samples. With labels, `samples`
+    are gone through again."""
     known = calibrated(graph, samples, settings, progress)
     judge = Judge(
         known.graph, settings.gate, known.measure, _Labelled(samples, settings.gate.labels), progress
@@ -60,14 +63,22 @@ def quantize(
         report = replace(report, mixed=mixed_precision(search, plain, found))
     made = with_measured(made, report, found, known.seen.together())
     seen = known.seen
+    progress("measuring on unseen samples")
+    unseen = known.unseen(search.formats(found.levels), _UNSEEN)
     warnings = (
         *label_warning(found.verdict.accuracy_before, settings.gate.labels),
         *report.warnings,
         *_warnings(known, report.layers),
+        *_unseen_warning(report.sqnr_db, unseen),
     )
     inputs = observed_inputs(known.graph, seen.together())
     return made, replace(
-        report, samples=seen.count, held_out=seen.held_count, warnings=warnings, inputs=inputs
+        report,
+        samples=seen.count,
+        held_out=seen.held_count,
+        unseen_db=unseen,
+        warnings=warnings,
+        inputs=inputs,
     )
 
 
@@ -79,15 +90,19 @@ def calibrated(graph: Graph, samples: Iterable[Sample], settings: Settings, prog
     check_layers(graph)
     seen = CalibrationSamples.of(graph, samples, progress)
     _check_labels(settings.gate, seen.count)
-    held = seen.held[: _fitting(graph)]
+    most = _fitting(graph)
     concats = MixedRangeConcats.found(graph, seen.statistics)
     concats = concats if settings.io == "float" else concats.in_one_scale
     budget = SearchBudget.of(graph, seen.count, settings.passes)
-    measure = Measure(graph, held, concats, batch_size=seen.batch_size, budget=budget)
+    measure = Measure(graph, seen.held[:most], concats, batch_size=seen.batch_size, budget=budget)
     is_auto = settings.calibrate == AUTO
     methods = dict.fromkeys(seen.statistics, "minmax" if is_auto else settings.calibrate)
     known = Calibrated.of(seen, measure, methods, settings, progress)
-    return with_best_ranges(known, budget) if is_auto else known
+    if not is_auto:
+        return known
+    return with_best_ranges(
+        known, CrossFit.both_ways(seen, measure, most, known.tensors.given_weights), budget
+    )
 
 
 def _fitting(graph: Graph) -> int:
@@ -114,9 +129,18 @@ class _Labelled:
 
     def __iter__(self) -> Iterator[tuple[Sample, int]]:
         assert self.labels is not None
-        for i, sample in enumerate(self.samples):
-            if i % HELD_EVERY == HELD_EVERY - 1 or len(self.labels) == 1:
-                yield sample, int(self.labels[i])
+        for sample, label, is_held in zip(self.samples, self.labels, held_out(), strict=False):
+            if is_held or len(self.labels) == 1:
+                yield sample, int(label)
+
+
+def _unseen_warning(held_db: float, unseen_db: float) -> Iterator[str]:
+    """Ranges of all samples clip nothing of the samples that they are measured on."""
+    if unseen_db < min(held_db - _WORSE_DB, LEAST_SQNR):
+        yield (
+            f"samples that give no ranges have {unseen_db:.1f} dB where the other half gives them, "
+            f"{held_db:.1f} dB with ranges of all: more samples help"
+        )
 
 
 def _warnings(known: Calibrated, layers: Sequence[QuantizedLayer]) -> Iterator[str]:

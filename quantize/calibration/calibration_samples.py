@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph
@@ -11,9 +13,26 @@ from edgekit.core.progress import Progress
 from edgekit.quantize.calibration.observe import Observer, Statistics
 from edgekit.quantize.calibration.sample_batches import Sample
 
-HELD_EVERY = 2  # of the samples, one of so many is held out
 _MAX_HELD, _MAX_KEPT = 64, 128  # samples in memory: held out, and others
 _OUTSIDE = 0.05  # of a range: held-out data beyond that is worth a warning
+
+
+def observed(graph: Graph, samples: Sequence[Sample], batch_size: int) -> Mapping[str, Statistics]:
+    """What samples show of each tensor."""
+    observer = Observer(graph, batch_size)
+    for sample in samples:
+        observer.add(sample)
+    return observer.statistics
+
+
+def held_out() -> Iterator[bool]:
+    """Which samples are held out: the second one, and one of every two that follow, at random but alike in
+    each run. Every second sample would be one class of data that take turns."""
+    yield from (False, True)
+    draws = np.random.default_rng(0)
+    while True:
+        is_first = bool(draws.integers(2))
+        yield from (is_first, not is_first)
 
 
 @dataclass(frozen=True)
@@ -35,9 +54,9 @@ class CalibrationSamples:
         kept: list[Sample] = []
         held: list[Sample] = []
         total = f" of {len(samples)}" if isinstance(samples, Sized) else ""
-        for i, sample in enumerate(samples):
-            progress(f"calibrating, sample {i + 1}{total}")
-            if i % HELD_EVERY == HELD_EVERY - 1:
+        for number, (sample, is_held) in enumerate(zip(samples, held_out(), strict=False), 1):
+            progress(f"calibrating, sample {number}{total}")
+            if is_held:
                 apart.batch_size = observer.batch_size
                 apart.add(sample)
                 if len(held) < _MAX_HELD:
@@ -64,12 +83,8 @@ class CalibrationSamples:
 
     def again(self, graph: Graph) -> CalibrationSamples:
         """What the samples in memory show of another form of the graph."""
-        observer, apart = Observer(graph, self.batch_size), Observer(graph, self.batch_size)
-        for sample in self.kept:
-            observer.add(sample)
-        for sample in self.held if self.held_count else []:
-            apart.add(sample)
-        return replace(self, statistics=observer.statistics, held_statistics=apart.statistics)
+        held = observed(graph, self.held if self.held_count else [], self.batch_size)
+        return replace(self, statistics=observed(graph, self.kept, self.batch_size), held_statistics=held)
 
     def outside(self) -> list[tuple[str, float]]:
         """Values that leave the calibrated range on held-out samples, and how far, as a share of it."""

@@ -14,7 +14,7 @@ from edgekit.core.ir import Graph, Node
 from edgekit.core.ops._linear import Linear
 from edgekit.core.progress import Progress
 from edgekit.core.types import DType, Quant
-from edgekit.quantize.calibration.range_search import CalibratedTensors
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
 from edgekit.quantize.calibration.scales import given, runs_in_int8, tied
 from edgekit.quantize.gate import Judge, Verdict
 from edgekit.quantize.integers.int8 import Quantized

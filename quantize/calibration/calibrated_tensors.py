@@ -1,0 +1,78 @@
+"""What calibration knows of the tensors of a graph: ranges by each method, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from edgekit.core.ir import Graph
+from edgekit.core.types import Array, DType, Quant
+from edgekit.quantize.calibration.observe import RANGES, Range, Statistics, minmax
+from edgekit.quantize.calibration.scales import scales
+from edgekit.quantize.integers.int8 import Quantized, Weights, quantize
+from edgekit.quantize.mixed_precision.formats import Formats, wide_anyway
+from edgekit.quantize.mixed_precision.mixed_range_concat import NO_MIXED_RANGE, MixedRangeConcats
+
+# Besides the methods that have names, trials clip what was seen to a share of it, or leave room for more.
+_SHARES = (0.95, 0.9, 0.8, 0.65)
+HEADROOM = ("120%", "150%", "200%")  # for all tensors alike, where there are few samples
+_INT8 = Formats()
+Pick = Callable[[Statistics], Range]
+
+
+def _clipped(share: float) -> Pick:
+    def pick(s: Statistics) -> Range:
+        low, high = minmax(s)
+        return low * share, high * share
+
+    return pick
+
+
+PICKS: Mapping[str, Pick] = {
+    **RANGES,
+    **{f"{share:.0%}": _clipped(share) for share in (2.0, 1.5, 1.2, *_SHARES)},
+}
+
+
+@dataclass(frozen=True)
+class CalibratedTensors:
+    """What calibration knows of the tensors of a graph."""
+
+    graph: Graph
+    statistics: Mapping[str, Statistics]
+    means: Mapping[str, Array]
+    weights: Weights
+    given_weights: Mapping[str, DType]  # the formats of weights that are not int8, by layer
+    wide: frozenset[str]  # tensors that are int16 in any case
+    concats: MixedRangeConcats
+    _ranges: dict[tuple[str, str], Range] = field(default_factory=dict)  # some methods take a while
+
+    @staticmethod
+    def of(
+        graph: Graph,
+        statistics: Mapping[str, Statistics],
+        given_weights: Mapping[str, DType] | None = None,
+        concats: MixedRangeConcats = NO_MIXED_RANGE,
+    ) -> CalibratedTensors:
+        means = {name: s.means for name, s in statistics.items()}
+        return CalibratedTensors(
+            graph, statistics, means, {}, given_weights or {}, wide_anyway(graph), concats
+        )
+
+    def range(self, name: str, method: str) -> Range:
+        """Of a tensor, by a method."""
+        if (name, method) not in self._ranges:
+            self._ranges[name, method] = PICKS[method](self.statistics[name])
+        return self._ranges[name, method]
+
+    def quants(self, methods: Mapping[str, str]) -> dict[str, Quant]:
+        """The scale of each tensor."""
+        ranges = {name: self.range(name, method) for name, method in methods.items()}
+        return scales(self.graph, ranges, self.concats.mixed_range)
+
+    def quantized(self, methods: Mapping[str, str], formats: Formats = _INT8) -> Quantized:
+        formats = replace(formats, wide=formats.wide | self.wide, real=formats.real | self.concats.real)
+        # What has 16 bits needs no clipping.
+        quants = self.quants({name: "minmax" if name in formats.wide else m for name, m in methods.items()})
+        formats = replace(formats, weights={**self.given_weights, **formats.weights})
+        return quantize(self.graph, quants, self.means, weights=self.weights, formats=formats)

@@ -1,0 +1,138 @@
+"""Cross-fitting: ranges that one half of the samples gives are judged by the other half, both ways.
+
+The final ranges are those of all samples. Judged by samples that have a part in them, no range would ever
+meet values that it has not seen, and narrow ones would look better than they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgekit.core.ir import Graph
+from edgekit.core.types import DType
+from edgekit.quantize.calibration.calibrated_tensors import CalibratedTensors
+from edgekit.quantize.calibration.calibration_samples import CalibrationSamples, observed
+from edgekit.quantize.calibration.observe import Range, Statistics
+from edgekit.quantize.calibration.sample_batches import Sample
+from edgekit.quantize.calibration.search_budget import SearchBudget
+from edgekit.quantize.measure import Measure, OutputQuality, Trial, ratio
+from edgekit.quantize.mixed_precision.formats import Formats
+from edgekit.quantize.mixed_precision.mixed_range_concat import MixedRangeConcats
+
+CrossTrial = Sequence[Trial]  # of each half
+Form = Callable[[Graph, Mapping[str, Statistics]], Graph]  # the same function, by what samples show of it
+_INT8 = Formats()
+_SURE = 2.5  # standard errors: samples are few, and ranges many
+
+
+@dataclass(frozen=True)
+class Half:
+    """Ranges by some samples, which are `fitting`, and the measure of others."""
+
+    tensors: CalibratedTensors
+    measure: Measure
+    fitting: Sequence[Sample]
+
+    @staticmethod
+    def of(
+        statistics: Mapping[str, Statistics],
+        measure: Measure,
+        fitting: Sequence[Sample],
+        given_weights: Mapping[str, DType],
+    ) -> Half:
+        tensors = CalibratedTensors.of(measure.graph, statistics, given_weights, measure.concats)
+        return Half(tensors, measure, fitting)
+
+
+class CrossFit(OutputQuality[CrossTrial]):
+    """Both halves; a single sample judges itself."""
+
+    def __init__(self, halves: Sequence[Half]) -> None:
+        self.halves = halves
+        self.scores = halves[0].measure.scores
+        self.concats = halves[0].measure.concats
+        self.budget = halves[0].measure.budget
+
+    @staticmethod
+    def both_ways(
+        seen: CalibrationSamples, measure: Measure, most: int, given_weights: Mapping[str, DType]
+    ) -> CrossFit:
+        """`measure` is that of the samples held out. Of the others, `most` judge at most."""
+        halves = [Half.of(seen.statistics, measure, seen.kept, given_weights)]
+        if seen.held_count:
+            kept = measure.on(seen.kept[:most])
+            halves.append(Half.of(seen.held_statistics, kept, seen.held, given_weights))
+        return CrossFit(halves)
+
+    def on_some(self, count: int, budget: SearchBudget) -> CrossFit:
+        """On so many samples of all."""
+        each = -(-count // len(self.halves))
+        return CrossFit([replace(half, measure=half.measure.on_some(each, budget)) for half in self.halves])
+
+    def reshaped(self, form: Form, concats: MixedRangeConcats, batch_size: int) -> CrossFit:
+        """Other forms of the graph, for each half by what its samples show: what they do not show must not
+        help to judge the form."""
+        halves = []
+        for half in self.halves:
+            graph = form(half.measure.graph, half.tensors.statistics)
+            statistics = observed(graph, half.fitting, batch_size)
+            measure = half.measure.of_graph(graph, concats)
+            halves.append(Half.of(statistics, measure, half.fitting, half.tensors.given_weights))
+        return CrossFit(halves)
+
+    def measured_like(self, other: CrossFit) -> CrossFit:
+        """On the samples that judge in another one."""
+        return CrossFit(
+            [
+                replace(half, measure=half.measure.on(as_wanted.measure.samples, other.budget))
+                for half, as_wanted in zip(self.halves, other.halves, strict=True)
+            ]
+        )
+
+    def trial(
+        self, methods: Mapping[str, str], before: CrossTrial | None = None, formats: Formats = _INT8
+    ) -> CrossTrial:
+        """Ranges by these methods; values that a trial has in common with an earlier one are taken over."""
+        return [
+            half.measure.trial(half.tensors.quantized(methods, formats), before[i] if before else None)
+            for i, half in enumerate(self.halves)
+        ]
+
+    def of(self, trial: CrossTrial, name: str) -> float:
+        found = [half.measure.powers(part, name) for half, part in zip(self.halves, trial, strict=True)]
+        return ratio(sum(signal for signal, _ in found), sum(noise for _, noise in found))
+
+    def is_surely_better(self, trial: CrossTrial, before: CrossTrial) -> bool:
+        """Is the noise less by more than chance explains? What a single sample gains is chance."""
+        gains = np.concatenate(
+            [
+                half.measure.noises(then) - half.measure.noises(now)
+                for half, now, then in zip(self.halves, trial, before, strict=True)
+            ]
+        )
+        if len(gains) < 2:
+            return True
+        return bool(gains.mean() > _SURE * gains.std(ddof=1) / math.sqrt(len(gains)))
+
+    @property
+    def samples(self) -> int:
+        """That trials run on."""
+        return sum(len(half.measure.samples) for half in self.halves)
+
+    @property
+    def batches(self) -> int:
+        """That they run in."""
+        return sum(len(half.measure.stacks) for half in self.halves)
+
+    @property
+    def tensors(self) -> CalibratedTensors:
+        """Of one half: what does not depend on ranges is alike in both."""
+        return self.halves[0].tensors
+
+    def ends(self, members: Sequence[str], method: str) -> tuple[Range, ...]:
+        """The ranges of some tensors by a method, of both halves."""
+        return tuple(half.tensors.range(name, method) for half in self.halves for name in members)
