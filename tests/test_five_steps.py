@@ -1,13 +1,13 @@
 """CONTRIBUTING.md shows how to add an operator in five steps: this test does them, in a copy."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from support import page_steps
 from support.page_steps import pytest_in, python
 from support.tools import ROOT, require
+from support.type_check import mypy
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,5 @@ def test_an_operator_without_cases_is_noticed(checkout: Path) -> None:
 
 def test_the_files_keep_the_rules(checkout: Path) -> None:
     page_steps.rules(STEPS, checkout)
-    # The other modules are those of the checkout, whose cache knows them if its own check ran before.
-    command = [require("mypy"), f"--cache-dir={ROOT / '.mypy_cache'}", "edgekit/core/ops/smooth.py"]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    done = mypy(checkout, "edgekit/core/ops/smooth.py")
     assert done.returncode == 0, done.stdout + done.stderr

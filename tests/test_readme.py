@@ -1,16 +1,20 @@
 """README.md and those of the examples: their commands work, and what they say of files and numbers is so."""
 
+import contextlib
 import os
 import re
+import shlex
 import struct
 import subprocess
 import sys
 import tomllib
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from support.tools import ROOT, require, require_module
 
+from edgekit import cli
 from edgekit.converters.onnx.check import OLDEST_OPSET
 from edgekit.core.errors import Exit
 from scripts import pictures
@@ -26,7 +30,14 @@ def commands(page: str) -> list[str]:
 
 
 def shell(line: str, folder: Path) -> str:
-    """What a command prints; the programs of this environment come first."""
+    """What a command prints. Ours runs in this process, which keeps what compilers make; of other programs,
+    those of this environment come first."""
+    if line.startswith("edgekit "):
+        said = StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = cli.execute(shlex.split(line, comments=True)[1:])
+        assert code == 0, f"{line}\n{said.getvalue()}"
+        return said.getvalue()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         line, shell=True, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path}

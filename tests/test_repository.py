@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support import object_cache
 from support.tools import ROOT, require
+from support.type_check import mypy
 
 SOURCES = {".py", ".c", ".h", ".j2", ".js", ".mjs", ".fbs", ".toml", ".sh", ""}
 LINE_LIMIT = 600
@@ -114,9 +114,7 @@ def test_python_is_clean(command: list[str]) -> None:
 
 
 def test_mypy_finds_nothing() -> None:
-    kept = object_cache.folder()  # files are known by their content there, too
-    cache = [f"--cache-dir={kept / 'mypy'}"] if kept else []
-    passes([require("mypy"), "--no-error-summary", *cache])
+    ended_well(mypy(ROOT))
 
 
 def test_c_is_formatted() -> None:
@@ -127,7 +125,10 @@ def test_c_is_formatted() -> None:
 
 
 def passes(command: list[str]) -> None:
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    ended_well(subprocess.run(command, cwd=ROOT, capture_output=True, text=True))
+
+
+def ended_well(done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode:
         said = (done.stdout + done.stderr).splitlines()
         more = [f"... and {len(said) - 100} more lines"] if len(said) > 100 else []

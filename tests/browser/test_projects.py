@@ -1,5 +1,6 @@
 """The page of `edgekit new --template web`: as its policy lets it be, with an image and with numbers."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ def row() -> Graph:
     return net.done(net(Dense(), net.x(1, 6), net.random(4, 6), net.random(4), name="y")).with_name("row")
 
 
-@pytest.mark.parametrize(("graph", "shown"), [(small_digits(), 10), (row(), 4)], ids=["image", "numbers"])
-def test_the_page_shows_results(chromium: Browser, tmp_path: Path, graph: Graph, shown: int) -> None:
+@pytest.mark.parametrize(("graph", "shown"), [(small_digits, 10), (row, 4)], ids=["image", "numbers"])
+def test_the_page_shows_results(
+    chromium: Browser, tmp_path: Path, graph: Callable[[], Graph], shown: int
+) -> None:
     require_module("ziglang")
-    made = projects.create(tmp_path / "page", graph, projects.find("web"), verify=False)
+    made = projects.create(tmp_path / "page", graph(), projects.find("web"), verify=False)
     with site(Path(made.folder)) as url:
         visit = chromium.visit(f"{url}/", Path(__file__).parent / "project.mjs")
     assert visit.errors == []

@@ -14,6 +14,7 @@ import tokenize
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from html.parser import HTMLParser
 from io import BytesIO
 from itertools import pairwise
@@ -25,6 +26,7 @@ from support.node_tools import node_tools
 from support.tools import require, require_module
 
 _LEXERS = {".cs": "csharp", ".go": "go", ".java": "java", ".kts": "kotlin", ".rs": "rust"}
+_PACKED = (".whl",)  # compressed
 MARKER = "zq7"
 # Out of comments, strings, attributes, lists and lines, in each language that is written.
 PAYLOADS = (
@@ -82,8 +84,9 @@ def c_tokens(text: bytes, *flags: str) -> list[str]:
     return [text for kind, text in tokens if kind != "comment"]
 
 
+@cache
 def javascript(text: bytes, kind: str) -> str:
-    """Code without comments, by esbuild; SyntaxError fails."""
+    """Code without comments, by esbuild; SyntaxError fails. Pages share most of their scripts."""
     command = [str(node_tools() / "node_modules" / ".bin" / "esbuild"), f"--loader={kind}"]
     done = subprocess.run(
         [*command, "--legal-comments=none"], input=text, capture_output=True, check=False, timeout=60
@@ -247,7 +250,9 @@ def _markdown(text: str) -> Iterator[str]:
 
 
 def escaped(path: str, data: bytes, folder: Path) -> bool:
-    """Has a name become code in this file?"""
+    """Has a name become code in this file? Where no name is at all, there is nothing to parse."""
+    if MARKER.encode() not in data and Path(path).suffix not in _PACKED:
+        return False
     return re.search(rf"(?<!\w){MARKER}(?!\w)", code_of(path, data, folder)) is not None
 
 

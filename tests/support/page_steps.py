@@ -33,13 +33,18 @@ def files(text: str) -> dict[str, str]:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of everything that is in git or about to be."""
+    """A copy of everything that is in git or about to be, and of its bytecode, so that processes compile only
+    what the steps change. Python knows bytecode by the time of its source, which is copied, too."""
     command = [require("git"), "-c", f"safe.directory={ROOT}", "ls-files", "-z", "-co", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in filter(None, names):
         if os.path.lexists(ROOT / name):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    for cache in {(ROOT / name).parent / "__pycache__" for name in names if name.endswith(".py")}:
+        if cache.is_dir():
+            unfinished = shutil.ignore_patterns("*.pyc.*")  # of another process
+            shutil.copytree(cache, folder / cache.relative_to(ROOT), ignore=unfinished)
     return folder
 
 
