@@ -128,7 +128,7 @@ def describe(
         and layer.name not in found.levels
         and layer.name not in measure.concats.real
     ]
-    if floats and settings.dtype == "int8" and not settings.is_weight_only:
+    if floats and settings.dtype == "int8" and not settings.is_groupwise:
         names = ", ".join(sorted({layer.op for layer in floats}))
         warnings.append(
             f"{len(floats)} of {len(layers)} layers stay float32, without an integer form: {names}"

@@ -19,7 +19,11 @@ WEIGHTS = {"int8": ("int8", "int4"), "bf16": ("bf16",), "f16": ("f16",)}
 MAX_GROUP = 1 << 16
 LEAST_SQNR = 25.0  # dB at the worst output: below, layers get better formats
 EFFORTS = ("normal", "high")
-ACTIVATIONS = {"int8": ("int8", "int16", "float32"), "bf16": ("float32", "bf16"), "f16": ("float32", "f16")}
+ACTIVATIONS = {
+    "int8": ("int8", "int16", "float32", "dynamic"),
+    "bf16": ("float32", "bf16"),
+    "f16": ("float32", "f16"),
+}
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,13 @@ class Settings:
     """How a model is quantized."""
 
     dtype: str = "int8"  # integers, or 16-bit floats: bf16, f16
-    activations: str = ""  # int8, int16 or float32; with 16-bit floats float32, or the same; empty: the first
+    # int8, int16, float32, or dynamic: int8 with a scale for each row, chosen in each run; with 16-bit floats
+    # float32, or the same; empty: the first
+    activations: str = ""
     weights: str = ""  # int8 or int4 beside integers; empty: like dtype
-    group: int = 32  # weights in a row that share a scale, where integers meet activations in float32
+    # Weights in a row that share a scale, where activations are float32 or dynamic; 0: 32, or all of a row
+    # where both sides are int8, which loses little
+    group: int = 0
     effort: str = "normal"  # high: weights are rounded for the sake of each layer's outputs
     calibrate: str = AUTO  # how ranges are chosen
     passes: float = PASSES  # of floats over the data: how long `auto` may take, about
@@ -41,7 +49,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, value in self._canonical().items():
             object.__setattr__(self, name, value)
-        if not 1 <= self.group <= MAX_GROUP:
+        if not 0 <= self.group <= MAX_GROUP:
             message = f"groups of {self.group} weights make no sense"
             raise EdgeKitError("E0103", message, hint="32 is usual; 16 to 128 are common")
         for value, known, what in (
@@ -85,9 +93,15 @@ class Settings:
         return is_int8 and self.gate.is_open and not self.strict_int8
 
     @property
-    def is_weight_only(self) -> bool:
-        """Are weights alone integers?"""
-        return self.dtype == "int8" and self.activations == "float32"
+    def is_groupwise(self) -> bool:
+        """Have groups of weights scales of their own? Ranges of activations are not calibrated then."""
+        return self.dtype == "int8" and self.activations in ("float32", "dynamic")
+
+    @property
+    def weights_in_group(self) -> int:
+        """How many weights of a row share a scale; those of a shorter row all do."""
+        is_int8 = self.activations == "dynamic" and (self.weights or self.dtype) == "int8"
+        return self.group or (MAX_GROUP if is_int8 else 32)
 
     @property
     def meaning(self) -> str:

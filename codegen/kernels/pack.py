@@ -10,7 +10,8 @@ a multiple of 4; WI is W and I as one dimension; i4(0213) is the order of elemen
 letters from a on; with o16(2x2x4) a block has these dimensions, and the first two change places; with
 o16(zip8) neighbouring parts of 8 alternate, but for an odd last one; and behind a colon comes the type that
 they are stored in, a factor, and what is added:
-`O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`. `winograd` in front takes weights of 3 by 3 cells at
+`O/8! H WI/4! wi4(0213) o8 : s16 x2`, `O : s8 x-1 +-1`; `carry`
+makes pairs of bytes, 256 b + a in 16 bits. `winograd` in front takes weights of 3 by 3 cells at
 the 6 by 6 points of Winograd's algorithm, `strided` at the 4 by 4 of conv2d.strided.c; `blocks` leaves out
 those that are zero (block_sparsity.py), `light` makes weights side by side smaller (overflow_safe.py);
 `same! 4` is four times the first element, where all are equal. `phases {stride_h}x{stride_w}` in front lays
@@ -182,6 +183,9 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
                 array = array * int(word[1:])
             case "+":
                 array = array + int(word[1:])
+            case "c":  # carry: the higher byte of a pair is 1 less where the lower one is negative
+                array = array.copy()
+                array[..., 1::2] -= array[..., 0::2] < 0
             case _:
                 array = array.astype(DType(word).numpy)
     flat = np.ascontiguousarray(array).reshape(-1)

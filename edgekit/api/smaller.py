@@ -55,13 +55,14 @@ def quantize_model(
     progress("reading the model")
     graph = convert_wide(model)
     chosen = replace(settings, **options)
-    has_integers = chosen.dtype == "int8" and not chosen.is_weight_only
+    has_integers = chosen.dtype == "int8" and not chosen.is_groupwise
     if graph.states and has_integers:
         names = ", ".join(state.input for state in graph.states[:4]) + ", ..." * (len(graph.states) > 4)
         raise EdgeKitError(
             "E0210",
             f"{graph.name} has states ({names}), which cannot be {chosen.activations or chosen.dtype} yet",
-            hint="--activations float32 makes integers of weights alone, --dtype bf16 or f16 halves them",
+            hint="--activations dynamic chooses scales in each run, --activations float32 makes integers of "
+            "weights alone, --dtype bf16 or f16 halves them",
         )
     if samples is None and has_integers:
         types = ", ".join(f"{name} {graph.type(name)}" for name in graph.inputs)
@@ -75,7 +76,7 @@ def quantize_model(
     if is_random:  # noise of random data says nothing of which layers are too noisy
         chosen = replace(chosen, strict_int8=True)
     given = () if samples is None else samples_of(graph, samples)
-    by_weights = groupwise.quantize if chosen.is_weight_only else half_precision.quantize
+    by_weights = groupwise.quantize if chosen.is_groupwise else half_precision.quantize
     quantize = post_training.quantize if has_integers else by_weights
     apart = WithoutConstantOutputs.of(graph)
     made, found = quantize(apart.graph, given, chosen, progress)

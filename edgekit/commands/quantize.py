@@ -85,13 +85,16 @@ def quantize(
         str,
         typer.Option(
             "--activations",
-            help="int8, int16, or float32: weights alone; with 16-bit weights float32 or the same type.",
+            help="int8, int16, dynamic (int8, a scale for each row in each run) or float32: weights alone; "
+            "with 16-bit weights float32 or the same type.",
         ),
     ] = "",
     group: Annotated[
         str,
-        typer.Option("--group", metavar="32", help="Weights that share a scale, with --activations float32."),
-    ] = "32",
+        typer.Option(
+            "--group", metavar="32", help="Weights that share a scale, with activations float32 or dynamic."
+        ),
+    ] = "",
     calib: Annotated[
         str,
         typer.Option("--calib", metavar="DATA", help="Calibration data: .npz, .npy, a folder, or random."),
@@ -158,7 +161,7 @@ def quantize(
         weights=weights,
         effort=effort.value,
         activations=activations,
-        group=settings.count(group, "--group", 1),
+        group=settings.count(group, "--group", 1) if group else 0,
         calibrate=calibrate.value,
         passes=settings.count(budget, "--budget", 1),
         io=io.value,

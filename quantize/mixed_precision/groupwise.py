@@ -1,12 +1,13 @@
-"""Weight-only quantization: int8 or int4 with a scale for each group in a row, beside activations in float32.
+"""Weight-only quantization in groups of int8 or int4, and dynamic quantization of activations beside it.
 
+Dynamic activations are int8 by rows (per token), with scales that each run chooses; else they are float32.
 Layers and tables of language models lose little that way: what they compute has outliers, their weights have
 not. A scale is the one that fits its group best, by squared error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +17,13 @@ from edgekit.core.builder import MIN_NARROW
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ir import Graph, GroupwiseWeights, Node
 from edgekit.core.ops.dense import Dense
+from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.gather import Gather
 from edgekit.core.ops.groupwise import DenseGroupwise, GatherGroupwise
 from edgekit.core.passes import drop_dead
 from edgekit.core.passes.groupwise_weights import digest, is_lookup, stored_groups
 from edgekit.core.progress import Progress
-from edgekit.core.types import Array, DType
+from edgekit.core.types import Array, DType, Value
 from edgekit.quantize.calibration.sample_batches import Sample
 from edgekit.quantize.integers.int8 import Quantized
 from edgekit.quantize.mixed_precision.formats import NAMES
@@ -38,7 +40,9 @@ def quantize(
     """The graph with integer weights, and the report. Samples are for measuring only."""
     dtype = DType.S4 if settings.weights == "int4" else DType.S8
     progress("rounding")
-    made = groupwise(graph, dtype, settings.group)
+    made = groupwise(graph, dtype, settings.weights_in_group)
+    if settings.activations == "dynamic":
+        made = replace(made, graph=dynamic_rows(made.graph))
     return made.graph, judged(graph, made, samples, settings, progress)
 
 
@@ -61,6 +65,31 @@ def groupwise(graph: Graph, dtype: DType, group: int) -> Quantized:
         stored = _stored(made, node)
         formats[node.outputs[0]] = NAMES.get(stored, stored.value)
     return Quantized(made, names, formats)
+
+
+def dynamic_rows(graph: Graph) -> Graph:
+    """The graph with inputs of layers as int8, row by row; layers of one input share its integers."""
+    values = dict(graph.values)
+    rows: dict[str, tuple[str, ...]] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if isinstance(node.op, DenseGroupwise) and graph.type(node.inputs[0]).dtype is DType.F32:
+            x, w, scale, b, *zero = node.inputs
+            if not zero:
+                if x not in rows:
+                    rows[x] = (_fresh(values, f"{x}_rows"), _fresh(values, f"{x}_scale"))
+                    values |= zip(rows[x], map(Value, QuantizeRows().infer(graph.type(x))), strict=True)
+                    nodes.append(Node(QuantizeRows(), (x,), rows[x], node.origin))
+                op = DynamicDense(node.op.group, node.op.lo, node.op.hi)
+                node = replace(node, op=op, inputs=(*rows[x], w, scale, b))
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes), values=values)
+
+
+def _fresh(values: Mapping[str, Value], name: str) -> str:
+    while name in values:
+        name += "_"
+    return name
 
 
 def _ends(graph: Graph) -> set[str]:
@@ -88,7 +117,11 @@ def _matrix(graph: Graph, node: Node) -> Iterator[tuple[str, Array]]:
 def _stored(made: Graph, node: Node) -> DType:
     """The format of the weights that a layer has now, or of what it computes."""
     own = made.producer(node.outputs[0])
-    at = {DenseGroupwise: 1, GatherGroupwise: 0}.get(type(own.op)) if own is not None else None
+    at = (
+        {DenseGroupwise: 1, DynamicDense: 2, GatherGroupwise: 0}.get(type(own.op))
+        if own is not None
+        else None
+    )
     return made.type(node.outputs[0] if own is None or at is None else own.inputs[at]).dtype
 
 
@@ -100,7 +133,9 @@ def rounded(data: Array, dtype: DType, group: int) -> GroupwiseWeights:
     padded = np.zeros((rows, groups * group), np.float32)
     padded[:, :columns] = data
     parts = padded.reshape(rows * groups, group)
-    scales_in = _scales_in(parts, dtype)
+    scales_in = (
+        _scales_in(parts, dtype) if groups > 1 else np.dtype(np.float32)
+    )  # few, and without conversions
     step = max(1, _PIECE // group)
     pieces = [_best(parts[i : i + step], dtype, scales_in) for i in range(0, len(parts), step)]
     integers = np.concatenate([q for q, _ in pieces]).reshape(rows, groups * group)[:, :columns]
@@ -118,16 +153,17 @@ def _scales_in(parts: Array, dtype: DType) -> np.dtype[Any]:
 
 
 def _best(parts: Array, dtype: DType, scales_in: np.dtype[Any]) -> tuple[Array, Array]:
-    """Integers and scales of groups. The largest weight is the lowest integer, -8 or -128, which has no
-    counterpart: the scale has the sign that makes it so."""
-    lowest = -(1 << (dtype.bits - 1))
+    """Integers and scales of groups. Of four bits, the largest weight is the lowest integer, -8, which has no
+    counterpart: the scale has the sign that makes it so. -128 would bring little, and kernels take less time
+    without it."""
+    lowest = -8 if dtype is DType.S4 else -127
     largest = parts[np.arange(len(parts)), np.abs(parts).argmax(axis=1)]
     integers, scales = np.zeros_like(parts), np.zeros(len(parts), np.float32)
     errors = np.full(len(parts), np.inf)
     for share in (*_TRIED, lowest / (lowest + 1)):  # the last one as if there were no lowest integer
         tried = (largest * np.float32(share / lowest)).astype(scales_in).astype(np.float32)
         with np.errstate(divide="ignore", invalid="ignore"):
-            q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, -lowest - 1)
+            q = np.clip(np.nan_to_num(np.rint(parts / tried[:, None])), lowest, 7 if lowest == -8 else 127)
         off = np.square(q * tried[:, None] - parts).sum(axis=1)
         better = off < errors
         integers[better], scales[better], errors[better] = q[better], tried[better], off[better]

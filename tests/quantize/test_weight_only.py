@@ -1,6 +1,7 @@
 """Weights alone as integers in groups, beside float activations; and decoders, whose samples are steps."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from support.nets import kinds
 from edgekit import Graph, convert, quantize_model, run
 from edgekit.core.errors import EdgeKitError
 from edgekit.core.ops.attention import CachedAttention
+from edgekit.core.ops.dynamic_rows import DynamicDense, QuantizeRows
 from edgekit.core.ops.groupwise import real_weights
 from edgekit.core.passes import verify
 from edgekit.core.types import Array, DType
 from edgekit.quantize.measure import sqnr
 from edgekit.quantize.mixed_precision.groupwise import groupwise, rounded
+from edgekit.quantize.settings import Settings
 
 STEPS = 24
 
@@ -105,6 +108,47 @@ def test_compiled_steps_are_those_of_the_simulator(decoder: Graph, text: dict[st
     made, _ = quantize_model(decoder, None, dtype="int4", activations="float32")
     in_c = run(made, text, target="host")["logits"]
     np.testing.assert_allclose(in_c, run(made, text)["logits"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "least"), [("int8", 30), ("int4", 10)])
+def test_activations_become_integers_row_by_row(
+    dtype: str, least: float, decoder: Graph, text: dict[str, Array]
+) -> None:
+    """Queries, keys and values share the integers of their input, and so do gate and up."""
+    made, report = quantize_model(decoder, text, dtype=dtype, activations="dynamic")
+    verify(made)
+    count = kinds(made)
+    assert "Dense" not in count
+    assert "DenseGroupwise" not in count
+    assert {layer.runs_in for layer in report.layers if layer.op == "Dense"} == {"int8", dtype}
+    assert report.sqnr_db == pytest.approx(quality(decoder, made, text))
+    assert report.sqnr_db > least
+    made_in = [node for node in made.nodes if isinstance(node.op, QuantizeRows)]
+    layers = [node for node in made.nodes if isinstance(node.op, DynamicDense)]
+    assert len(made_in) == 2 * 4 + 1
+    assert len(layers) == 2 * 7 + 1
+    groups = {made.type(node.inputs[3]).shape[1] for node in layers}
+    assert groups == {1}, "rows of this model are shorter than 32"
+
+
+def test_integers_row_by_row_are_the_same_in_c(decoder: Graph, text: dict[str, Array]) -> None:
+    made, _ = quantize_model(decoder, None, dtype="int8", activations="dynamic")
+    np.testing.assert_allclose(
+        run(made, text, target="host")["logits"], run(made, text)["logits"], rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "group"),
+    [
+        ({"activations": "float32"}, 32),
+        ({"activations": "dynamic"}, 1 << 16),
+        ({"activations": "dynamic", "weights": "int4"}, 32),
+        ({"activations": "dynamic", "group": 64}, 64),
+    ],
+)
+def test_rows_of_int8_beside_int8_have_one_scale(options: dict[str, Any], group: int) -> None:
+    assert Settings(**options).weights_in_group == group
 
 
 @pytest.mark.parametrize("activations", ["float32", "bf16"])
