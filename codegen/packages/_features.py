@@ -17,6 +17,8 @@ class Feature:
     isa: str  # of the targets that need it
     file: str  # how their module is called, behind the model's name
     words: str
+    engines: str  # the oldest ones that have it; docs/browser.md says the same
+    node: int  # the oldest major version of Node among them
     probe: bytes  # a module that is valid only with it; it may export a function `supported`
 
 
@@ -33,13 +35,16 @@ _RELAXED = _EXPORTED + bytes.fromhex("0a1c 011a 00") + _SPLATS + _REMAINDER
 # The same as a function that returns a vector: whatever it is.
 _ANY_RELAXED = bytes.fromhex("010501 600001 7b 03020100 0a14 0112 00") + _SPLATS + bytes.fromhex("fd9302 0b")
 
+WITH_RELAXED = "Chrome 114, Firefox 145, Node 21, and later"
+WITH_SIMD = "Chrome 91, Firefox 89, Safari 16.4, Node 20, and later"
+
 # The best first.
 _FEATURES = (
-    Feature("relaxed", ".relaxed", "relaxed SIMD that is exact", _HEADER + _RELAXED),
-    Feature("wasm", ".simd", "SIMD", _HEADER + _SIMD),
+    Feature("relaxed", ".relaxed", "relaxed SIMD that is exact", WITH_RELAXED, 21, _HEADER + _RELAXED),
+    Feature("wasm", ".simd", "SIMD", WITH_SIMD, 20, _HEADER + _SIMD),
 )
-_ANY = Feature("relaxed", ".relaxed", "relaxed SIMD", _HEADER + _ANY_RELAXED)
-_NONE = Feature("ref", ".scalar", "WebAssembly", _HEADER)
+_ANY = Feature("relaxed", ".relaxed", "relaxed SIMD", WITH_RELAXED, 21, _HEADER + _ANY_RELAXED)
+_NONE = Feature("ref", ".scalar", "WebAssembly", "every engine since 2021", 20, _HEADER)
 
 
 def needed(program: Program) -> Feature:

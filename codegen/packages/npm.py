@@ -30,6 +30,9 @@ HELPERS = tuple(HELPER_WORDS)
 _FOR_EVERY_ENGINE = ("wasm32-relaxed", "wasm32-simd", "wasm32")
 _UNIVERSAL = "wasm32"
 
+# The strictest Content Security Policy under which a package works; docs/browser.md says the same.
+POLICY = "script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
+
 _ARRAYS = {
     "float": "Float32Array",
     "double": "Float64Array",
@@ -89,7 +92,8 @@ def make(request: PackageRequest) -> Package:
         }
     parts = ("inline", "worker", *(["gpu"] if web else []), *request.helpers)
     listed = [*files, *[sbom.file_name(program)] * request.sbom]
-    manifest = _manifest(program, files, listed, parts)
+    (_, least, _) = modules[-1]
+    manifest = _manifest(program, files, listed, parts, least.node)
     files |= {
         "README.md": text("README.md.j2"),
         "demo.html": text("demo.html.j2"),
@@ -154,6 +158,8 @@ def _text(program: Program, modules: list[Built], helpers: tuple[str, ...], web:
         "in_arena": program.ports == "arena",
         "builds": builds,
         "lacking": modules[-1][1].words,
+        "engines": modules[-1][1].engines,
+        "policy": POLICY,
         "inlined": {"file": f"{stem}{suffix}", "base64": content, "kilobytes": kilobytes(len(content))},
         "gpu": web,
         "helpers": helpers,
@@ -200,9 +206,10 @@ def package_name(program: Program) -> str:
 
 
 def _manifest(
-    program: Program, files: Mapping[str, bytes], listed: Sequence[str], parts: Sequence[str]
+    program: Program, files: Mapping[str, bytes], listed: Sequence[str], parts: Sequence[str], node: int
 ) -> dict[str, Any]:
-    """package.json; `listed` is what npm takes along, `parts` are the modules beside the model's."""
+    """package.json; `listed` is what npm takes along, `parts` are the modules beside the model's;
+    `node` is the oldest version of Node."""
     stem = program.name
     exports: dict[str, Any] = {
         ".": {"types": f"./{stem}.d.ts", "default": f"./{stem}.js"},
@@ -222,7 +229,7 @@ def _manifest(
         "types": f"./{stem}.d.ts",
         "files": sorted(listed),
         "sideEffects": False,
-        "engines": {"node": ">=20"},
+        "engines": {"node": f">={node}"},
     }
 
 

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 from support.nets import Net
-from support.node_tools import output, tool
+from support.node_tools import Browser, output, tool
 from support.npm_packages import package, small_digits
+from support.sites import site
 from support.stateful import random_graph
-from support.tools import require, require_module
+from support.tools import ROOT, require, require_module
 
 from edgekit import EdgeKitError, build
+from edgekit.codegen.packages._features import WITH_RELAXED
+from edgekit.codegen.packages.npm import POLICY
 from edgekit.core.ir import Graph
 from edgekit.core.ops.arithmetic import Add, Neg
 from edgekit.core.types import DType
@@ -61,6 +64,24 @@ def test_file_sizes(digits: Path) -> None:
     assert sizes["digits.js"] < 6000
     assert sizes["digits.worker.js"] + sizes["digits.thread.js"] < 3000
     assert sizes["digits.image.js"] < 2000
+
+
+def test_engines_and_policy_are_those_of_the_documentation(digits: Path, universal: Path) -> None:
+    page = (ROOT / "docs" / "browser.md").read_text(encoding="utf-8")
+    for made, target in ((digits, "wasm32-simd"), (universal, "wasm32")):
+        (engines,) = re.findall(r"^It runs in (.*)\.$", (made / "README.md").read_text(), re.MULTILINE)
+        assert f"| `{target}` | {engines} | " in page
+        assert f"`{POLICY}`" in (made / "README.md").read_text()
+    (node,) = re.findall(r"Node (\d+)", engines_of("wasm32-simd", page))
+    assert json.loads((digits / "package.json").read_text())["engines"] == {"node": f">={node}"}
+    assert f"\nNode {node} and later load the module" in page
+    assert f"`{POLICY}`" in page
+    assert f"| {WITH_RELAXED} | " in page
+
+
+def engines_of(target: str, page: str) -> str:
+    (row,) = re.findall(rf"^\| `{target}` \| (.*?) \|", page, re.MULTILINE)
+    return row
 
 
 @pytest.mark.parametrize("resolution", ["bundler", "nodenext"])
@@ -133,7 +154,18 @@ def test_what_cannot_be_packed_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_sound_becomes_input(tmp_path: Path) -> None:
+HEAR = """
+export default async (page) => {
+  await page.waitForSelector("#run:enabled");
+  const before = await page.textContent("#result");
+  await page.click("#microphone");
+  await page.waitForSelector("#run:enabled");
+  return [before, await page.textContent("#result")];
+};
+"""
+
+
+def test_sound_becomes_input(chromium: Browser, tmp_path: Path) -> None:
     require_module("ziglang")
     package(row(1, 6).with_name("sound"), tmp_path, helpers=("audio",))
     script = tmp_path / "script.mjs"
@@ -145,3 +177,10 @@ def test_sound_becomes_input(tmp_path: Path) -> None:
     )
     lines = output([require("node"), str(script)], tmp_path).splitlines()
     assert lines == ["2,3,4,5,6,7", "0,0,0,0,8,9"]
+    (tmp_path / "hear.mjs").write_text(HEAR)
+    with site(tmp_path / "npm") as url:
+        visit = chromium.visit(f"{url}/demo.html", tmp_path / "hear.mjs")
+    assert visit.errors == []
+    before, heard = visit.result
+    assert heard.splitlines()[0].endswith(" float32 [1,6]")
+    assert heard != before

@@ -1,12 +1,18 @@
 """npm packages in pages and in workers, under a strict policy and on servers with mistakes."""
 
+import io
+import re
 import shutil
+import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from support.node_tools import Browser
-from support.npm_packages import simulated, small_digits
+from support.npm_packages import DIGITS_DATA, simulated, small_digits
 from support.sites import STRICT, site
 
 from edgekit.core import simulate
@@ -198,17 +204,84 @@ def test_a_worker_that_is_missing(chromium: Browser, digits: Path, tmp_path: Pat
         assert chromium.visit(url).result == "Error: digits: its worker failed: it was not loaded"
 
 
+DEMO = """
+const given = (page, at, name, bytes) =>
+  page.evaluate(([at, name, bytes]) => {
+    const file = new DataTransfer();
+    file.items.add(new File([new Uint8Array(bytes)], name));
+    const input = document.querySelector(at);
+    input.files = file.files;
+    input.dispatchEvent(new Event("change"));
+  }, [at, name, bytes]);
+
+export default async (page, { npy, names, png }) => {
+  const ready = () => page.waitForSelector("#run:enabled");
+  const shown = async () => [
+    await page.textContent("#result"),
+    await page.$$eval("#scores tr", (rows) => rows.map((row) => row.cells[0].textContent)),
+  ];
+  await ready();
+  await given(page, "#names", "names.txt", names);
+  await ready();
+  await given(page, "[data-input]", "x.npy", npy);
+  await ready();
+  const [fromFile, time] = [await shown(), await page.textContent("#time")];
+  await given(page, "#image", "x.png", png);
+  await ready();
+  const fromImage = await shown();
+  await page.click("#camera");
+  await ready();
+  const fromCamera = await shown();
+  await given(page, "[data-input]", "x.npy", npy.slice(0, -1));
+  await ready();
+  return { fromFile, fromImage, fromCamera, time, mistake: await page.textContent("#result") };
+};
+"""
+
+
 def test_the_page_of_the_package(chromium: Browser, digits: Path, tmp_path: Path) -> None:
-    actions = tmp_path / "actions.mjs"
-    actions.write_text(
-        "export default async (page) => {\n"
-        '  await page.waitForFunction(() => document.getElementById("time").textContent);\n'
-        '  return page.textContent("#result");\n};\n'
-    )
+    """A digit as numbers and as an image of the same size, with names of the classes."""
+    with np.load(DIGITS_DATA) as data:
+        pixels = np.rint(data["x"][0].reshape(8, 8) * 255).astype(np.uint8)
+    quant = small_digits().type("x").quant
+    assert quant
+    numbers = np.clip(np.rint(pixels / 255 / quant.scale[0]) + quant.zero[0], -128, 127).astype(np.int8)
+    ((y,),) = simulated(small_digits(), [{"x": numbers.reshape(1, 1, 8, 8)}])
+    npy = io.BytesIO()
+    np.save(npy, numbers)
+    (tmp_path / "actions.mjs").write_text(DEMO)
+    names = [f"digit {i}" for i in range(10)]
     with site(digits) as url:
-        visit = chromium.visit(f"{url}/demo.html", actions)
-    assert visit.result.startswith("y int8 [1,10]\n  ")
+        visit = chromium.visit(
+            f"{url}/demo.html",
+            tmp_path / "actions.mjs",
+            npy=list(npy.getvalue()),
+            names=list("\n".join(names).encode()),
+            png=list(grey_png(pixels)),
+        )
     assert visit.errors == []
+    shown = f"y int8 [1,10]\n  {' '.join(map(str, y))}"
+    best = names[y.index(max(y))]
+    for result, classes in (visit.result["fromFile"], visit.result["fromImage"]):
+        assert result == shown
+        assert classes[0] == best
+        assert len(classes) == 5
+    result, classes = visit.result["fromCamera"]
+    assert result.startswith("y int8 [1,10]\n  ")
+    assert result != shown
+    assert re.fullmatch(r"\S+ ms, from \S+ to \S+", visit.result["time"])
+    assert float(visit.result["time"].split()[0]) > 0
+    assert visit.result["mistake"] == "x.npy has 63 bytes of numbers, x takes 64"
+
+
+def grey_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
 
 
 def test_drawings_become_inputs(either: Browser, digits: Path, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ async function chromium() {
     "--no-sandbox", // it needs rights that containers lack, and all pages are our own
     "--enable-unsafe-webgpu", // a software adapter, which headless browsers do not offer otherwise
     "--use-webgpu-adapter=swiftshader",
+    "--use-fake-ui-for-media-stream", // a camera and a microphone that pages may use
+    "--use-fake-device-for-media-stream",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
