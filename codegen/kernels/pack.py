@@ -165,10 +165,10 @@ def _tiled(tag: str, weights: Array, groups: int) -> Array:
         block = next((int(t[2]) for t in tokens if t[1] == letters and t[2]), 0)
         axes.append(letters)
         if block:
-            short = -array.shape[at] % block
-            widths = [(0, short if i == at else 0) for i in range(array.ndim)]
-            is_repeated = any(t[1] == letters and t[3] for t in tokens)
-            array = np.pad(array, widths, mode="wrap") if is_repeated else np.pad(array, widths)
+            if short := -array.shape[at] % block:
+                rest = np.take(array, range(short), axis=at, mode="wrap")
+                is_repeated = any(t[1] == letters and t[3] for t in tokens)
+                array = np.concatenate([array, rest if is_repeated else np.zeros_like(rest)], axis=at)
             array = array.reshape(*array.shape[:at], -1, block, *array.shape[at + 1 :])
             axes.append(letters.lower())
             order = next((t[5] for t in tokens if t[1] == letters.lower() and t[5]), "")

@@ -247,14 +247,14 @@ _ELEMENT = re.compile(r"\bEK_AT_(?!s4\b)\w+\((\w+), ([^()]+)\)")
 
 
 def _substitute(text: str, tokens: Mapping[str, str], given: Sequence[str]) -> str:
-    for macro in _OPTIONAL:
+    for macro in (m for m in _OPTIONAL if m in text):
         if macro in given:
             text = re.sub(rf"\b{macro}\({_INSIDE} ?\)", r"\1", text)
         else:
             without = rf"^ *{macro}\({_INSIDE}\)\n|\b{macro}\({_INSIDE}\) ?"
             text = re.sub(without, "", text, flags=re.MULTILINE)
     text = re.sub(r"\bEK_RULE\((\w+)\)", rf"ek_requantize_{tokens['EK_RULE']}_\1", text)
-    for token in (t for t in tokens if t.startswith("EK_MATH_")):
+    for token in (t for t in tokens if t.startswith("EK_MATH_") and t in text):
         text = re.sub(rf"\b{token}\((\w+)\)", rf"ek_\1_{tokens[token]}", text)
     # Names derived from the function's (EK_FN_block) belong to the instance as well.
     function, struct = tokens["EK_FN"], tokens["EK_STRUCT"]

@@ -102,12 +102,21 @@ def bases(format: str) -> Sequence[Base]:
         for e in exports()
         if e.format == format
     ]
+    return made + [base for found, base in _recorded_bases() if found == format]
+
+
+@cache
+def _recorded_bases() -> Sequence[tuple[str, Base]]:
+    """The recorded models of all formats, with their format."""
+    made: list[tuple[str, Base]] = []
     for archive in sorted(_RECORDED.glob("*.zip")):
         with tempfile.TemporaryDirectory() as folder:
             with ZipFile(archive) as zip:
                 zip.extractall(folder)
-            models = [model for model in recorded(Path(folder)) if model.format == format]
-            made += [_recorded_base(f"{archive.stem}/{model.name}", model.path) for model in models]
+            made += [
+                (model.format, _recorded_base(f"{archive.stem}/{model.name}", model.path))
+                for model in recorded(Path(folder))
+            ]
     return made
 
 

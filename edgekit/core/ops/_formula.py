@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ def evaluate(formula: Formula, ins: Mapping[str, Array], dtype: np.dtype, *, as_
     return result
 
 
+@cache
 def _function(name: str, *, as_in_c: bool) -> Callable[..., Array]:
     found = _NAME.fullmatch(name)
     assert found, f"{name} names no type"
