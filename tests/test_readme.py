@@ -33,11 +33,11 @@ def shell(line: str, folder: Path) -> str:
     """What a command prints. Ours runs in this process, which keeps what compilers make; of other programs,
     those of this environment come first."""
     if line.startswith("edgekit "):
-        said = StringIO()
-        with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        out, err = StringIO(), StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = cli.execute(shlex.split(line, comments=True)[1:])
-        assert code == 0, f"{line}\n{said.getvalue()}"
-        return said.getvalue()
+        assert code == 0, f"{line}\n{out.getvalue()}{err.getvalue()}"
+        return out.getvalue()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         line, shell=True, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path}
