@@ -196,7 +196,7 @@ def test_weights_in_groups(tmp_path: Path) -> None:
 def test_attention_to_caches(tmp_path: Path) -> None:
     """Parts of sixteen keys, one that is cut, positions outside, several queries, heads that share keys."""
     bench = Bench(Random(7), np.random.default_rng(7))
-    shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16)]
+    shapes = [(2, 2, 40, 8, 8), (4, 2, 33, 16, 24), (3, 1, 5, 8, 16), (8, 2, 40, 8, 8)]
     for (heads, shared, keys, size, values), index in product(shapes, (DType.S32, DType.S64)):
         at = np.array([0, keys // 2, keys - 1, keys + 9, -3, 15], index.numpy)
         q, k, v = (
@@ -209,7 +209,8 @@ def test_attention_to_caches(tmp_path: Path) -> None:
     program = compile_graph(
         bench.builder.graph("floats", list(bench.inputs), bench.outputs), load("cortex-m7", "zig")
     )
-    assert set(kernels(program, "vfp")) == {"cached_attention_f32_s32", "cached_attention_f32_s64"}
+    kinds = ("s32", "s64", "s32_pairs", "s64_pairs")
+    assert set(kernels(program, "vfp")) == {f"cached_attention_f32_{kind}" for kind in kinds}
     check(program, drive(program, tmp_path, "speed", LEVEL["speed"]), [bench.inputs])
 
 

@@ -1,0 +1,154 @@
+/* Attention to the filled rows of a cache with a scalar FPU, of pairs of heads that share keys and values: each row is
+ * loaded once for both. As the kernel for single heads, sixteen keys at a time in one pass, eight elements in registers.
+ * @for T=f32
+ * @when size % 8 == 0 and values % 8 == 0 and repeat % 2 == 0 */
+#include "edgekit/contracts/cached_attention.h"
+#include "edgekit/simd/cortex_m/exp_vfp.h"
+
+/* Two queries: what is known of them after some keys. */
+struct EK_FN_pair {
+    float w[2][16];
+    float most[2];
+    float sum[2];
+};
+
+/* w[.][j] = scale (q . k[j]) for j < m, and the largest of each. */
+EK_INLINE void EK_FN_scores(const float *EK_RESTRICT q, const float *EK_RESTRICT other,
+    const float *EK_RESTRICT k, const int32_t m, struct EK_FN_pair *EK_RESTRICT two,
+    const struct EK_STRUCT *p)
+{
+    float above = two->most[0], over = two->most[1];
+    for (int32_t j = 0; j < m; j++, k += p->size) {
+        float a = 0, b = 0;
+        for (int32_t i = 0; i < p->size; i += 8) {
+            a = __builtin_fmaf(q[i], k[i], a);
+            b = __builtin_fmaf(other[i], k[i], b);
+            a = __builtin_fmaf(q[i + 1], k[i + 1], a);
+            b = __builtin_fmaf(other[i + 1], k[i + 1], b);
+            a = __builtin_fmaf(q[i + 2], k[i + 2], a);
+            b = __builtin_fmaf(other[i + 2], k[i + 2], b);
+            a = __builtin_fmaf(q[i + 3], k[i + 3], a);
+            b = __builtin_fmaf(other[i + 3], k[i + 3], b);
+            a = __builtin_fmaf(q[i + 4], k[i + 4], a);
+            b = __builtin_fmaf(other[i + 4], k[i + 4], b);
+            a = __builtin_fmaf(q[i + 5], k[i + 5], a);
+            b = __builtin_fmaf(other[i + 5], k[i + 5], b);
+            a = __builtin_fmaf(q[i + 6], k[i + 6], a);
+            b = __builtin_fmaf(other[i + 6], k[i + 6], b);
+            a = __builtin_fmaf(q[i + 7], k[i + 7], a);
+            b = __builtin_fmaf(other[i + 7], k[i + 7], b);
+        }
+        a *= p->scale;
+        b *= p->scale;
+        two->w[0][j] = a;
+        two->w[1][j] = b;
+        above = a > above ? a : above; /* NaN makes all weights NaN later */
+        over = b > over ? b : over;
+    }
+    two->most[0] = above;
+    two->most[1] = over;
+}
+
+/* Weights of m scores, and by how much what was added up before shrinks, where the largest was `before`. */
+EK_INLINE float EK_FN_weights(
+    float *EK_RESTRICT w, const int32_t m, const float before, const float most, float *EK_RESTRICT sum)
+{
+    const float shrink = before == most ? 1 : ek_exp_below_vfp(before - most);
+    float total = *sum * shrink;
+    for (int32_t j = 0; j < m; j++) {
+        w[j] = ek_exp_below_vfp(w[j] - most);
+        total += w[j];
+    }
+    *sum = total;
+    return shrink;
+}
+
+/* y[i] = shrink y[i] + sum over j < m of w[j] v[j][i], eight elements of both at a time. */
+EK_INLINE void EK_FN_add(const struct EK_FN_pair *EK_RESTRICT two, const float *EK_RESTRICT v,
+    const int32_t m, const float shrink, const float other, float *EK_RESTRICT y, float *EK_RESTRICT z,
+    const int32_t n)
+{
+    for (int32_t i = 0; i < n; i += 8) {
+        float a = y[i] * shrink, b = y[i + 1] * shrink, c = y[i + 2] * shrink, d = y[i + 3] * shrink;
+        float e = y[i + 4] * shrink, f = y[i + 5] * shrink, g = y[i + 6] * shrink, h = y[i + 7] * shrink;
+        float s = z[i] * other, t = z[i + 1] * other, u = z[i + 2] * other, w = z[i + 3] * other;
+        float k = z[i + 4] * other, l = z[i + 5] * other, o = z[i + 6] * other, q = z[i + 7] * other;
+        const float *row = v + i;
+        for (int32_t j = 0; j < m; j++, row += n) {
+            const float one = two->w[0][j], second = two->w[1][j];
+            a = __builtin_fmaf(one, row[0], a);
+            s = __builtin_fmaf(second, row[0], s);
+            b = __builtin_fmaf(one, row[1], b);
+            t = __builtin_fmaf(second, row[1], t);
+            c = __builtin_fmaf(one, row[2], c);
+            u = __builtin_fmaf(second, row[2], u);
+            d = __builtin_fmaf(one, row[3], d);
+            w = __builtin_fmaf(second, row[3], w);
+            e = __builtin_fmaf(one, row[4], e);
+            k = __builtin_fmaf(second, row[4], k);
+            f = __builtin_fmaf(one, row[5], f);
+            l = __builtin_fmaf(second, row[5], l);
+            g = __builtin_fmaf(one, row[6], g);
+            o = __builtin_fmaf(second, row[6], o);
+            h = __builtin_fmaf(one, row[7], h);
+            q = __builtin_fmaf(second, row[7], q);
+        }
+        y[i] = a;
+        y[i + 1] = b;
+        y[i + 2] = c;
+        y[i + 3] = d;
+        y[i + 4] = e;
+        y[i + 5] = f;
+        y[i + 6] = g;
+        y[i + 7] = h;
+        z[i] = s;
+        z[i + 1] = t;
+        z[i + 2] = u;
+        z[i + 3] = w;
+        z[i + 4] = k;
+        z[i + 5] = l;
+        z[i + 6] = o;
+        z[i + 7] = q;
+    }
+}
+
+/* Two queries, which see the first `seen` keys. */
+EK_INLINE void EK_FN_queries(const float *EK_RESTRICT q, const float *EK_RESTRICT other,
+    const float *EK_RESTRICT k, const float *EK_RESTRICT v, const int32_t seen, float *EK_RESTRICT y,
+    float *EK_RESTRICT z, const struct EK_STRUCT *p)
+{
+    struct EK_FN_pair two;
+    two.most[0] = two.most[1] = -EK_INF_f32;
+    two.sum[0] = two.sum[1] = 0;
+    for (int32_t i = 0; i < p->values; i++)
+        y[i] = z[i] = 0;
+    for (int32_t first = 0; first < seen; first += 16) {
+        const int32_t m = seen - first < 16 ? seen - first : 16;
+        const float before = two.most[0], past = two.most[1];
+        EK_FN_scores(q, other, k, m, &two, p);
+        const float shrink = EK_FN_weights(two.w[0], m, before, two.most[0], &two.sum[0]);
+        const float fade = EK_FN_weights(two.w[1], m, past, two.most[1], &two.sum[1]);
+        EK_FN_add(&two, v, m, shrink, fade, y, z, p->values);
+        k += m * p->size;
+        v += m * p->values;
+    }
+    const float share = 1 / two.sum[0], part = 1 / two.sum[1];
+    for (int32_t i = 0; i < p->values; i++) {
+        y[i] *= share;
+        z[i] *= part;
+    }
+}
+
+EK_KERNEL void EK_FN(const EK_T *EK_RESTRICT q, const EK_T *EK_RESTRICT k, const EK_T *EK_RESTRICT v,
+    const EK_I *EK_RESTRICT at, EK_T *EK_RESTRICT y, const struct EK_STRUCT *p)
+{
+    const int32_t next = p->queries * p->size, below = p->queries * p->values; /* head */
+    for (int32_t h = 0; h < p->heads; h += 2, q += next, y += below) {
+        const int32_t row = h / p->repeat * p->keys;
+        for (int32_t i = 0; i < p->queries; i++, q += p->size, y += p->values) {
+            const EK_I_ACC last = EK_LOAD_I(at[i]);
+            const int32_t seen = last < 0 ? 1 : last < p->keys ? (int32_t)last + 1 : p->keys;
+            EK_FN_queries(q, q + next, k + row * p->size, v + row * p->values, seen, y, y + below, p);
+        }
+    }
+}
