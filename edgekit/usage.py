@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from edgekit.core import suggest
@@ -34,8 +35,17 @@ def _closest(problem: Any, message: str, context: Any) -> str | None:
     if found := _NO_COMMAND.match(message):
         return suggest.closest(found["word"], context.command.commands)
     if found := _TYPED.search(message):
-        return suggest.closest(found["word"], re.findall(r"'([^']*)'", found["known"]))
+        choice = suggest.closest(found["word"], re.findall(r"'([^']*)'", found["known"]))
+        return choice or _shorter_option(problem, found["word"], context)
     return None
+
+
+def _shorter_option(problem: Any, word: str, context: Any) -> str | None:
+    """--calib of --calibrate, where a file was given to the longer one."""
+    used = getattr(getattr(problem, "param", None), "opts", [])
+    shorter = (o for o in _options(context.command) if any(u != o and u.startswith(o) for u in used))
+    option = next((o for o in shorter if o.startswith("--")), None)
+    return f"{option} {word}" if option and Path(word).suffix else None
 
 
 def _options(command: Any) -> Iterable[str]:

@@ -63,6 +63,8 @@ class Settings:
         ):
             if value not in known:
                 hint = suggest.hint(value, filter(None, known))
+                if (other := number_formats.canonical(value)) in WEIGHTS and value == self.weights:
+                    hint = f"the format of all layers is another setting: --dtype {other}. {hint}"
                 raise EdgeKitError("E0103", f"unknown {what}: {value}", hint=hint)
 
     def _canonical(self) -> dict[str, object]:

@@ -42,6 +42,7 @@ OPTIONS = {
         ("quantize digits.onnx --dtype flaot16", "f16"),
         ("quantize digits.onnx --weights itn4", "int4"),
         ("quantize digits.onnx --formats int8,bf61", "bf16"),
+        ("quantize digits.onnx --calibrate calib.npz", "--calib calib.npz"),
         ("explain E025", "E0205"),
     ],
 )
@@ -49,6 +50,13 @@ def test_the_word_that_was_meant_is_named(cli: CommandLine, line: str, meant: st
     answer = cli(*line.split())
     assert answer.code == 2
     assert f"hint: did you mean {meant}? " in answer.err
+
+
+def test_a_format_of_all_layers_is_not_one_of_weights(cli: CommandLine) -> None:
+    answer = cli("quantize", "digits.onnx", "--weights", "float16")
+    assert answer.code == 2
+    assert "hint: the format of all layers is another setting: --dtype f16. known: int8, int4\n" in answer.err
+    cli.ok("quantize", "digits.onnx", "--dtype", "f16", "-o", "half.ek")
 
 
 @pytest.mark.parametrize(
